@@ -156,7 +156,7 @@ class Scenario:
             clock, self.admit(), self.failing(), self.latency, self.status, self.prompt, self.retry_after, chance
         )
         policy = DOWNLOAD_POLICY if self.pictures else RetryPolicy()
-        watch = HostWatch(host) if self.pictures else ServiceWatch(host, policy, clock)
+        watch = HostWatch(host, policy) if self.pictures else ServiceWatch(host, policy, clock)
         throttles = Throttles(clock, ceiling)
         if fixed is not None:
             throttles = FixedThrottles(fixed, rate, clock)

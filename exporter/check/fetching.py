@@ -20,6 +20,8 @@ from exporter.library.backup import OpenService
 from exporter.message import message, said
 from exporter.settings import Settings
 
+LONGEST_PAUSE: Final = 5.0
+"""Seconds that a host may wish to be left alone, and is asked once more after these."""
 _MOST_BYTES: Final = 20_000_000
 _OK: Final = 200
 
@@ -67,7 +69,7 @@ async def fetch_samples(
         AddressGuard(allow_private=settings.allow_private_network),
         timeouts=timeouts,
         max_bytes=min(settings.max_asset_size, _MOST_BYTES),
-        policy=RetryPolicy(retries=0),
+        policy=RetryPolicy(retries=0, max_retry_after=LONGEST_PAUSE),
     )
     posts = [service.post(entry) for entry in entries]
     found = {url: shown for post in posts for url, shown in addresses(post, f"https://{opened.blog_id}/")}

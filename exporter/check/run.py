@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from exporter.check.facts import MAY_HOLD_SECRETS, CheckResult, Exchange, OperationFacts
-from exporter.check.fetching import fetch_samples
+from exporter.check.fetching import LONGEST_PAUSE, fetch_samples
 from exporter.check.fields import note_fields, page_facts
 from exporter.check.findings import findings
 from exporter.check.machine import free_bytes, missing_parts
@@ -20,6 +20,7 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import (
     ApiError,
     HostGivenUp,
+    LongPause,
     NotAuthorised,
     RequestTimeout,
     RetryableStatus,
@@ -30,7 +31,7 @@ from exporter.errors import (
 from exporter.http.engine import Engine
 from exporter.library.backup import OpenService, open_service
 from exporter.login.facts import token_facts
-from exporter.message import said
+from exporter.message import message, said
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Call, Cursor, Page
@@ -121,7 +122,8 @@ async def check(
 ) -> CheckResult:
     """Ask a blog's service a handful of questions, and say whether a backup would save everything.
 
-    Every request is sent once. A service that cannot be reached, or does not answer in time, is asked no more.
+    Every request is sent once. A service that cannot be reached, does not answer in time, or wishes a pause of more
+    than a few seconds, is asked no more.
 
     Args:
         blog_id: the blog.
@@ -150,7 +152,7 @@ async def check(
     )
     async with Engine(most_requests=wishes.most_requests) as engine:
         try:
-            async with open_service(blog_id, patient, engine=engine, warn=warn) as opened:
+            async with open_service(blog_id, patient, engine=engine, longest_pause=LONGEST_PAUSE, warn=warn) as opened:
                 asking = _Asking(opened, result, wishes, clock or SystemClock(), problems)
                 await asking.everything()
                 await fetch_samples(
@@ -258,6 +260,16 @@ class _Asking:
         try:
             answer = await self._opened.client.fetch(request, parse, once=True)
             facts.answered = True
+        except LongPause as pause:
+            self._silent = True
+            result.operations.pop()
+            last = result.operations[-1]
+            last.problem = message(
+                "{reason}; it asks to wait {wish:.0f} s, so nothing more was asked",
+                reason=last.problem,
+                wish=pause.seconds,
+            )
+            return None
         except ServiceError as error:
             facts.problem = said(error)
             facts.status = _status_of(error)

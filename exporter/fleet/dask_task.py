@@ -241,7 +241,6 @@ class _Office:
             return
         if not self.stopped and not _has_the_fleet(self._job):
             self._stop(saver)
-        saver.heed_long_pauses()
         sent = [[number, requests] for number, requests in saver.sent.items()]
         self._report({"name": self._name, "requests": saver.requests, "sent": sent})
 

@@ -90,13 +90,6 @@ class Saver:
             if number in self._running:
                 self._running[number].stop(error)
 
-    def heed_long_pauses(self) -> None:
-        """End what is under way at a service that wishes a longer pause than is waited, as another process was told."""
-        for number, client in list(self._clients.items()):
-            wish = client.long_pause
-            if wish is not None:
-                self._leave_alone(self._services[number], wish)
-
     async def save(self, blog: DueBlog) -> BlogAttempt:
         """Back up a blog into its archive; whatever goes wrong is in what is returned.
 

@@ -19,7 +19,7 @@ from yarl import URL
 
 from exporter import __version__
 from exporter.clock import Clock, SystemClock
-from exporter.errors import LongPause, RedirectRefused
+from exporter.errors import RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.authorised import Authorised
 from exporter.http.body import FileBody, MemoryBody, Sink
@@ -102,6 +102,7 @@ class Engine:
         self._deadlines = Deadlines()
         self._resolver = resolver
         self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
+        self._longest_pauses: dict[str, float] = {}
         self.statistics = Statistics()
 
     async def __aenter__(self) -> Self:
@@ -169,6 +170,7 @@ class Engine:
             direct = Direct(session, base.origin(), headers, timeouts.connect)
         sender = Sender(timeouts, Statistics(), place, message(": check the address"), self.statistics)
         watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct, self._allowance), policy, self._clock)
+        self._longest_pauses[origin] = max(policy.longest_pause, self._longest_pauses.get(origin, 0.0))
         throttled: Transport = Throttled(watch, self._throttles)
         retrying = Retrying(
             Redirecting(throttled if source is None else Authorised(throttled, source), inside),
@@ -204,13 +206,16 @@ class Engine:
     ) -> Downloader:
         """Return what reads files from anywhere that the guard lets it.
 
+        A pause that a service wishes is waited for at its own address as for its entries, else as the policy has it.
+
         Args:
             guard: judges every address, and every connection.
             timeouts: of each request.
             max_bytes: the largest file, decoded.
             policy: when to try again.
         """
-        watch = HostWatch(AiohttpTransport(self._session(guard), self._deadlines, allowance=self._allowance))
+        transport = AiohttpTransport(self._session(guard), self._deadlines, allowance=self._allowance)
+        watch = HostWatch(transport, policy, self._longest_pauses)
         redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
         return Downloader(retrying, guard, Sender(timeouts, Statistics(), total=self.statistics), max_bytes)
@@ -265,20 +270,6 @@ class Client:
     def statistics(self) -> Statistics:
         """What was sent and received so far."""
         return self.sender.statistics
-
-    @property
-    def long_pause(self) -> LongPause | None:
-        """What ends the run where the service asked whoever shares its throttle for a longer pause than is waited."""
-        pause, longest = self.retrying.throttles.of(self.origin).pause, self.retrying.policy.longest_pause
-        if pause <= longest:
-            return None
-        text = message(
-            "the service asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after), as "
-            "another process of it was told. Run again later: what was read so far is kept.",
-            wish=pause,
-            limit=longest,
-        )
-        return LongPause(text, pause)
 
     @property
     def budget(self) -> MemoryBudget:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 
 from exporter.clock import Clock
 from exporter.errors import (
@@ -90,14 +91,28 @@ class ServiceWatch(Watch):
             raise ServiceSilent(self._over(text))
         return patience
 
+    def longest_pause(self, _origin: str, /) -> float:
+        """Return the seconds of the longest pause that is waited for."""
+        return self._policy.longest_pause
+
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
-        """Return what ends the run where the service wishes a pause longer than is obeyed."""
+        """Return what ends the run where the service wishes a pause longer than is waited for."""
         text = message(
             "asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after)",
             wish=error.retry_after,
             limit=self._policy.longest_pause,
         )
         return LongPause(self._over(text), error.retry_after or 0.0)
+
+    def left_alone(self, _origin: str, seconds: float, /) -> ServiceError:
+        """Return what ends the run where another run or process was told of such a pause."""
+        text = message(
+            "in answer to another request, the service asks to wait {wish:.0f} s more, longer than the {limit:g} s "
+            "this run would (give_up_after). Run again later: what was read so far is kept.",
+            wish=seconds,
+            limit=self._policy.longest_pause,
+        )
+        return LongPause(text, seconds)
 
     async def outlasts(self, _failure: TransportError, good_before: int, /) -> bool:
         """Tell whether to insist on a request without retries left: where the service is silent as a whole.
@@ -135,10 +150,20 @@ class ServiceWatch(Watch):
 
 
 class HostWatch(Watch):
-    """A transport to any host that asks no more where three addresses got no answer, or a long pause is wished."""
+    """A transport to any host that asks no more where three addresses got no answer, or a long pause is wished.
 
-    def __init__(self, transport: Transport) -> None:
+    Args:
+        transport: sends the requests.
+        policy: how long a pause is waited for.
+        longest_pauses: the same for hosts that are waited for longer, in seconds.
+    """
+
+    def __init__(
+        self, transport: Transport, policy: RetryPolicy, longest_pauses: Mapping[str, float] = MappingProxyType({})
+    ) -> None:
         self._transport = transport
+        self._policy = policy
+        self._longest_pauses = longest_pauses
         self._silent: Counter[str] = Counter()
         self._given_up: dict[str, str] = {}
 
@@ -150,20 +175,26 @@ class HostWatch(Watch):
         """
         origin = request.origin
         if origin in self._given_up:
-            name = printable(origin.partition("://")[2], 80)
-            raise HostGivenUp(
-                message("not asked in this run: {name} {reason}", name=name, reason=self._given_up[origin])
-            )
+            raise self._not_asked(origin)
         response = await self._transport.send(request)
         if response.status not in RetryableStatus.STATUSES:
             self._silent.pop(origin, None)
         return response
 
+    def longest_pause(self, origin: str, /) -> float:
+        """Return the seconds of the longest pause of a host that is waited for."""
+        return max(self._policy.longest_pause, self._longest_pauses.get(origin, 0.0))
+
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
-        """Give up a host that wishes a pause longer than is obeyed."""
+        """Give up a host that wishes a pause longer than is waited for."""
         if error.origin is not None:
             self._given_up[error.origin] = message("asks for a long pause")
         return error
+
+    def left_alone(self, origin: str, _seconds: float, /) -> ServiceError:
+        """Give up a host that told somebody else of such a pause."""
+        self._given_up.setdefault(origin, message("asks for a long pause"))
+        return self._not_asked(origin)
 
     async def outlasts(self, failure: TransportError, _good_before: int, /) -> bool:
         """Count an address without retries left against the host that failed; it is not insisted on."""
@@ -172,3 +203,7 @@ class HostWatch(Watch):
             if self._silent[failure.origin] >= _SILENT_ADDRESSES:
                 self._given_up[failure.origin] = message("did not answer")
         return False
+
+    def _not_asked(self, origin: str) -> HostGivenUp:
+        name = printable(origin.partition("://")[2], 80)
+        return HostGivenUp(message("not asked in this run: {name} {reason}", name=name, reason=self._given_up[origin]))

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from tenacity import AsyncRetrying, RetryCallState
 
 from exporter.clock import Clock
-from exporter.errors import BodyTooLarge, LongPause, RetryableStatus, ServiceError, TransportError
+from exporter.errors import BodyTooLarge, RetryableStatus, ServiceError, TransportError
 from exporter.http.credentials import Redactor
 from exporter.http.throttle import Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
@@ -111,8 +111,16 @@ class Watch(ABC):
         return float("inf")
 
     @abstractmethod
+    def longest_pause(self, origin: str, /) -> float:
+        """Return the seconds of the longest ``Retry-After`` of a host that is waited for."""
+
+    @abstractmethod
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
-        """Return what to raise where a longer pause is wished than is obeyed."""
+        """Return what to raise where a longer pause is wished than is waited for."""
+
+    @abstractmethod
+    def left_alone(self, origin: str, seconds: float, /) -> ServiceError:
+        """Return what to raise for a request that was not sent, as its host is in such a pause for so many seconds."""
 
     @abstractmethod
     async def outlasts(self, failure: TransportError, good_before: int, /) -> bool:
@@ -259,24 +267,23 @@ class Retrying:
             )
         else:
             text = message("it answered {status}", status=response.status)
+        if wished:
+            # Whether or not this request is sent again, nobody asks that host earlier than it wishes.
+            self.throttles.of(response.origin).pause_until(self.clock.monotonic() + wished)
         error = RetryableStatus(text, response.status, wished)
         error.origin = response.origin
         return error
 
     def _wait_after(self, state: RetryCallState) -> float:
-        """Return the seconds to wait, and make everybody who asks that host wait where it wishes so."""
+        """Return the seconds to wait, and make everybody who asks that host wait where it has too much to do."""
         wait = self.policy.backoff(state.attempt_number, self.chance())
         failure = _failure_of(state)
         if isinstance(failure, RetryableStatus) and failure.origin is not None:
             wished = failure.retry_after or 0.0
-            if wished > self.policy.longest_pause:
-                refused = self.watch.refuse_pause(failure)
-                if isinstance(refused, LongPause):
-                    # Until all who ask this service have heard of it, none of them may take the place of this request.
-                    self.throttles.of(failure.origin).pause_until(self.clock.monotonic() + wished)
-                raise refused
+            if wished > self.watch.longest_pause(failure.origin):
+                raise self.watch.refuse_pause(failure)
             wait = max(wait, wished)
-            if wished or failure.status == _TOO_MANY:
+            if failure.status == _TOO_MANY:
                 self.throttles.of(failure.origin).pause_until(self.clock.monotonic() + wait)
         return min(wait, self.watch.patience())
 

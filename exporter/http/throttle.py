@@ -6,9 +6,10 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from exporter.clock import Clock
-from exporter.errors import PermitEnded, RequestTimeout, TransportError, UsageError
+from exporter.errors import LongPause, PermitEnded, RequestTimeout, ServiceError, TransportError, UsageError
 from exporter.http.ceiling import Ceiling, Turn
 from exporter.http.rate import RateWindow
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
@@ -75,25 +76,28 @@ class Throttle:
         """How many requests may be under way now."""
         return int(self._ceiling.limit)
 
-    @property
-    def pause(self) -> float:
-        """For how many seconds no request may start, as the host wished."""
-        return max(0.0, self._resume_at - self._clock.monotonic())
-
     def pause_until(self, moment: float) -> None:
         """Let no request start before ``moment`` on the clock's monotonic scale."""
         self._resume_at = max(self._resume_at, moment)
 
-    async def enter(self) -> Turn:
-        """Wait for the turn of a request; :meth:`leave` must follow."""
+    async def enter(self, longest_pause: float = float("inf")) -> Turn:
+        """Wait for the turn of a request; :meth:`leave` must follow.
+
+        Args:
+            longest_pause: seconds for which a pause that the host wished is waited for.
+
+        Raises:
+            LongPause: the rest of the pause is longer.
+        """
         if self._waiting or self._active >= int(self._ceiling.limit):
+            self._pause(self._clock.monotonic(), longest_pause)
             await self._queue()
         else:
             self._active += 1
         now = self._clock.monotonic()
         if self._window is not None or self._ceiling.interval or now < self._resume_at:
             try:
-                now = await self._start(now)
+                now = await self._start(now, longest_pause)
             except BaseException:
                 self._release()
                 raise
@@ -142,27 +146,34 @@ class Throttle:
                 self._waiting.remove(turn)
             raise
 
-    async def _start(self, now: float) -> float:
+    def _pause(self, now: float, longest: float) -> float:
+        """Return the seconds that are left of the pause that the host wished; raise a LongPause where that is long."""
+        pause = max(0.0, self._resume_at - now)
+        if pause > longest:
+            raise LongPause(message("the host asks to wait {wish:.0f} s", wish=pause), pause)
+        return pause
+
+    async def _start(self, now: float, longest_pause: float) -> float:
         """Wait until a request may start, and return when that is."""
         window = self._window
         if window is None:
-            return await self._spaced(now, 0.0)
+            return await self._spaced(now, 0.0, longest_pause)
         async with self._next:
-            now = await self._spaced(self._clock.monotonic(), window.interval)
+            now = await self._spaced(self._clock.monotonic(), window.interval, longest_pause)
             await window.take(self._started + 1)
             try:
-                while (now := self._clock.monotonic()) < self._resume_at:
-                    await self._clock.sleep(self._resume_at - now)
+                while pause := self._pause(now := self._clock.monotonic(), longest_pause):
+                    await self._clock.sleep(pause)
             except BaseException:
                 window.heard(self._started + 1)
                 raise
             self._next_start = max(self._next_start, now - _LATE + window.interval)
         return now
 
-    async def _spaced(self, now: float, least: float) -> float:
+    async def _spaced(self, now: float, least: float, longest_pause: float) -> float:
         while True:
-            if now < self._resume_at:
-                await self._clock.sleep(self._resume_at - now)
+            if pause := self._pause(now, longest_pause):
+                await self._clock.sleep(pause)
             elif interval := max(least, self._ceiling.interval):
                 start = max(now, self._next_start)
                 self._next_start = start + interval
@@ -214,18 +225,31 @@ class Throttles:
         throttle.restrict(max_concurrency, rate)
 
 
+class PatientTransport(Transport, Protocol):
+    """A transport that knows how long its hosts are waited for."""
+
+    def longest_pause(self, origin: str, /) -> float:
+        """Return the seconds of the longest pause that a host may wish, whoever it told, and is waited for."""
+
+    def left_alone(self, origin: str, seconds: float, /) -> ServiceError:
+        """Return what to raise for a request that was not sent, as so many seconds are left of a longer pause."""
+
+
 @dataclass(frozen=True, slots=True)
 class Throttled:
     """A transport that sends each request when its host's turn has come, and names the host that failed."""
 
-    transport: Transport
+    transport: PatientTransport
     throttles: Throttles
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request."""
-        throttle = self.throttles.of(request.origin)
+        throttle, longest_pause = self.throttles.of(request.origin), self.transport.longest_pause(request.origin)
         while True:
-            turn = await throttle.enter()
+            try:
+                turn = await throttle.enter(longest_pause)
+            except LongPause as pause:
+                raise self.transport.left_alone(request.origin, pause.seconds) from None
             status, body_seconds, cut_off = None, 0.0, False
             if throttle.watches:
                 throttle.prepare(request, turn)

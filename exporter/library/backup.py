@@ -64,6 +64,7 @@ async def open_service(
     settings: Settings,
     *,
     engine: Engine | None = None,
+    longest_pause: float = float("inf"),
     warn: Callable[[str], None] = lambda _: None,
     on_retry: Callable[[RetryEvent], None] = lambda _: None,
 ) -> AsyncIterator[OpenService]:
@@ -73,6 +74,7 @@ async def open_service(
         blog_id: the blog, such as ``NAME.blog.example.jp``.
         settings: the address, the token, and how patiently it is asked.
         engine: sends the requests; those of many blogs share its connections and its pace. ``None`` for one of its own.
+        longest_pause: the most seconds that a pause may have that the service wishes and is waited for.
         warn: called with a sentence where the token would travel unencrypted, or others can read a sign-in.
         on_retry: called whenever a request waits to be sent again.
 
@@ -92,7 +94,11 @@ async def open_service(
             credentials_for(settings, shared, warn=warn),
             timeouts=timeouts,
             max_body=settings.max_body,
-            policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
+            policy=RetryPolicy(
+                retries=settings.retries,
+                give_up_after=settings.give_up_after.total_seconds(),
+                max_retry_after=longest_pause,
+            ),
             concurrency=settings.concurrency,
             rate=settings.rate,
             on_retry=on_retry,

@@ -28,7 +28,7 @@ _MOST_HEARD: Final = 200
 _NOTHING: Final = Portion(0, 0)
 _FADING: Final = 0.9
 _PARTING: Final = 3.0
-_LONGEST_PAUSE: Final = 604_800.0  # seconds; told again in every report, so that it stays so long
+_LONGEST_PAUSE: Final = 604_800.0  # seconds of which an owner is told
 
 
 class _ToldCeiling(Ceiling):
@@ -69,19 +69,25 @@ class LeasedThrottle(Throttle):
         self._share = self._aim = _NOTHING
         self._wanted = (0.0, 0.0)
         self._wished_until = float("-inf")
+        self._known = 0
         self._used_at = clock.monotonic()
 
     def pause_until(self, moment: float) -> None:
         """Let no request of any crawler start before ``moment``, as the host wished."""
         super().pause_until(moment)
-        self._wished_until = max(self._wished_until, moment)
+        if moment > self._wished_until:
+            self._wished_until, self._known = moment, 0
 
-    async def enter(self) -> Turn:
-        """Wait for the turn of a request."""
+    async def enter(self, longest_pause: float = float("inf")) -> Turn:
+        """Wait for the turn of a request.
+
+        Raises:
+            LongPause: the host wished a pause that is longer than this for a while yet.
+        """
         self._used_at = self._clock.monotonic()
         if not self._ceiling.limit:
             self._gate.hurry()
-        return await super().enter()
+        return await super().enter(longest_pause)
 
     def prepare(self, request: HttpRequest, turn: Turn) -> None:
         """Have a request look at the lease once more, and say when its answer begins."""
@@ -105,22 +111,22 @@ class LeasedThrottle(Throttle):
         self._share = self._aim = _NOTHING
         self._limit()
 
-    def report(self, *, lasts: bool, idle: bool) -> dict[str, Any] | None:
+    def report(self, epoch: int, *, lasts: bool, idle: bool) -> dict[str, Any] | None:
         """Give back what is not to be held, and return what is.
 
         Args:
+            epoch: the owner's.
             lasts: whether the lease does.
             idle: whether nobody will want any.
 
         Returns:
-            The report for the owner; ``None`` where nothing is held and nothing is wanted.
+            The report for the owner; ``None`` where nothing is held and nothing is wanted, and nothing to be told.
         """
         now = self._clock.monotonic()
         used = Portion(self._active, self._counted)
         if used == _NOTHING and not self._waiting and (idle or now - self._used_at > _IDLE):
             self.lapse()
-            # An owner that is new, or has forgotten a host that nobody asked, is to know of the pause.
-            if idle or now >= self._wished_until:
+            if now >= self._wished_until or self._known == epoch:
                 return None
         aimed = (min(mine, aim) for mine, aim in zip(self._share, self._aim, strict=True))
         self._share = Portion(*(max(each, most) for each, most in zip(used, aimed, strict=True)))
@@ -139,8 +145,8 @@ class LeasedThrottle(Throttle):
             "heard": [(cuts, now - started, latency, refused) for cuts, started, latency, refused in heard],
         }
 
-    def told(self, answer: object) -> None:
-        """Hold what the owner says, which is no less than was reported.
+    def told(self, epoch: int, answer: object) -> None:
+        """Hold what the owner of an epoch says, which is no less than was reported.
 
         Raises:
             ValueError: it says nothing that makes sense.
@@ -153,7 +159,10 @@ class LeasedThrottle(Throttle):
         self._share, self._aim = wire.share(answer.get("share")), wire.share(answer.get("aim"))
         self._ceiling.cuts, self._ceiling.spacing = wire.count(answer.get("cuts")), wire.number(answer.get("interval"))
         if pause := wire.number(answer.get("pause")):
-            super().pause_until(self._clock.monotonic() + pause)
+            now = self._clock.monotonic()
+            super().pause_until(now + pause)
+            if pause >= min(_LONGEST_PAUSE - _BEAT, self._wished_until - now):
+                self._known = epoch
         self._limit()
 
     @property
@@ -268,10 +277,11 @@ class RemoteGate(Throttles):
         if self._leaving:
             self._lapse()
         asked = wire.seconds()
-        reports = {origin: each.report(lasts=lasts, idle=self._leaving) for origin, each in self._leased.items()}
+        leased = self._leased.items()
+        reports = {origin: each.report(self._epoch, lasts=lasts, idle=self._leaving) for origin, each in leased}
         telling = [(origin, each) for origin, each in reports.items() if each is not None]
-        # A report has room for so many hosts: those with a share come first, those that only want one wait.
-        telling.sort(key=lambda told: told[1]["held"] == _NOTHING)
+        # A report has room for so many hosts: those with a share come first, then pauses that are told of once.
+        telling.sort(key=lambda told: (told[1]["held"] == _NOTHING, not told[1]["pause"]))
         hosts = dict(telling[: wire.MOST_HOSTS])
         writer.write(wire.line({"sequence": self._sequence, "hosts": hosts}))
         async with asyncio.timeout(patience):
@@ -282,7 +292,7 @@ class RemoteGate(Throttles):
         lease = wire.number(answer.get("lease"))
         self._until = asked + lease
         for origin in hosts:
-            self._leased[origin].told(told.get(origin))
+            self._leased[origin].told(self._epoch, told.get(origin))
         if self._leaving and not hosts:
             self._left.set()
         return lease

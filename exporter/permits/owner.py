@@ -32,6 +32,7 @@ _SOON: Final = 1.0  # seconds before which none is started again
 _SILENCE: Final = 60.0
 _PARTING: Final = 2.5  # seconds for which an owner that is to end still hears what crawlers give back
 _MOST_CRAWLERS: Final = 1000
+_MOST_PAUSED: Final = 10_000
 _ANYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with
 
 
@@ -132,12 +133,15 @@ class PermitOwner:
         return True
 
     def _sweep(self) -> None:
-        """Forget what nobody holds any more."""
+        """Forget what nobody holds any more, but no pause, unless there are very many."""
         now = wire.seconds()
         if not self._is_owner():
             return
-        for origin in [origin for origin, each in self._budgets.items() if not each.holders(now)]:
-            if origin not in self._terms.hosts and now >= max(self._settled, self._budgets[origin].paused_until):
+        if now >= self._settled:
+            unheld = [origin for origin, each in self._budgets.items() if not each.holders(now)]
+            kept = [origin for origin in unheld if now < self._budgets[origin].paused_until]
+            kept.sort(key=lambda origin: self._budgets[origin].paused_until)
+            for origin in set(unheld) - set(kept[-_MOST_PAUSED:]) - self._terms.hosts.keys():
                 del self._budgets[origin]
         for name, origins in list(self._origins.items()):
             if not any(each.holds(name) for each in map(self._budgets.get, origins) if each is not None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -71,6 +72,17 @@ async def test_a_healthy_blog(tmp_path: Path) -> None:
     assert "retries" not in result.settings
     assert not (tmp_path / "a").exists()
     assert result.exchanges == []
+
+
+@pytest.mark.parametrize(("pause", "asked"), [("300", 4), ("1", 8)])
+async def test_a_service_that_wishes_a_long_pause_is_asked_no_more(tmp_path: Path, pause: str, asked: int) -> None:
+    begun = time.monotonic()
+    result = await checked(tmp_path, before=always(503, where="/comment/", **{"Retry-After": pause}))
+    assert time.monotonic() - begun < 5
+    assert [each.name for each in result.operations if not each.answered] == ["comment/list"]
+    said = "it asks to wait 300 s, so nothing more was asked"
+    assert any(said in finding.said for finding in result.findings) is (pause == "300")
+    assert (result.requests, result.exit_code) == (asked, 3)
 
 
 def always(status: int = 200, text: str = "<html>Not here", *, where: str = "", **headers: str) -> Before:

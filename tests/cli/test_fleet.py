@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import signal
 import sqlite3
@@ -136,9 +137,14 @@ def test_a_blog_that_is_gone_is_asked_for_once_in_a_run(program: Program, servic
 
 
 @pytest.mark.parametrize("at_once", ["1", "12"])
+@pytest.mark.parametrize("spellings", [["{}"], ["{}", "{}/"]])
 def test_a_service_that_wishes_a_long_pause_is_left_alone(
-    program: Program, service: DemoService, blogs: Path, tmp_path: Path, at_once: str
+    program: Program, service: DemoService, tmp_path: Path, at_once: str, spellings: list[str]
 ) -> None:
+    blogs = tmp_path / "blogs.csv"
+    addresses = itertools.cycle(spelling.format(service.base_url) for spelling in spellings)
+    lines = [f"{name},{address}\n" for name, address in zip(BLOGS, addresses, strict=False)]
+    blogs.write_text("blog_id,base_url\n" + "".join(lines), encoding="utf-8")
     refused: list[float] = []
 
     async def busy(request: web.Request) -> web.StreamResponse | None:
@@ -148,7 +154,7 @@ def test_a_service_that_wishes_a_long_pause_is_left_alone(
         return web.Response(status=503, headers={"Retry-After": "3600"})
 
     service.before = busy
-    words = ("--base-url", service.base_url, "--assets", "none", "--concurrency", "2", "--at-once", at_once)
+    words = ("--assets", "none", "--concurrency", "2", "--at-once", at_once)
     done = program("fleet", "run", blogs, "--into", tmp_path / "fleet", *words, "--tries", "2", "--retry-after", "1s")
     assert done.code in {3, 20}
     assert "asks to wait 3600 s" in done.err

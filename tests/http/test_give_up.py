@@ -20,13 +20,14 @@ from exporter.errors import (
     TransportError,
     Unreachable,
 )
+from exporter.http.address_guard import AddressGuard
 from exporter.http.deadline import Timeouts
-from exporter.http.engine import Downloader
+from exporter.http.engine import Downloader, Engine
 from exporter.http.retry import RetryPolicy
 from tests.http.clocks import JumpClock
 from tests.http.scripted import GOOD, Bench, Outcome, status
 from tests.http.service import Service, raw_service, running_service, says
-from tests.http.sink import Memory, leading_to, using
+from tests.http.sink import POLICY, Memory, leading_to, using
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -42,6 +43,37 @@ async def test_a_longer_pause_than_obeyed_leaves_the_host_alone(service: Service
 
     assert (await using(work, clock)).statistics.requests == 1
     assert clock.sleeps == []
+
+
+async def test_a_host_that_told_one_blogs_pictures_of_a_long_pause_is_left_alone_by_all(
+    service: Service, clock: JumpClock
+) -> None:
+    service.answers(lambda: web.Response(status=503, headers={"Retry-After": "61"}))
+    async with Engine(clock=clock) as engine:
+        one, other = (engine.downloader(AddressGuard(allow_private=True), policy=POLICY) for _ in range(2))
+        with pytest.raises(RetryableStatus):
+            await one.read(service.url + "/a", Memory())
+        for name in ("/b", "/c"):
+            with pytest.raises(HostGivenUp, match=r"127\.0\.0\.1:[0-9]+ asks for a long pause"):
+                await other.read(service.url + name, Memory())
+        assert engine.statistics.requests == 1
+    assert clock.sleeps == []
+
+
+async def test_a_service_that_wishes_a_pause_is_waited_for_by_its_pictures_too(
+    service: Service, clock: JumpClock
+) -> None:
+    async def busy(_: web.Request) -> web.StreamResponse:
+        if clock.monotonic() < 300:
+            return web.Response(status=503, headers={"Retry-After": "300"})
+        return web.Response(body=b"ok")
+
+    service.handler = busy
+    async with Engine(clock=clock) as engine:
+        engine.client(service.url)
+        downloader = engine.downloader(AddressGuard(allow_private=True), policy=POLICY)
+        assert (await downloader.read(service.url + "/a", Memory())).status == 200
+    assert clock.monotonic() == 300
 
 
 async def test_a_silent_host_is_left_alone_after_three_addresses(clock: JumpClock) -> None:

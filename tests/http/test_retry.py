@@ -26,7 +26,7 @@ from exporter.http.credentials import Redactor
 from exporter.http.retry import RetryPolicy
 from exporter.http.transport import Statistics
 from tests.http.clocks import JumpClock
-from tests.http.scripted import GOOD, Bench, Outcome, status
+from tests.http.scripted import GOOD, HOST, Bench, Outcome, status
 
 
 async def test_a_good_answer_needs_one_request_and_no_wait(clock: JumpClock) -> None:
@@ -117,6 +117,30 @@ async def test_retry_after_is_obeyed_by_everybody(clock: JumpClock, number: int,
     assert bench.transport.times["/x"] == [0.0, 120.0]
     assert bench.transport.times["/y"] == [120.0]
     assert bench.events[0].wait == 120.0
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+async def test_retry_after_is_obeyed_also_where_the_request_is_not_sent_again(clock: JumpClock, retries: int) -> None:
+    busy = status(503, retry_after="120")
+    bench = Bench(clock, {"/x": [busy], "/y": [GOOD]}, RetryPolicy(retries=retries))
+    await bench.failure()
+    await bench.call("/y")
+    assert bench.transport.times["/y"] == [120.0 * (1 + retries)]
+
+
+async def test_a_pause_that_another_was_told_of_is_waited_for_or_ends_the_run(clock: JumpClock) -> None:
+    bench = Bench(clock, {"/x": [GOOD]})
+    bench.retrying.throttles.of(HOST).pause_until(1801.0)
+    error = await bench.failure()
+    assert type(error) is LongPause
+    assert (
+        "in answer to another request, the service asks to wait 1801 s more, longer than the 1800 s this run would (give_up_after)"
+        in str(error)
+    )
+    assert (bench.sent(), clock.monotonic()) == (0, 0.0)
+    await clock.sleep(1.0)
+    await bench.call()
+    assert bench.transport.times["/x"] == [1801.0]
 
 
 async def test_a_busy_service_that_names_no_time_pauses_everybody_for_the_backoff(clock: JumpClock) -> None:

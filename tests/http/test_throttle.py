@@ -7,7 +7,7 @@ from typing import Self
 import pytest
 from yarl import URL
 
-from exporter.errors import ConnectFailed, UsageError
+from exporter.errors import ConnectFailed, LongPause, ServiceError, UsageError
 from exporter.http.address_guard import origin_of
 from exporter.http.deadline import Timeouts
 from exporter.http.throttle import Throttle, Throttled, Throttles
@@ -356,6 +356,12 @@ class Paced:
             raise ConnectFailed("reset")
         return HttpResponse(request.origin, 200, {}, body_seconds=self._body_seconds if busy else 0.0)
 
+    def longest_pause(self, _origin: str, /) -> float:
+        return 60.0
+
+    def left_alone(self, _origin: str, seconds: float, /) -> ServiceError:
+        return ServiceError(f"{seconds:g} s")
+
 
 def request(address: str) -> HttpRequest:
     return HttpRequest(URL(address), origin_of(URL(address)), {}, NoBody(), Sender(Timeouts(), Statistics()))
@@ -370,6 +376,41 @@ async def test_only_the_time_before_the_body_makes_a_host_look_busy(
     await throttled.send(request("http://h/quick"))
     await throttled.send(request("http://h/busy"))
     assert throttles.of("http://h").limit == limit
+
+
+@pytest.mark.parametrize("rate", [None, 2.0])
+@pytest.mark.parametrize("at_once", [1, 4])
+async def test_a_pause_that_grows_beyond_what_is_waited_for_ends_the_wait(
+    clock: JumpClock, rate: float | None, at_once: int
+) -> None:
+    throttles = Throttles(clock, at_once)
+    throttles.restrict("http://h", at_once, rate)
+    throttle = throttles.of("http://h")
+    throttle.pause_until(50.0)
+    waiting = [asyncio.create_task(throttle.enter(60.0)) for _ in range(3)]
+    await clock.sleep(10.0)
+    throttle.pause_until(200.0)
+    ends = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [end.seconds for end in ends if isinstance(end, LongPause)] == [150.0] * 3
+    assert clock.monotonic() == 50.0
+    await clock.sleep(95.0)
+    await use(throttle, clock)
+    assert clock.monotonic() == 200.0
+
+
+async def test_a_long_pause_ends_the_wait_for_a_place_too(clock: JumpClock) -> None:
+    throttle = Throttle(4, 0.1, clock)
+    first = await throttle.enter()
+    waiting = asyncio.create_task(throttle.enter(60.0))
+    await clock.sleep(15.0)
+    throttle.pause_until(200.0)
+    throttle.leave(first, 503)
+    with pytest.raises(LongPause):
+        await waiting
+    assert clock.monotonic() < 30.0
+    await clock.sleep(125.0)
+    await use(throttle, clock)
+    assert clock.monotonic() == 200.0
 
 
 async def test_a_failure_names_the_host_that_failed(clock: JumpClock) -> None:

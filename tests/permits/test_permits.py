@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from exporter.clock import SystemClock
-from exporter.errors import UsageError
+from exporter.errors import LongPause, UsageError
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
 from exporter.model.exchange import Request
-from exporter.permits import gate, wire
+from exporter.permits import gate, owner, wire
 from exporter.permits.budget import HostLimits
 from exporter.permits.gate import connect
 from exporter.permits.meeting_place import MeetingPlace, Owner, Terms
@@ -136,6 +136,39 @@ async def test_a_pause_outlasts_the_owner_though_its_crawler_asks_nothing_any_mo
     measured = service.measured()
     after = next(each for each in measured.arrivals if each > refused_at)
     assert 6.9 < after - refused_at < 8.5
+
+
+async def test_a_pause_is_told_of_once_and_kept_by_an_owner(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "_IDLE", 0.2)
+    async with start_owner(folder, Terms({}, lease=0.3, longest=0.3)), connect(folder) as one:
+        throttles = [one.of(f"http://h{number}") for number in range(1200)]
+        for each in throttles:
+            each.pause_until(SystemClock().monotonic() + 60.0)
+        await asyncio.sleep(4.0)
+        assert [
+            each for each in one._leased.values() if each.report(one._epoch, lasts=True, idle=True) is not None
+        ] == []
+        async with connect(folder) as other:
+            for number in (0, 1199):
+                with pytest.raises(LongPause):
+                    async with asyncio.timeout(5):
+                        await other.of(f"http://h{number}").enter(50.0)
+
+
+async def test_an_owner_keeps_the_longest_of_very_many_pauses(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owner, "_MOST_PAUSED", 2)
+    place = MeetingPlace(folder).make(TERMS)
+    async with owner_of(place), AsyncExitStack() as stack:
+        crawler = Crawler()
+        await crawler.open(place, stack)
+        hosts = {f"http://h{number}": report(pause=60 + number)["hosts"]["http://h"] for number in range(4)}
+        assert await crawler.say({"sequence": 1, "hosts": hosts}) is not None
+        assert await crawler.say({"sequence": 2, "hosts": {}}) is not None
+        await asyncio.sleep(1.2)
+        hosts = dict.fromkeys(hosts, report()["hosts"]["http://h"])
+        answer = await crawler.say({"sequence": 3, "hosts": hosts})
+    assert answer is not None
+    assert [round(each["pause"], -1) for each in answer["hosts"].values()] == [0, 0, 60, 60]
 
 
 async def test_the_next_owner_lets_living_crawlers_go_on_at_once(folder: Path, service: MeasuredService) -> None:
