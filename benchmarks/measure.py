@@ -142,7 +142,8 @@ class Bench:
     @contextmanager
     def memory(self) -> Iterator[Path]:
         """Yield a new folder in memory, so that no disk is measured; on a disk where there is not enough of it."""
-        in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _MOST_BYTES
+        most = self.size(_MOST_BYTES, _MOST_BYTES // 8)
+        in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > most
         with TemporaryDirectory(prefix="bench-", dir=_MEMORY if in_memory else self.place) as folder:
             yield Path(folder)
 
