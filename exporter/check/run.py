@@ -262,14 +262,18 @@ class _Asking:
             facts.answered = True
         except LongPause as pause:
             self._silent = True
-            result.operations.pop()
-            last = result.operations[-1]
-            last.problem = message(
-                "{reason}; it asks to wait {wish:.0f} s, so nothing more was asked",
-                reason=last.problem,
-                wish=pause.seconds,
-            )
-            return None
+            before = result.operations[-2:-1]
+            if not before or before[0].answered:
+                # Not a question of this check was told so, but the renewal of a sign-in.
+                facts.problem = said(pause)
+            else:
+                result.operations.pop()
+                before[0].problem = message(
+                    "{reason}; it asks to wait {wish:.0f} s, so nothing more was asked",
+                    reason=before[0].problem,
+                    wish=pause.seconds,
+                )
+                return None
         except ServiceError as error:
             facts.problem = said(error)
             facts.status = _status_of(error)

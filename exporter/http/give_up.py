@@ -105,7 +105,7 @@ class ServiceWatch(Watch):
         return LongPause(self._over(text), error.retry_after or 0.0)
 
     def left_alone(self, _origin: str, seconds: float, /) -> ServiceError:
-        """Return what ends the run where another run or process was told of such a pause."""
+        """Return what ends the run where the service wished such a pause in answer to another request."""
         text = message(
             "in answer to another request, the service asks to wait {wish:.0f} s more, longer than the {limit:g} s "
             "this run would (give_up_after). Run again later: what was read so far is kept.",
@@ -192,7 +192,7 @@ class HostWatch(Watch):
         return error
 
     def left_alone(self, origin: str, _seconds: float, /) -> ServiceError:
-        """Give up a host that told somebody else of such a pause."""
+        """Give up a host that wished such a pause in answer to another request."""
         self._given_up.setdefault(origin, message("asks for a long pause"))
         return self._not_asked(origin)
 

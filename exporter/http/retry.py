@@ -119,10 +119,6 @@ class Watch(ABC):
         """Return what to raise where a longer pause is wished than is waited for."""
 
     @abstractmethod
-    def left_alone(self, origin: str, seconds: float, /) -> ServiceError:
-        """Return what to raise for a request that was not sent, as its host is in such a pause for so many seconds."""
-
-    @abstractmethod
     async def outlasts(self, failure: TransportError, good_before: int, /) -> bool:
         """Tell whether to insist on a request without retries left, or raise the ServiceError that ends the run."""
 

@@ -229,7 +229,7 @@ class PatientTransport(Transport, Protocol):
     """A transport that knows how long its hosts are waited for."""
 
     def longest_pause(self, origin: str, /) -> float:
-        """Return the seconds of the longest pause that a host may wish, whoever it told, and is waited for."""
+        """Return the seconds of the longest pause that is waited for where a host wishes one, of whatever request."""
 
     def left_alone(self, origin: str, seconds: float, /) -> ServiceError:
         """Return what to raise for a request that was not sent, as so many seconds are left of a longer pause."""

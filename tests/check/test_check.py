@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from exporter.clock import FixedClock
 from exporter.demo.content import Blog, fields
 from exporter.demo.sample import demo_blog
 from exporter.demo.service import DemoService, ServiceOptions
+from exporter.library.backup import OpenService, open_service
 from exporter.settings import resolve
 
 FILES = "https://files.example.jp/v1/blog/user/{user_id}/{mtime}"
@@ -83,6 +85,22 @@ async def test_a_service_that_wishes_a_long_pause_is_asked_no_more(tmp_path: Pat
     said = "it asks to wait 300 s, so nothing more was asked"
     assert any(said in finding.said for finding in result.findings) is (pause == "300")
     assert (result.requests, result.exit_code) == (asked, 3)
+
+
+async def test_a_long_pause_that_the_renewal_of_a_sign_in_was_told_of_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @asynccontextmanager
+    async def paused(*args: Any, **more: Any) -> AsyncIterator[OpenService]:
+        async with open_service(*args, **more) as opened:
+            opened.client.retrying.throttles.of(opened.client.origin).pause_until(time.monotonic() + 300)
+            yield opened
+
+    monkeypatch.setattr(run, "open_service", paused)
+    result = await checked(tmp_path)
+    assert [(each.name, each.answered) for each in result.operations] == [("user", False)]
+    assert "the service asks to wait 300 s more" in result.operations[0].problem
+    assert (result.requests, result.exit_code) == (0, 20)
 
 
 def always(status: int = 200, text: str = "<html>Not here", *, where: str = "", **headers: str) -> Before:
