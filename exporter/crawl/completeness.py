@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.manifest import RecordProblem
@@ -27,6 +28,9 @@ def assess(
     short_comments: Mapping[str, int],
     user: str | None,
     assets: AssetSummary,
+    extra_comments: Mapping[str, int] = MappingProxyType({}),
+    contradicted: Sequence[str] = (),
+    not_asked: int = 0,
     strict_assets: bool = False,
     provable: bool = True,
 ) -> tuple[dict[str, Any], list[RecordProblem]]:
@@ -43,6 +47,9 @@ def assess(
         short_comments: by entry, how many of the comments that it counts are not on the comment list.
         user: why the user could not be read, or ``None``.
         assets: what became of pictures and files.
+        extra_comments: by listed entry, how many comments the comment list holds beyond those that the entry counts.
+        contradicted: entries that are not on the entry list, though ``entry/get`` answers for them.
+        not_asked: how many entries that are named and not listed nobody asked for.
         strict_assets: whether what is gone for good makes the backup incomplete too.
         provable: whether the service states totals to compare with.
 
@@ -55,8 +62,13 @@ def assess(
     problems += [RecordProblem(str(Kind.ENTRIES), entry_id, reason) for entry_id, reason in unread.items()]
     if user is not None:
         problems.append(RecordProblem(str(Kind.USER), None, message("the user could not be read: {user}", user=user)))
+    problems += [RecordProblem(str(Kind.ENTRIES), None, text) for text in _unlisted(contradicted, not_asked)]
     if short_comments:
         problems.append(RecordProblem(str(Kind.COMMENTS), None, _short(short_comments)))
+    if provable:
+        problems += [
+            RecordProblem(str(Kind.COMMENTS), None, text) for text in _extra_comments(extra_comments, comments.unstated)
+        ]
     problems += [RecordProblem(str(Kind.FILES), None, text) for text in _file_totals(files, unlisted_files)]
     problems += _asset_problems(assets, strict_assets=strict_assets)
     uploads = assets.uploads
@@ -68,6 +80,7 @@ def assess(
             **Tally(entries.read + entries.carried_over, entries.unread).document(),
             "read": entries.read,
             "carried_over": entries.carried_over,
+            "contradicted": entries.contradicted,
             "list_complete": sweeps[Kind.ENTRY_LIST].complete,
         },
         "comments": {
@@ -92,6 +105,46 @@ def assess(
         # Only where it is so: the totals that this service does not state prove nothing.
         document["provable"] = False
     return document, problems
+
+
+def _unlisted(contradicted: Sequence[str], not_asked: int) -> Iterator[str]:
+    """Yield what the entry list does not hold though the service has it."""
+    if contradicted:
+        yield message_n(
+            "{n} entry is not on the entry list, and the service answers when it is asked for ({ids}); it is saved, "
+            "and the list may leave out more",
+            "{n} entries are not on the entry list, and the service answers when they are asked for ({ids}); they are "
+            "saved, and the list may leave out more",
+            len(contradicted),
+            ids=_first(contradicted),
+        )
+    if not_asked:
+        yield message_n(
+            "{n} more entry that comments name is not on the entry list and was not asked for; run again",
+            "{n} more entries that comments name are not on the entry list and were not asked for; run again",
+            not_asked,
+        )
+
+
+def _extra_comments(extra: Mapping[str, int], unstated: Sequence[str]) -> Iterator[str]:
+    """Yield where the comment list holds more than the entries count, and what states no count."""
+    if extra:
+        yield message_n(
+            "the comment list holds {count} comments more than the entry list counts (of entry {ids})",
+            "the comment list holds {count} comments more than the entry list counts (of entries {ids})",
+            len(extra),
+            count=sum(extra.values()),
+            ids=_first(list(extra)),
+        )
+    if unstated:
+        yield message_n(
+            "the entry list does not say how many comments {n} entry has ({ids}), so that nobody can tell whether "
+            "some are missing",
+            "the entry list does not say how many comments {n} entries have ({ids}), so that nobody can tell whether "
+            "some are missing",
+            len(unstated),
+            ids=_first(unstated),
+        )
 
 
 def _short(comments: Mapping[str, int]) -> str:

@@ -54,11 +54,19 @@ class Unread(NamedTuple):
 
 
 class EntryCounts(NamedTuple):
-    """Entries: listed and read by this run, listed and carried over from the archive, and not to be read."""
+    """Entries by what this run did about them.
+
+    Attributes:
+        read: read by this run.
+        carried_over: listed, and carried over from the archive.
+        unread: not to be read.
+        contradicted: of those that were read, the ones that the entry list does not hold.
+    """
 
     read: int
     carried_over: int
     unread: int
+    contradicted: int = 0
 
 
 class Ingest:
@@ -68,6 +76,9 @@ class Ingest:
         ledgers: for each kind, the archive's records and what this run saw of them.
         sweeps: the results of every sweep, oldest first.
         unread: entry ids to what kept them from being read.
+        contradicted: ids of entries that are not on the entry list, and that ``entry/get`` answered all the same.
+        not_asked: how many unlisted entries that something names were not asked for, since they are too many.
+        unread_before: ids of entries that an earlier run could not read.
         user_failure: what kept the user from being read.
         restored: how many records a checkpoint brought along.
         full_text_in_lists: whether entries are read from the entry list, and not one by one.
@@ -97,6 +108,9 @@ class Ingest:
         self.ledgers = {kind: Ledger(state.kinds[kind], checkpoint.spools[kind]) for kind in Kind}
         self.sweeps: list[dict[Kind, SweepResult]] = []
         self.unread: dict[str, Unread] = {}
+        self.contradicted: list[str] = []
+        self.not_asked = 0
+        self.unread_before: Sequence[str] = ()
         self.user_failure: str | None = None
         self.restored = 0
         self.full_text_in_lists = service.capabilities.full_text_in_lists
@@ -133,7 +147,7 @@ class Ingest:
         for kind, kept in pages.load(path, same, sizes, self._kept_files).items():
             ledger = self.ledgers[kind]
             if not len(ledger.fresh) and not ledger.distrusted:
-                self._kept[kind] = SweepResult(kind, pages=kept.pages, expected=kept.expected, short=kept.short)
+                self._kept[kind] = SweepResult(kind, **kept._asdict())
 
     @property
     def saw_all_again(self) -> bool:
@@ -146,7 +160,7 @@ class Ingest:
         ``sealed`` is the SHA-256 of the manifest of the version that the run made, or found to hold still.
         """
         whole = {
-            kind: pages.KeptList(found.pages, found.expected, found.short)
+            kind: pages.KeptList(found.pages, found.expected, found.short, found.over, found.unstated)
             for kind, found in self.sweeps[-1].items()
             if found.complete and len(found.pages)
         }
@@ -158,10 +172,11 @@ class Ingest:
         Raises:
             ServiceError: no list could be read, or the service as a whole failed.
         """
+        self.unread_before = list(first)
         async with task_group() as group:
             if self._service.capabilities.user:
                 group.create_task(self._user())
-            await self._until_settled(first)
+            await self._until_settled(self.unread_before)
 
     async def _until_settled(self, first: Iterable[str]) -> None:
         for number in range(1, MOST_SWEEPS + 1):
@@ -192,6 +207,7 @@ class Ingest:
     def count_entries(self) -> EntryCounts:
         """Count the entries that the last sweep listed by what this run did about them."""
         items, entries = self.ledgers[Kind.ENTRY_LIST], self.ledgers[Kind.ENTRIES]
+        contradicted = len(self.contradicted)
         if self._lists_the_archived and entries.untouched and not self.unread:
             return EntryCounts(0, items.count_seen(len(self.sweeps)), 0)
         read = carried_over = 0
@@ -205,7 +221,7 @@ class Ingest:
                 carried_over += 1
             else:
                 unread += 1
-        return EntryCounts(read, carried_over, unread)
+        return EntryCounts(read + contradicted, carried_over, unread, contradicted)
 
     def short_comments(self) -> dict[str, int]:
         """Return, by entry, how many comments it counts that the comment list did not hold.
@@ -213,10 +229,27 @@ class Ingest:
         While comments come and go the two lists may be of different moments, so what only one sweep missed does not
         count, as long as another one looked.
         """
-        newest = self.sweeps[-1][Kind.COMMENTS].short
+        return self._in_both(lambda result: result.short)
+
+    def extra_comments(self) -> dict[str, int]:
+        """Return, by listed entry, how many more comments the comment list held than the entry counts."""
+        items, last = self.ledgers[Kind.ENTRY_LIST], len(self.sweeps)
+        return {key: count for key, count in self._more_comments().items() if items.seen(key) == last}
+
+    def named_by_comments(self) -> Iterator[str]:
+        """Yield the entries that have comments and are not on the entry list, if any of that list could be read."""
+        if self.sweeps[-1][Kind.ENTRY_LIST].failure is None:
+            items, last = self.ledgers[Kind.ENTRY_LIST], len(self.sweeps)
+            yield from (key for key in self._more_comments() if items.seen(key) != last)
+
+    def _more_comments(self) -> dict[str, int]:
+        return self._in_both(lambda result: result.over)
+
+    def _in_both(self, counts: Callable[[SweepResult], dict[str, int]]) -> dict[str, int]:
+        newest = counts(self.sweeps[-1][Kind.COMMENTS])
         if len(self.sweeps) < 2 or not self.sweeps[-2][Kind.COMMENTS].complete:
             return newest
-        before = self.sweeps[-2][Kind.COMMENTS].short
+        before = counts(self.sweeps[-2][Kind.COMMENTS])
         return {entry_id: min(count, before[entry_id]) for entry_id, count in newest.items() if entry_id in before}
 
     async def sweep(self, number: int) -> dict[Kind, SweepResult]:
@@ -231,7 +264,10 @@ class Ingest:
             results |= await self._sweep((Kind.COMMENTS,), number, entry_ids)
         else:
             results = await self._sweep(LISTS, number)
-        compare_comments(results[Kind.ENTRY_LIST], results[Kind.COMMENTS])
+        items = self.ledgers[Kind.ENTRY_LIST]
+        compare_comments(
+            results[Kind.ENTRY_LIST], results[Kind.COMMENTS], lambda entry_id: items.seen(entry_id) == number
+        )
         self.sweeps.append(results)
         failures = [result.failure for result in results.values() if result.failure is not None]
         if len(failures) == len(LISTS):

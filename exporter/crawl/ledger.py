@@ -232,6 +232,13 @@ class Ledger:
         else:
             yield from (str(key) for key, _ in ids.items() if self.seen(str(key)) < sweep)
 
+    def vanished(self, sweep: int) -> Iterator[str]:
+        """Yield the ids that the archive does not have and that only sweeps of this run before ``sweep`` have seen."""
+        if any(self._fresh_seen.count(before) for before in range(UNSEEN + 1, sweep)):
+            for key, row in self.fresh.keys.items():
+                if UNSEEN < self._fresh_seen[row] < sweep:
+                    yield str(key)
+
     def count_seen(self, sweep: int) -> int:
         """Return how many records a sweep was the last to see."""
         return self._base_seen.count(sweep) + self._fresh_seen.count(sweep)

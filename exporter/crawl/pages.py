@@ -41,7 +41,7 @@ def page_note(
         sweep: the sweep that saw the page.
         cursor: what it was asked for with.
         facts: the members of its :class:`~exporter.service.interface.PageFacts`.
-        records: ``ids``, ``amounts`` and ``owners`` of its records.
+        records: ``ids``, ``amounts``, ``owners`` and ``hidden`` of its records.
         others: what else there is to say, ``differing`` and ``to_read`` for this sweep alone.
     """
     here = {"differing": others.pop("differing"), "to_read": others.pop("to_read")}
@@ -138,15 +138,18 @@ def reading(manifest_sha256: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class KeptList(NamedTuple):
-    """What is kept of a list that was seen whole: its pages, and ``expected`` and ``short`` of its sweep."""
+    """What is kept of a list that was seen whole: its pages, and what its sweep counted, under the same names."""
 
     pages: PageIndex
     expected: int
     short: dict[str, int]
+    over: dict[str, int]
+    unstated: list[str]
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON, for notes that follow one another."""
-        return {**self.pages.document(), "expected": self.expected, "short": self.short}
+        counts = {"short": self.short, "over": self.over, "unstated": self.unstated}
+        return {**self.pages.document(), "expected": self.expected, **counts}
 
 
 def load(path: Path, same: Mapping[str, Any], sizes: Mapping[Kind, int], files: SegmentFiles) -> dict[Kind, KeptList]:
@@ -178,8 +181,12 @@ def load(path: Path, same: Mapping[str, Any], sizes: Mapping[Kind, int], files: 
                 index = PageIndex(line)
                 end = index.fill(document, end)
                 if index.records == sizes[Kind(kind)]:
-                    short = {str(entry_id): int(count) for entry_id, count in document["short"].items()}
-                    found[Kind(kind)] = KeptList(index, int(document["expected"]), short)
+                    short, over = (
+                        {str(entry_id): int(count) for entry_id, count in document[name].items()}
+                        for name in ("short", "over")
+                    )
+                    unstated = [str(entry_id) for entry_id in document["unstated"]]
+                    found[Kind(kind)] = KeptList(index, int(document["expected"]), short, over, unstated)
             while (left := end - file.tell()) > 0 and (piece := file.read(min(left, _PIECE))):
                 digest.update(piece)
             return found if file.read(_PIECE) == _line(digest.hexdigest()) else {}

@@ -1,21 +1,30 @@
-"""What is gone: claimed only on evidence, and refused when too much vanishes at once."""
+"""What is gone: claimed only on evidence, and refused when too much vanishes at once.
+
+An entry that the list does not hold is asked for. If it answers it is kept, and the list is contradicted.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.crawl.concurrency import for_each
-from exporter.errors import ApiError, MassDisappearance
+from exporter.crawl.sweep import LONGEST_ID
+from exporter.errors import ApiError, MassDisappearance, ServiceError
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.service.interface import WrongRecord
+from exporter.service.interface import Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from exporter.crawl.ingest import Ingest
 
 MOST_GONE_SHARE = 0.30
 MOST_GONE_ALWAYS = 5
+MOST_NAMED_ASKED: Final = 1000
+"""Entries that only comments name, asked for by one run; a hostile service could name a million."""
+_GONE: Final = frozenset({404, 410})
 
 
 @dataclass(slots=True)
@@ -58,33 +67,88 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
 
 
 async def find_removals(ingest: Ingest, window: int) -> Removals:
-    """Collect what is gone; an entry counts only once ``entry/get`` refuses it too."""
+    """Collect what is gone; an entry counts only once ``entry/get`` refuses it too.
+
+    An unlisted entry that answers is read, and recorded in ``ingest.contradicted``. So is one that only comments name.
+    """
     last = len(ingest.sweeps)
     sweeps = {"absent_in_sweeps": [last - 1, last]}
-    removals = Removals()
-    for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES):
+    removals = Removals({Kind.ENTRIES: {}, Kind.ENTRY_LIST: {}})
+    for kind in (Kind.COMMENTS, Kind.FILES):
         removals.evidence[kind] = {record_id: dict(sweeps) for record_id in absent(ingest, kind)}
-    removals.evidence[Kind.ENTRIES] = {}
-    if not all(results[Kind.ENTRY_LIST].complete for results in ingest.sweeps[-2:]) or last < 2:
-        return removals
-    archived = ingest.ledgers[Kind.ENTRIES].base.keys
-    gone = list(ingest.ledgers[Kind.ENTRY_LIST].never_seen_since(last - 1, archived))
+    gone = list(dict.fromkeys([*_unlisted(ingest), *absent(ingest, Kind.ENTRY_LIST)]))
     if ingest.full_text_in_lists:
-        removals.evidence[Kind.ENTRIES] = {entry_id: dict(sweeps) for entry_id in gone}
+        for entry_id in gone:
+            _remove(removals, ingest, entry_id, sweeps)
         return removals
+    refused = await _ask(ingest, [*gone, *_named(ingest, set(gone))], window)
+    if refused and not await _is_believable(ingest):
+        for entry_id, error in refused.items():
+            doubt = message("{error}, as it does for entries that are listed; run again", error=error)
+            ingest.fail(entry_id, ServiceError(doubt))
+        return removals
+    for entry_id in gone:
+        if entry_id in refused:
+            said = {"status": refused[entry_id].status, "message": refused[entry_id].message}
+            _remove(removals, ingest, entry_id, {**sweeps, "entry_get": said})
+    return removals
+
+
+def _unlisted(ingest: Ingest) -> Iterable[str]:
+    """Return the archived entries that neither of the last two sweeps listed; none unless both saw the whole list."""
+    if len(ingest.sweeps) < 2 or not all(results[Kind.ENTRY_LIST].complete for results in ingest.sweeps[-2:]):
+        return ()
+    archived = ingest.ledgers[Kind.ENTRIES].base.keys
+    return ingest.ledgers[Kind.ENTRY_LIST].never_seen_since(len(ingest.sweeps) - 1, archived)
+
+
+def _remove(removals: Removals, ingest: Ingest, entry_id: str, evidence: dict[str, Any]) -> None:
+    """Remove an entry and its list item, as far as the archive has them."""
+    for kind in (Kind.ENTRIES, Kind.ENTRY_LIST):
+        if entry_id in ingest.ledgers[kind].base:
+            removals.evidence[kind][entry_id] = dict(evidence)
+
+
+def _named(ingest: Ingest, asked: set[str]) -> list[str]:
+    """Return unlisted entries that the archive lacks and that something names: comments, a sweep or an earlier run."""
+    last = len(ingest.sweeps)
+    items, entries = ingest.ledgers[Kind.ENTRY_LIST], ingest.ledgers[Kind.ENTRIES]
+    named = dict.fromkeys([*ingest.named_by_comments(), *items.vanished(last), *ingest.unread_before])
+    wanted = [
+        entry_id
+        for entry_id in named
+        if items.seen(entry_id) != last
+        and entry_id not in asked
+        and entry_id not in entries.base
+        and len(entry_id) <= LONGEST_ID
+    ]
+    ingest.not_asked = max(0, len(wanted) - MOST_NAMED_ASKED)
+    return wanted[:MOST_NAMED_ASKED]
+
+
+async def _ask(ingest: Ingest, entry_ids: Iterable[str], window: int) -> dict[str, ApiError]:
+    """Ask for unlisted entries; return those that the service says it does not have, with what it said."""
+    refused: dict[str, ApiError] = {}
 
     async def ask(entry_id: str) -> None:
-        error = await ingest.fetch_entry(entry_id, last)
-        said: str | dict[str, Any] = "answers"
-        if isinstance(error, ApiError) and not isinstance(error, WrongRecord):
-            said = {"status": error.status, "message": error.message}
-            removals.evidence[Kind.ENTRIES][entry_id] = {**sweeps, "entry_get": said}
-        elif error is not None:
-            said = str(error)
+        error = await ingest.fetch_entry(entry_id, len(ingest.sweeps))
+        if error is None:
+            ingest.contradicted.append(entry_id)
+            ingest.unread.pop(entry_id, None)
+        elif isinstance(error, ApiError) and (error.status in _GONE or isinstance(error, Refused)):
+            refused[entry_id] = error
+        else:
             ingest.fail(entry_id, error)
-        listed = removals.evidence[Kind.ENTRY_LIST].get(entry_id)
-        if listed is not None:
-            listed["entry_get"] = said
 
-    await for_each(gone, ask, window)
-    return removals
+    await for_each(entry_ids, ask, window)
+    return refused
+
+
+async def _is_believable(ingest: Ingest) -> bool:
+    """Return whether ``entry/get`` answers at all in this run: for a listed entry, if the run read none yet."""
+    last = len(ingest.sweeps)
+    entries = ingest.ledgers[Kind.ENTRIES]
+    if any(entries.count_seen(sweep) for sweep in range(1, last + 1)):
+        return True
+    listed = next(ingest.ledgers[Kind.ENTRY_LIST].seen_in(last), None)
+    return listed is None or await ingest.fetch_entry(listed, last) is None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from exporter.crawl.assets.run import AssetSettings
 
-NOTES: Final = 5
+NOTES: Final = 6
 """Counts changes of what a checkpoint's notes say, so that one of an earlier program is set aside."""
 
 

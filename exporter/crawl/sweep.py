@@ -55,14 +55,19 @@ class SweepResult:
             emptied by :func:`compare_comments`.
         expected: for the comment list, how many comments the entries count.
         short: for the comment list, by entry, how many of the comments that it counts are not listed.
+        over: for the comment list, by entry, how many more comments are listed than the entry counts. An entry that is
+            not on the entry list counts none.
+        hidden: for the comment list, by entry, how many comments its count may leave out; emptied likewise.
+        unstated: the listed entries that state no comment count; for both lists once they were compared.
         total: how many records the list says it has.
         total_size: the sum of their sizes, as the list says.
         failure: the error that kept its first page from being read, to end the run with where no list could be read.
         pages: the pages that were read, for the next sweep; none when a record was on the list twice.
         repeated: how many pages, from the first on, were as the sweep before saw them.
         alike: whether all were.
-        uncounted: whether its ``comments`` were not counted, since all is as in the sweep before; ``expected`` and
-            ``short`` are then as they were.
+        uncounted: whether its ``comments`` were not counted, since all is as in the sweep before; ``expected``,
+            ``short``, ``over`` and ``unstated`` are then as they were.
+        items: how many usable items its pages had, each time a record was listed again included.
     """
 
     kind: Kind
@@ -76,6 +81,9 @@ class SweepResult:
     comments: Counter[str] = field(default_factory=Counter)
     expected: int = 0
     short: dict[str, int] = field(default_factory=dict)
+    over: dict[str, int] = field(default_factory=dict)
+    hidden: Counter[str] = field(default_factory=Counter)
+    unstated: list[str] = field(default_factory=list)
     total: int | None = None
     total_size: int | None = None
     failure: ServiceError | None = None
@@ -83,6 +91,7 @@ class SweepResult:
     repeated: int = 0
     alike: bool = False
     uncounted: bool = False
+    items: int = 0
 
     def count(self, records: Mapping[str, Any], new: Iterable[int]) -> int | None:
         """Count those records of a page that this sweep sees for the first time; return the sum of their amounts."""
@@ -91,14 +100,20 @@ class SweepResult:
             owners = records["owners"]
             for at in new:
                 comments[owners[at]] = comments.get(owners[at], 0) + 1
+            if records["hidden"]:
+                shown = set(new)
+                self.hidden.update(owners[at] for at in records["hidden"] if at in shown)
             return 0
         ids, amounts = records["ids"], records["amounts"]
         total: int | None = 0
         for at in new:
             amount = amounts[at]
             total = _sum(total, amount)
-            if amount and self.kind is Kind.ENTRY_LIST:
-                comments[ids[at]] = amount
+            if self.kind is Kind.ENTRY_LIST:
+                if amount:
+                    comments[ids[at]] = amount
+                elif amount is None:
+                    self.unstated.append(ids[at])
         return total
 
     def count_again(self) -> None:
@@ -109,10 +124,15 @@ class SweepResult:
                 self.count(records, range(len(records["ids"])))
 
 
-def compare_comments(entries: SweepResult, comments: SweepResult) -> None:
+def compare_comments(entries: SweepResult, comments: SweepResult, is_listed: Callable[[str], bool]) -> None:
     """Compare, entry by entry, what the entry list counts with what the comment list holds, and forget the counts.
 
     One sum for all would let comments of entries that nobody lists make up for others that are kept back.
+
+    Args:
+        entries: the sweep of the entry list.
+        comments: the sweep of the comment list at the same time.
+        is_listed: whether that sweep saw an entry on the entry list.
     """
     if entries.uncounted and comments.uncounted:
         return
@@ -122,8 +142,16 @@ def compare_comments(entries: SweepResult, comments: SweepResult) -> None:
     if comments.complete:
         # Subtracting counters keeps what is short only.
         comments.short = dict(entries.comments - comments.comments)
+    comments.unstated = entries.unstated
+    unstated, hidden = set(entries.unstated), comments.hidden
+    comments.over = {
+        entry_id: count
+        for entry_id, count in (comments.comments - entries.comments).items()
+        if entry_id and entry_id not in unstated and (count > hidden[entry_id] or not is_listed(entry_id))
+    }
     entries.comments.clear()
     comments.comments.clear()
+    hidden.clear()
 
 
 class _Answer(NamedTuple):
@@ -205,6 +233,7 @@ class Sweep:
         result.alike = 0 < len(result.pages) == result.repeated
         if result.alike and self._ledger.see_again(self._number, result.listed):
             result.uncounted, result.expected, result.short = True, self._before.expected, self._before.short
+            result.over, result.unstated = self._before.over, self._before.unstated
         else:
             self._mark_repeated()
         if self._unnamed:
@@ -216,7 +245,7 @@ class Sweep:
         result.complete = self._paginator.complete and not result.problems
         result.agreed = not result.differing and result.listed == self._before.listed
         self._before.pages.clear()
-        result.pages.records = result.listed
+        result.pages.records, result.items = result.listed, self._items
         if self._items != result.listed:
             # Then the newest state of a record is not what every page with it holds.
             result.pages.clear()
@@ -303,6 +332,7 @@ class Sweep:
         here: set[str] = set()
         amounts: list[int | None] = []  # of all but comments
         owners: list[str] = []  # of comments
+        hidden: list[int] = []  # of comments, by position
         new: list[int] = []
         to_read: list[str] = []
         problems: list[str] = []
@@ -334,6 +364,8 @@ class Sweep:
             frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
             if of_comments:
+                if service.may_be_uncounted(item):
+                    hidden.append(len(owners))
                 owners.append(service.post_id(item))
             else:
                 amounts.append(_bounded(service.amount(kind, item)))
@@ -354,7 +386,7 @@ class Sweep:
                     to_read.append(record_id)
             ids.append(record_id)
             here.add(record_id)
-        records: dict[str, Any] = {"ids": ids, "amounts": amounts, "owners": owners}
+        records: dict[str, Any] = {"ids": ids, "amounts": amounts, "owners": owners, "hidden": hidden}
         facts = PageFacts(
             asked.cursor, position, len(new), digest.hexdigest(), page.echo, page.next, page.pages, page.page_size,
             page.total, page.total_size, self._result.count(records, new),

@@ -25,6 +25,7 @@ from exporter.service.interface import (
     EntryAnswer,
     Page,
     Paginator,
+    Refused,
     Role,
     Validators,
     WrongRecord,
@@ -262,6 +263,10 @@ class BlogV1(BlogService):
         """Return the comments that a list item counts (2.3), or the size of a file (2.6)."""
         return FieldReader(raw, self.timezone).number("file_size" if kind is Kind.FILES else "comment_count")
 
+    def may_be_uncounted(self, raw: Raw) -> bool:
+        """Return whether a comment is flagged (2.5): whether ``comment_count`` includes such ones is not shown."""
+        return raw.get(_DELETED) in {FLAG_TRUE, True} if isinstance(raw.get(_DELETED), str | bool) else False
+
     def key(self, kind: Kind, raw: Any) -> str | None:
         """Return the id of a raw object of a kind."""
         return key_of(raw.get(_KEYS[kind])) if isinstance(raw, dict) else None
@@ -496,9 +501,13 @@ def _check_result(request: Request, response: Response, envelope: Mapping[str, A
     else:
         shown = printable(repr(result[:_RESULT_SHOWN] if isinstance(result, str) else result), _RESULT_SHOWN)
     reason = message_text(envelope.get("message"))
-    if not reason:
-        raise refusal(request, response, message("result {result}", result=shown))
-    raise refusal(request, response, message("result {result}, {reason}", result=shown, reason=reason))
+    text = message("result {result}", result=shown)
+    if reason:
+        text = message("result {result}, {reason}", result=shown, reason=reason)
+    error = refusal(request, response, text)
+    if not isinstance(result, str) or not result:
+        raise error
+    raise Refused(error.operation, error.params, error.status, error.message, error.body)
 
 
 def _message_in(value: Any) -> object:

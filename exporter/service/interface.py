@@ -101,6 +101,10 @@ class EntryAnswer(NamedTuple):
     validators: Validators
 
 
+class Refused(ApiError):
+    """The service says in its own words that it does not have a record, or does not hand it out."""
+
+
 class WrongRecord(ApiError):
     """The service answered with something else than the record asked for, which says nothing about that one."""
 
@@ -298,6 +302,10 @@ class BlogService(Records):
     @abstractmethod
     def user_call(self) -> Call[dict[str, Any]]:
         """Ask for the calling user."""
+
+    def may_be_uncounted(self, _raw: Raw) -> bool:
+        """Return whether its entry's comment count may leave a comment out, because the comment is hidden."""
+        return False
 
     @abstractmethod
     def amount(self, kind: Kind, raw: Raw) -> int | None:

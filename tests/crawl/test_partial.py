@@ -48,6 +48,7 @@ async def test_an_entry_that_stays_unreadable(crawl_of: MakeCrawl, status: int) 
             "left_out": {"pending": 2, "lost": 0, "by_choice": 0},
             "read": 29,
             "carried_over": 0,
+            "contradicted": 0,
             "list_complete": True,
         }
         assert {event.record_id for event in ran.of(RecordFailed)} == {"7", "31"}
@@ -140,7 +141,7 @@ async def test_an_answer_that_does_not_say_which_entry_it_is(crawl_of: MakeCrawl
         await crawl.run()
         before = folded(crawl.root)
         blog.entries[3] = {**fields(blog.entries[3]), "entry_id": entry_id, "title": "誰"}
-        blog.list_items[3] = {"entry_id": "3"}
+        blog.list_items[3] = {"entry_id": "3", "comment_count": "0"}
         ran = await crawl.run()
         assert (ran.code, [problem.id for problem in ran.outcome.problems]) == (3, ["3"])
         assert "the answer has no usable entry_id" in ran.reasons

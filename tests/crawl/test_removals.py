@@ -77,12 +77,24 @@ async def test_an_entry_that_is_unlisted_and_still_answers_stays(crawl_of: MakeC
         blog.list_items[4] = None
         blog.entries[4] = {**fields(blog.entries[4]), "entry_text": "改"}
         ran = await crawl.run()
-        assert ran.code == 0
-        assert (ran.outcome.counts["entries"].gone, ran.outcome.counts["entry_list"].gone) == (0, 1)
-        assert tombstones(crawl.root, 2, Kind.ENTRY_LIST)["4"]["entry_get"] == "answers"
-        assert folded(crawl.root) == held(blog)
+        assert (ran.code, ran.outcome.version) == (3, 2)
+        assert (ran.outcome.counts["entries"].gone, ran.outcome.counts["entry_list"].gone) == (0, 0)
+        assert tombstones(crawl.root, 2, Kind.ENTRY_LIST) == {}
+        assert "entries None: 1 entry is not on the entry list, and the service answers" in ran.reasons
+        assert ran.outcome.completeness is not None
+        assert ran.outcome.completeness["entries"] == {
+            "listed": 9,
+            "saved": 9,
+            "left_out": {"pending": 0, "lost": 0, "by_choice": 0},
+            "read": 9,
+            "carried_over": 0,
+            "contradicted": 1,
+            "list_complete": True,
+        }
+        assert folded(crawl.root)[Kind.ENTRIES] == held(blog)[Kind.ENTRIES]
         # It is asked for on every run from then on, so that its changes and its end are seen.
-        assert (await crawl.run(refresh="changed")).outcome.outcome == "unchanged"
+        ran = await crawl.run(refresh="changed")
+        assert (ran.code, ran.outcome.version) == (3, None)
         assert crawl.gets == ["4"]
         del blog.entries[4], blog.list_items[4]
         assert (await crawl.run(refresh="changed")).outcome.counts["entries"].gone == 1
@@ -107,6 +119,7 @@ async def test_an_unlisted_entry_that_cannot_be_asked_for_stays(crawl_of: MakeCr
             "left_out": {"pending": 1, "lost": 0, "by_choice": 0},
             "read": 8,
             "carried_over": 0,
+            "contradicted": 0,
             "list_complete": True,
         }
         assert folded(crawl.root)[Kind.ENTRIES] == before[Kind.ENTRIES]
