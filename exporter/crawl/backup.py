@@ -374,6 +374,7 @@ class BackupRun:
             entries=ingest.count_entries(),
             unread={key: unread.reason for key, unread in ingest.unread.items()},
             short_comments=ingest.short_comments(),
+            doubts=ingest.doubts(),
             extra_comments=ingest.extra_comments(),
             contradicted=ingest.contradicted,
             not_asked=ingest.not_asked,

@@ -28,6 +28,7 @@ def assess(
     short_comments: Mapping[str, int],
     user: str | None,
     assets: AssetSummary,
+    doubts: Mapping[Kind, Sequence[str]] = MappingProxyType({}),
     extra_comments: Mapping[str, int] = MappingProxyType({}),
     contradicted: Sequence[str] = (),
     not_asked: int = 0,
@@ -47,6 +48,7 @@ def assess(
         short_comments: by entry, how many of the comments that it counts are not on the comment list.
         user: why the user could not be read, or ``None``.
         assets: what became of pictures and files.
+        doubts: what contradicts itself in each list.
         extra_comments: by listed entry, how many comments the comment list holds beyond those that the entry counts.
         contradicted: entries that are not on the entry list, though ``entry/get`` answers for them.
         not_asked: how many entries that are named and not listed nobody asked for.
@@ -59,6 +61,7 @@ def assess(
     comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
     unlisted_files = max(0, (files.total or 0) - files.listed)
     problems = [RecordProblem(str(kind), None, text) for kind, result in sweeps.items() for text in result.problems]
+    problems += [RecordProblem(str(kind), None, text) for kind, texts in doubts.items() for text in texts]
     problems += [RecordProblem(str(Kind.ENTRIES), entry_id, reason) for entry_id, reason in unread.items()]
     if user is not None:
         problems.append(RecordProblem(str(Kind.USER), None, message("the user could not be read: {user}", user=user)))
@@ -163,9 +166,16 @@ def _file_totals(files: SweepResult, unlisted: int) -> Iterator[str]:
     """Yield what the totals say against the list; one that was cut short has its own problems."""
     if not files.complete:
         return
-    if unlisted:
+    if files.total is not None and (unlisted or files.listed > files.total):
         yield message(
             "the file list holds {listed} files, its summary counts {total}", listed=files.listed, total=files.total
+        )
+    elif files.tally is not None and files.total_size is not None and files.tally > files.total_size:
+        yield message(
+            "the {listed} files on the list have {tally} bytes together, and its summary says {total_size}",
+            listed=files.listed,
+            tally=files.tally,
+            total_size=files.total_size,
         )
     elif files.tally is not None and files.total_size is not None and files.tally < files.total_size:
         yield (

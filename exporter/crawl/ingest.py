@@ -231,6 +231,21 @@ class Ingest:
         """
         return self._in_both(lambda result: result.short)
 
+    def doubts(self) -> dict[Kind, list[str]]:
+        """Return what contradicts itself in each list.
+
+        What only one sweep met came of a change between two pages. A list that is shorter in the end than in an earlier
+        sweep, and never the same twice, is no better.
+        """
+        last, before = self.sweeps[-1], self.sweeps[-2] if len(self.sweeps) > 1 else self.sweeps[-1]
+        found = {kind: list(last[kind].doubts) if before[kind].doubts else [] for kind in last}
+        for kind, result in last.items():
+            most = max(results[kind].listed for results in self.sweeps)
+            if result.complete and not result.agreed and result.listed < most:
+                shrunk = message("held {n} records, and {most} moments before; run again", n=result.listed, most=most)
+                found[kind].append(message("{kind} list: {problem}", kind=kind, problem=shrunk))
+        return found
+
     def extra_comments(self) -> dict[str, int]:
         """Return, by listed entry, how many more comments the comment list held than the entry counts."""
         items, last = self.ledgers[Kind.ENTRY_LIST], len(self.sweeps)

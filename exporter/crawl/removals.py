@@ -40,7 +40,7 @@ class Removals:
 
 def absent(ingest: Ingest, kind: Kind) -> list[str]:
     """Return the archived ids that neither of the last two sweeps saw; none unless both saw the whole list."""
-    if len(ingest.sweeps) < 2 or not all(results[kind].complete for results in ingest.sweeps[-2:]):
+    if len(ingest.sweeps) < 2 or not all(results[kind].vouches for results in ingest.sweeps[-2:]):
         return []
     return list(ingest.ledgers[kind].absent_since(len(ingest.sweeps) - 1))
 
@@ -96,7 +96,7 @@ async def find_removals(ingest: Ingest, window: int) -> Removals:
 
 def _unlisted(ingest: Ingest) -> Iterable[str]:
     """Return the archived entries that neither of the last two sweeps listed; none unless both saw the whole list."""
-    if len(ingest.sweeps) < 2 or not all(results[Kind.ENTRY_LIST].complete for results in ingest.sweeps[-2:]):
+    if len(ingest.sweeps) < 2 or not all(results[Kind.ENTRY_LIST].vouches for results in ingest.sweeps[-2:]):
         return ()
     archived = ingest.ledgers[Kind.ENTRIES].base.keys
     return ingest.ledgers[Kind.ENTRY_LIST].never_seen_since(len(ingest.sweeps) - 1, archived)

@@ -50,6 +50,7 @@ class SweepResult:
         to_read: for the entry list, the ids of these; in a first sweep without the new ones, which are read anyway.
         agreed: whether it saw just what the sweep before saw.
         problems: sentences about pages and items that could not be used.
+        doubts: sentences about pages that contradict one another, which may also come of a list that changes meanwhile.
         tally: the sum of :meth:`BlogService.amount` over the records; ``None`` where one of them does not say.
         comments: comments by entry: for the entry list those each item counts, for the comment list those listed;
             emptied by :func:`compare_comments`.
@@ -67,7 +68,6 @@ class SweepResult:
         alike: whether all were.
         uncounted: whether its ``comments`` were not counted, since all is as in the sweep before; ``expected``,
             ``short``, ``over`` and ``unstated`` are then as they were.
-        items: how many usable items its pages had, each time a record was listed again included.
     """
 
     kind: Kind
@@ -77,6 +77,7 @@ class SweepResult:
     to_read: list[str] = field(default_factory=list)
     agreed: bool = False
     problems: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
     tally: int | None = 0
     comments: Counter[str] = field(default_factory=Counter)
     expected: int = 0
@@ -91,7 +92,11 @@ class SweepResult:
     repeated: int = 0
     alike: bool = False
     uncounted: bool = False
-    items: int = 0
+
+    @property
+    def vouches(self) -> bool:
+        """Whether what the sweep did not see can be believed to be absent."""
+        return self.complete and not self.doubts
 
     def count(self, records: Mapping[str, Any], new: Iterable[int]) -> int | None:
         """Count those records of a page that this sweep sees for the first time; return the sum of their amounts."""
@@ -245,8 +250,11 @@ class Sweep:
         result.complete = self._paginator.complete and not result.problems
         result.agreed = not result.differing and result.listed == self._before.listed
         self._before.pages.clear()
-        result.pages.records, result.items = result.listed, self._items
+        result.pages.records = result.listed
+        result.doubts = self._paginator.doubts
         if self._items != result.listed:
+            twice = message("{n} items are there more than once", n=self._items - result.listed)
+            result.doubts = [*result.doubts, message("{kind} list: {problem}", kind=result.kind, problem=twice)]
             # Then the newest state of a record is not what every page with it holds.
             result.pages.clear()
         return result

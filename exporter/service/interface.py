@@ -173,6 +173,10 @@ class Paginator(Protocol):
     def problems(self) -> list[str]:
         """Sentences naming the list, the page and what to do."""
 
+    @property
+    def doubts(self) -> list[str]:
+        """Sentences about what pages say that cannot all be true, unless the list changed while it was read."""
+
     def wanted(self, window: int) -> list[Cursor]:
         """Return the pages to ask for now, in order, none of them twice; ``window`` is how far to read ahead."""
 

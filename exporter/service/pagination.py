@@ -8,6 +8,8 @@ from collections.abc import Callable
 from exporter.message import message
 from exporter.service.interface import Call, Cursor, Page, PageFacts
 
+_MOST_DOUBTS = 5
+"""One is enough to call a list incomplete; these are named."""
 BARREN_PAGES = 3
 """So many pages in a row without a new id end a list that continues past what it promised."""
 
@@ -32,8 +34,22 @@ class _NumberedPages(ABC):
         self._end: int | None = None
         self._digest = ""
         self._barren = 0
+        self._counts: dict[int, int] = {}
+        self._doubts: list[str] = []
         self.finished = False
         self.problems: list[str] = []
+
+    @property
+    def doubts(self) -> list[str]:
+        """What contradicts itself: among that a page shorter than another one, though it is not the last."""
+        if len(self._counts) < 2:
+            return self._doubts[:_MOST_DOUBTS]
+        last, most = max(self._counts), max(self._counts.values())
+        short = next((page for page, count in self._counts.items() if count < most and page != last), None)
+        if short is None:
+            return self._doubts[:_MOST_DOUBTS]
+        fewer = message("holds {count} items, and another page {most}", count=self._counts[short], most=most)
+        return [*self._doubts, self._sentence(short, fewer)][:_MOST_DOUBTS]
 
     @property
     def complete(self) -> bool:
@@ -59,6 +75,8 @@ class _NumberedPages(ABC):
         if self._expects(page):
             repeated = page > 1 and facts.digest == self._digest
             self._digest = facts.digest
+            if facts.count:
+                self._counts[page] = facts.count
             self._learn(page, facts, repeated=repeated)
 
     def accept_failure(self, cursor: Cursor, reason: str, *, missing: bool) -> None:
@@ -106,8 +124,14 @@ class _NumberedPages(ABC):
         self._barren = 0 if new else self._barren + 1
         return self._barren >= BARREN_PAGES
 
+    def _sentence(self, page: int, sentence: str) -> str:
+        return message("{list}, page {page}: {problem}", list=self._name, page=page, problem=sentence)
+
     def _problem(self, page: int, sentence: str) -> None:
-        self.problems.append(message("{list}, page {page}: {problem}", list=self._name, page=page, problem=sentence))
+        self.problems.append(self._sentence(page, sentence))
+
+    def _doubt(self, page: int, sentence: str) -> None:
+        self._doubts.append(self._sentence(page, sentence))
 
     def _stop_at(self, page: int, sentence: str) -> None:
         self._problem(page, sentence)
@@ -134,19 +158,10 @@ class ChainedPages(_NumberedPages):
         end = self._end
         past_end = end is not None and page > end
         if facts.echo is not None and facts.echo != page:
-            if past_end or (end is not None and end <= 1):
-                self.finished = True
-            else:
-                self._stop_at(
-                    page,
-                    message(
-                        "the answer says it is page {echo}, so the list ignores {ignored}",
-                        echo=facts.echo,
-                        ignored=self._ignored,
-                    ),
-                )
+            self._end_by_echo(page, facts.echo)
         elif repeated:
             if past_end:
+                self._doubt_promise(page)
                 self.finished = True
             else:
                 self._stop_at(
@@ -175,17 +190,42 @@ class ChainedPages(_NumberedPages):
         else:
             self._follow(page, facts)
 
+    def _end_by_echo(self, page: int, echo: Cursor) -> None:
+        """End the list at an answer that says it is another page."""
+        if self._end is not None and (page > self._end or self._end <= 1):
+            if echo != 0:
+                self._doubt(page, message("says it is page {echo} of {end}", echo=echo, end=self._end))
+            self.finished = True
+        else:
+            self._stop_at(
+                page,
+                message(
+                    "the answer says it is page {echo}, so the list ignores {ignored}", echo=echo, ignored=self._ignored
+                ),
+            )
+
     def _ends_before(self, page: int) -> bool:
         if self._chain_ended or (self._end is not None and page > self._end):
+            self._doubt_promise(page)
             self.finished = True
         return self.finished
+
+    def _doubt_promise(self, page: int) -> None:
+        """Note that there is no such page, though the chain or the number of pages says so."""
+        self._doubt(page, message("is missing or empty, although the pages before say that there is one"))
 
     def _believed_end(self) -> int:
         return self._first_end or 0
 
     def _note_end(self, page: int, pages: int | None) -> None:
         if pages is None:
+            self._doubt(page, message("does not say how many pages the list has"))
             return
+        if self._end is not None and pages < self._end:
+            self._doubt(
+                page,
+                message("says the list has {pages} pages, a page before says {end}", pages=pages, end=self._end),
+            )
         if pages < 0:
             self._problem(page, message("says the list has {pages} pages; run again", pages=pages))
             return
@@ -194,15 +234,24 @@ class ChainedPages(_NumberedPages):
             self._first_end = pages
 
     def _end_by_emptiness(self, page: int, facts: PageFacts) -> None:
-        if self._end is not None and page < self._end and not self._chain_ended:
-            self._stop_at(page, message("is empty although the list has {end} pages; run again", end=self._end))
+        end = self._end
+        if end is not None and page < end and not self._chain_ended:
+            self._problem(page, message("is empty although the list has {end} pages; run again", end=end))
+            if self._is_barren(0) or page >= self._believed_end():
+                self.finished = True
+            else:
+                self._continue_at(page + 1)
         elif page == 1 and facts.next is not None:
             self._stop_at(1, message("is empty although page {next} is said to follow; run again", next=facts.next))
         else:
+            if page > 1:
+                self._doubt_promise(page)
             self.finished = True
 
     def _follow(self, page: int, facts: PageFacts) -> None:
         end = self._end
+        if end is not None and page > end >= 0:
+            self._doubt(page, message("holds items, although the list has {end} pages", end=end))
         if self._chain_ended and facts.new:
             self._problem(
                 page, message("holds items although an earlier page said no page follows; they are kept, run again")
@@ -250,10 +299,12 @@ class CountedPages(_NumberedPages):
         self._size: int | None = 0
 
     def _learn(self, page: int, facts: PageFacts, *, repeated: bool) -> None:
-        self._note_total(facts)
+        self._note_total(page, facts)
         self._distinct += facts.new
         lacks_size = self._lacks_size(facts)
         counted = self._total is not None and self._distinct >= self._total
+        if counted and self._distinct != self._total and not self._reaches_size(facts):
+            counted = False  # the number is wrong, so there may be more
         if counted and not lacks_size:
             self.finished = True
         elif repeated or (facts.echo is not None and facts.echo != page):
@@ -265,7 +316,7 @@ class CountedPages(_NumberedPages):
             self._end_short(page)
         elif facts.new == 0:
             self._end_short(page)
-        elif (self._total is None or counted) and facts.count < self._page_size:
+        elif (self._total is None or self._distinct >= self._total) and facts.count < self._page_size:
             self.finished = True
         else:
             self._continue_at(page + 1)
@@ -280,11 +331,22 @@ class CountedPages(_NumberedPages):
         end = self._end or 0
         return end if end <= self._max_pages else 0
 
-    def _note_total(self, facts: PageFacts) -> None:
+    def _note_total(self, page: int, facts: PageFacts) -> None:
         if facts.new:
             self._barren = 0
         if facts.page_size is not None and facts.page_size > 0:
             self._page_size = facts.page_size
+        if facts.total is None:
+            self._doubt(page, message("does not say how many files there are"))
+        elif self._total is not None and facts.total != self._total:
+            self._doubt(
+                page,
+                message(
+                    "says there are {new_total} files, a page before says {total}",
+                    new_total=facts.total,
+                    total=self._total,
+                ),
+            )
         if facts.total is not None and facts.total >= 0:
             self._total = facts.total
             self._end = -(-facts.total // self._page_size)
@@ -296,6 +358,9 @@ class CountedPages(_NumberedPages):
             return False
         self._size += facts.new_size
         return facts.total_size is not None and self._size < facts.total_size
+
+    def _reaches_size(self, facts: PageFacts) -> bool:
+        return facts.total_size is not None and self._size is not None and self._size >= facts.total_size
 
     def _end_short(self, page: int) -> None:
         if self._total is not None and self._distinct < self._total:

@@ -331,13 +331,13 @@ def test_totals_are_compared_also_where_the_lists_kept_changing() -> None:
 
 @pytest.mark.parametrize(
     ("tally", "totalsize", "said"),
-    [(19, 20, True), (20, 20, False), (21, 20, False), (None, 20, False), (9, None, False)],
+    [(19, 20, ", its"), (20, 20, ""), (21, 20, ", and its"), (None, 20, ""), (9, None, "")],
 )
-def test_files_smaller_together_than_their_summary_says(tally: int | None, totalsize: int | None, said: bool) -> None:
+def test_files_of_another_size_than_their_summary_says(tally: int | None, totalsize: int | None, said: str) -> None:
     files = SweepResult(Kind.FILES, complete=True, listed=2, total=2, tally=tally, total_size=totalsize)
     _, problems = assessed(sweeps(files=files))
     assert [each.reason.partition(";")[0] for each in problems] == (
-        ["the 2 files on the list have 19 bytes together, its summary says 20"] if said else []
+        [f"the 2 files on the list have {tally} bytes together{said} summary says 20"] if said else []
     )
     _, cut = assessed(sweeps(files=replace(files, complete=False, problems=["page 2: could not be read"])))
     assert [each.reason for each in cut] == ["page 2: could not be read"]

@@ -197,7 +197,8 @@ def test_a_last_page_that_is_empty_loses_nothing() -> None:
 
 def test_a_page_in_the_middle_that_is_empty_is_a_problem() -> None:
     listing = entry_pages(DEFAULT)
-    read_through(listing, of(chain(1, 5), chain(2, 5, count=0, new=0), then=chain(3, 5)))
+    asked = read_through(listing, of(chain(1, 5), chain(2, 5, count=0, new=0), *(chain(page, 5) for page in (3, 4, 5))))
+    assert asked == [1, 2, 3, 4, 5]
     assert not listing.complete
     assert "page 2: is empty although the list has 5 pages" in listing.problems[0]
 

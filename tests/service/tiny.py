@@ -41,6 +41,7 @@ class TokenPages:
         self._pending = 0
         self._seen = set(self._waiting)
         self.problems: list[str] = []
+        self.doubts: list[str] = []
 
     @property
     def finished(self) -> bool:
