@@ -374,6 +374,7 @@ class BackupRun:
             entries=ingest.count_entries(),
             unread={key: unread.reason for key, unread in ingest.unread.items()},
             short_comments=ingest.short_comments(),
+            other_user=ingest.other_user,
             doubts=ingest.doubts(),
             extra_comments=ingest.extra_comments(),
             contradicted=ingest.contradicted,

@@ -28,6 +28,7 @@ def assess(
     short_comments: Mapping[str, int],
     user: str | None,
     assets: AssetSummary,
+    other_user: bool = False,
     doubts: Mapping[Kind, Sequence[str]] = MappingProxyType({}),
     extra_comments: Mapping[str, int] = MappingProxyType({}),
     contradicted: Sequence[str] = (),
@@ -48,6 +49,7 @@ def assess(
         short_comments: by entry, how many of the comments that it counts are not on the comment list.
         user: why the user could not be read, or ``None``.
         assets: what became of pictures and files.
+        other_user: whether the service answers as another user than before.
         doubts: what contradicts itself in each list.
         extra_comments: by listed entry, how many comments the comment list holds beyond those that the entry counts.
         contradicted: entries that are not on the entry list, though ``entry/get`` answers for them.
@@ -65,6 +67,14 @@ def assess(
     problems += [RecordProblem(str(Kind.ENTRIES), entry_id, reason) for entry_id, reason in unread.items()]
     if user is not None:
         problems.append(RecordProblem(str(Kind.USER), None, message("the user could not be read: {user}", user=user)))
+    if other_user:
+        problems.append(
+            RecordProblem(
+                str(Kind.USER),
+                None,
+                message("the service answers as another user than before, who may be shown less: check the token"),
+            )
+        )
     problems += [RecordProblem(str(Kind.ENTRIES), None, text) for text in _unlisted(contradicted, not_asked)]
     if short_comments:
         problems.append(RecordProblem(str(Kind.COMMENTS), None, _short(short_comments)))

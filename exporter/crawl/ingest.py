@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.state import SegmentFiles
@@ -15,11 +15,12 @@ from exporter.crawl.concurrency import for_each, run_together, task_group
 from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
+from exporter.crawl.replaced import Replaced
 from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
-from exporter.service.interface import BlogService, Call, Cursor, Page, Validators
+from exporter.service.interface import BlogService, Call, Cursor, Page, Validators, WrongRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +80,9 @@ class Ingest:
         contradicted: ids of entries that are not on the entry list, and that ``entry/get`` answered all the same.
         not_asked: how many unlisted entries that something names were not asked for, since they are too many.
         unread_before: ids of entries that an earlier run could not read.
+        replaced: what became of the texts of entries.
         user_failure: what kept the user from being read.
+        other_user: whether the service answers as another user than those in the archive.
         restored: how many records a checkpoint brought along.
         full_text_in_lists: whether entries are read from the entry list, and not one by one.
     """
@@ -111,7 +114,9 @@ class Ingest:
         self.contradicted: list[str] = []
         self.not_asked = 0
         self.unread_before: Sequence[str] = ()
+        self.replaced = Replaced(service)
         self.user_failure: str | None = None
+        self.other_user = False
         self.restored = 0
         self.full_text_in_lists = service.capabilities.full_text_in_lists
         self._kept: dict[Kind, SweepResult] = {}
@@ -332,6 +337,7 @@ class Ingest:
         if user_id is None or len(user_id) > LONGEST_ID:
             self.user_failure = said(ApiError("user", {}, 200, message("the answer has no usable id")))
             return
+        self.other_user = len(ledger.base) > 0 and user_id not in ledger.base
         ledger.observe(user_id, lossless_json.freeze(data), 1)
 
     async def _entries(self, number: int, first: Iterable[str]) -> None:
@@ -434,9 +440,37 @@ class Ingest:
             ledger.mark(entry_id, sweep)
         else:
             frozen = lossless_json.freeze(data)
+            if ledger.identity(entry_id) != frozen.identity:
+                self._judge(entry_id, data)
             data = None  # a long entry needs not be in memory three times
             ledger.observe(entry_id, frozen, sweep)
         return answered
+
+    def _judge(self, entry_id: str, data: dict[str, Any]) -> None:
+        """Compare an entry that is new or changed with what its list item and the archive say.
+
+        Raises:
+            WrongRecord: the answer has less than those, and nothing says why.
+        """
+        held = self.ledgers[Kind.ENTRIES].holds(entry_id)
+        before = self._state.load(Kind.ENTRIES, entry_id) if held else None
+        fault = None
+        if self.replaced.is_blank(data):
+            fault = self._fault_of_blank(entry_id)
+        if fault is None and before is not None and not self._settings.accept_removals:
+            fault = self.replaced.lost_text(data, before)
+        if fault is not None:
+            raise WrongRecord("entry/get", {"entry_id": entry_id}, 200, fault)
+        self.replaced.count(data, before)
+
+    def _fault_of_blank(self, entry_id: str) -> str | None:
+        """Return what is wrong with an entry that has neither a title nor a text: its list item has a title."""
+        item = self.ledgers[Kind.ENTRY_LIST].frozen(entry_id)
+        listed = self._state.load(Kind.ENTRY_LIST, entry_id) if item is None else lossless_json.loads(item.data)
+        title = self._service.title(Kind.ENTRY_LIST, listed or {})
+        if not title:
+            return None
+        return message("the answer has neither a title nor a text; the entry list calls it {title!r}", title=title[:60])
 
     def _first_page(self) -> Call[Page]:
         paginator = self._service.pages(Kind.ENTRY_LIST, self._blog_id, ())

@@ -49,12 +49,13 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
     """Refuse to believe that a large part of a blog is gone.
 
     Raises:
-        MassDisappearance: over 30 % of a kind, and more than 5, are absent.
+        MassDisappearance: over 30 % of a kind, and more than 5, are absent; or so many entries lost their text, or have
+            one text now.
     """
     for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES):
         gone = len(absent(ingest, kind))
         total = len(ingest.ledgers[kind].base)
-        if gone > MOST_GONE_ALWAYS and gone > MOST_GONE_SHARE * total:
+        if _is_mass(gone, total):
             raise MassDisappearance(
                 message(
                     "{gone} of {total} {kind} records are gone from the service at once; "
@@ -64,6 +65,29 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
                     kind=kind.value.replace("_", " "),
                 )
             )
+    replaced, listed = ingest.replaced, ingest.sweeps[-1][Kind.ENTRY_LIST].listed
+    if _is_mass(replaced.alike, listed):
+        raise MassDisappearance(
+            message(
+                "{n} of {total} entries have the very same text, as when a service answers with a notice in place of "
+                "each; nothing was written. If that is right, run again with --accept-removals.",
+                n=replaced.alike,
+                total=listed,
+            )
+        )
+    if _is_mass(replaced.emptied, listed):
+        raise MassDisappearance(
+            message(
+                "{n} of {total} entries have lost their text at once; nothing was written. If that is right, run again "
+                "with --accept-removals.",
+                n=replaced.emptied,
+                total=listed,
+            )
+        )
+
+
+def _is_mass(count: int, total: int) -> bool:
+    return count > MOST_GONE_ALWAYS and count > MOST_GONE_SHARE * total
 
 
 async def find_removals(ingest: Ingest, window: int) -> Removals:

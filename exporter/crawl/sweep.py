@@ -253,7 +253,7 @@ class Sweep:
         result.pages.records = result.listed
         result.doubts = self._paginator.doubts
         if self._items != result.listed:
-            twice = message("{n} items are there more than once", n=self._items - result.listed)
+            twice = message("{n} items are listed more than once", n=self._items - result.listed)
             result.doubts = [*result.doubts, message("{kind} list: {problem}", kind=result.kind, problem=twice)]
             # Then the newest state of a record is not what every page with it holds.
             result.pages.clear()
