@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
 
 
@@ -42,6 +42,15 @@ class SystemClock:
 def timestamp(moment: datetime) -> str:
     """Write a time as the archive does: UTC, whole seconds, ``2026-01-31T12:34:56Z`` (RFC 3339)."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+CLOCK_TOLERANCE: Final = timedelta(days=1)
+"""A clock that is wrong by less is slow or fast; by more, it was never set or its battery is empty."""
+
+
+def differs(now: datetime, other: datetime | None) -> bool:
+    """Return whether another clock shows a time that is more than a day away."""
+    return other is not None and abs(now - other) > CLOCK_TOLERANCE
 
 
 _WRITTEN: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")

@@ -12,6 +12,7 @@ from exporter.crawl.events import (
     AssetFailed,
     AssetRead,
     AssetsPlanned,
+    ClockDiffers,
     EntriesPlanned,
     EntryRead,
     PageRead,
@@ -67,6 +68,8 @@ class Progress:
 
     def handle(self, event: BackupEvent) -> None:
         """Show an event."""
+        if isinstance(event, ClockDiffers):
+            self._out.warn(_clock_sentence(event, self._zone))
         sentence = _sentence(event, self._zone)
         if sentence is not None:
             self._say(sentence, level=1 if isinstance(event, AssetFailed) else 0)
@@ -108,6 +111,23 @@ class Progress:
             if self._assets_planned:
                 parts.append(_assets(self._assets, self._assets_planned))
             self._out.say(message("{what} read", what=listed(parts)))
+
+
+def _clock_sentence(event: ClockDiffers, zone: tzinfo) -> str:
+    now, other = (for_people(text, zone) for text in (event.now, event.service or event.run_before or ""))
+    if event.service is None:
+        return message(
+            "This machine's clock shows {now}, but the run before began at {other}. Set the clock: the archive's times "
+            "are this machine's.",
+            now=now,
+            other=other,
+        )
+    return message(
+        "This machine's clock shows {now}, and the service's {other}. Set the clock: the archive's times are this "
+        "machine's.",
+        now=now,
+        other=other,
+    )
 
 
 def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:

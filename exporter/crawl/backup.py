@@ -30,11 +30,11 @@ from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
 from exporter.crawl.completeness import assess
 from exporter.crawl.concurrency import finish_in_thread
-from exporter.crawl.events import Committed, Event, PageRead, Planned, Resumed, SetAside, Started
+from exporter.crawl.events import ClockDiffers, Committed, Event, PageRead, Planned, Resumed, SetAside, Started
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import Ingest
 from exporter.crawl.ledger import PendingState
-from exporter.crawl.outcome import Outcome, incomplete, unread_before
+from exporter.crawl.outcome import Outcome, incomplete, later_run, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message
@@ -86,6 +86,7 @@ class BackupRun:
         self._end: BlogExporterError | None = None
         self._ingest: Ingest | None = None
         self._answered = False
+        self._later_run: str | None = None
         self._concluding = False
         self.outcome = Outcome(timestamp(clock.now()))
         self.segments: Segments | None = None
@@ -178,6 +179,7 @@ class BackupRun:
         done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
         if self._ingest is not None:
             done.sweeps = len(self._ingest.sweeps)
+            done.service_time = self._ingest.service_time
         self._concluding = True
         await self._created()
         if is_archive(self._layout) and not self._settings.dry_run:
@@ -192,7 +194,7 @@ class BackupRun:
             opened.callback(state.close)
             parent = state.version or None
             sealed = self._sealed(parent)
-            self._emit(Started(settings.blog_id, parent))
+            self._begin(parent)
             purpose = settings.purpose(self._service.options, parent, sealed)
             checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
             freshness = Freshness(self._layout.freshness, sealed)
@@ -232,7 +234,13 @@ class BackupRun:
                 if newest != sealed or not ingest.saw_all_again:
                     await finish_in_thread(lambda: ingest.keep_pages(self._layout.pages, newest))
             self.outcome.sweeps = len(ingest.sweeps)
+            self.outcome.service_time = ingest.service_time
             self._ingest = None  # the views need the memory
+
+    def _begin(self, parent: int | None) -> None:
+        self._emit(Started(self._settings.blog_id, parent))
+        if self._later_run is not None:
+            self._emit(ClockDiffers(timestamp(self._clock.now()), run_before=self._later_run))
 
     def _open_archive(self) -> tuple[State, list[str], Damage]:
         """Return the newest state, the entries that could not be read for it, and what is damaged of it.
@@ -242,6 +250,7 @@ class BackupRun:
         if not is_archive(self._layout):
             return State(self._settings.blog_id), [], Damage()
         reader = Archive.open(self._layout.root)
+        self._later_run = later_run(reader, self._clock.now())
         held = reader.info.service or DEFAULT_SERVICE.name
         if held != self._service.name:
             raise UsageError(

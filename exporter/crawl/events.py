@@ -49,6 +49,21 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class ClockDiffers:
+    """This machine's clock is more than a day away from the service's, or behind the run before.
+
+    Attributes:
+        now: the time that this machine's clock shows, as the archive writes it.
+        service: the time that the service states, ``None`` when it is the run before that is later.
+        run_before: when that run began, ``None`` when it is the service's clock that differs.
+    """
+
+    now: str
+    service: str | None = None
+    run_before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Resumed:
     """The checkpoint of an interrupted run is resumed; ``records`` were in it."""
 
@@ -122,6 +137,7 @@ class Committed:
 
 Event = (
     Started
+    | ClockDiffers
     | Resumed
     | SetAside
     | PageRead

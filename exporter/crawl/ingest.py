@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.state import SegmentFiles
-from exporter.clock import timestamp
+from exporter.clock import differs, timestamp
 from exporter.crawl import pages
 from exporter.crawl.checkpoint import Checkpoint
 from exporter.crawl.concurrency import for_each, run_together, task_group
-from exporter.crawl.events import EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
+from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
 from exporter.crawl.replaced import Replaced
@@ -82,6 +83,7 @@ class Ingest:
         unread_before: ids of entries that an earlier run could not read.
         replaced: what became of the texts of entries.
         user_failure: what kept the user from being read.
+        service_time: the time that the service states, where it is more than a day away from this machine's.
         other_user: whether the service answers as another user than those in the archive.
         restored: how many records a checkpoint brought along.
         full_text_in_lists: whether entries are read from the entry list, and not one by one.
@@ -117,6 +119,7 @@ class Ingest:
         self.replaced = Replaced(service)
         self.user_failure: str | None = None
         self.other_user = False
+        self.service_time: str | None = None
         self.restored = 0
         self.full_text_in_lists = service.capabilities.full_text_in_lists
         self._kept: dict[Kind, SweepResult] = {}
@@ -289,6 +292,8 @@ class Ingest:
             results[Kind.ENTRY_LIST], results[Kind.COMMENTS], lambda entry_id: items.seen(entry_id) == number
         )
         self.sweeps.append(results)
+        if number == 1:
+            self._compare_clocks(results.values())
         failures = [result.failure for result in results.values() if result.failure is not None]
         if len(failures) == len(LISTS):
             raise self._hopeless(failures[0])
@@ -296,6 +301,17 @@ class Ingest:
             for problem in result.problems:
                 self._emit(RecordFailed(kind, None, problem))
         return results
+
+    def _compare_clocks(self, results: Iterable[SweepResult]) -> None:
+        stated = next((result.date for result in results if result.date is not None), None)
+        try:
+            served = None if stated is None else parsedate_to_datetime(stated).astimezone(UTC)
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return
+        now = self._clock.now()
+        if served is not None and differs(now, served):
+            self.service_time = timestamp(served)
+            self._emit(ClockDiffers(timestamp(now), service=self.service_time))
 
     def _hopeless(self, error: ServiceError) -> ServiceError:
         """Return the error that ends a run for which no list could be read."""

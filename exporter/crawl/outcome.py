@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
+from exporter.clock import at_home, differs
 from exporter.errors import Incomplete
 from exporter.message import message
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from exporter.archive.archive import Archive
     from exporter.crawl.assets.summary import AssetSummary
 
@@ -21,6 +25,7 @@ class Outcome:
 
     Attributes:
         version: the version it made, ``None`` when it made none.
+        service_time: the time that the service stated, where this machine's clock was more than a day away from it.
         damaged: paths of damaged files that nothing could restore; for the summary; ``verify`` finds them too.
     """
 
@@ -42,11 +47,14 @@ class Outcome:
     completeness: dict[str, Any] | None = None
     problems: list[RecordProblem] = field(default_factory=list)
     assets: AssetSummary | None = None
+    service_time: str | None = None
 
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``runs.jsonl``."""
         line = {**asdict(self), "assets": None if self.assets is None else self.assets.document()}
         del line["damaged"]
+        if self.service_time is None:
+            del line["service_time"]
         return line
 
     @classmethod
@@ -88,6 +96,13 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
             more=more,
         )
     )
+
+
+def later_run(reader: Archive, now: datetime) -> str | None:
+    """Return when the newest run began, if that is more than a day after ``now``."""
+    begun = next((run.get("started_at") for run in reader.newest_runs()), None)
+    moment = at_home(begun, UTC) if isinstance(begun, str) else None
+    return begun if moment is not None and moment > now and differs(now, moment) else None
 
 
 def unread_before(reader: Archive) -> list[str]:

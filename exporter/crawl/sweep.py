@@ -62,6 +62,7 @@ class SweepResult:
         unstated: the listed entries that state no comment count; for both lists once they were compared.
         total: how many records the list says it has.
         total_size: the sum of their sizes, as the list says.
+        date: the ``Date`` of the answer with its first page.
         failure: the error that kept its first page from being read, to end the run with where no list could be read.
         pages: the pages that were read, for the next sweep; none when a record was on the list twice.
         repeated: how many pages, from the first on, were as the sweep before saw them.
@@ -87,6 +88,7 @@ class SweepResult:
     unstated: list[str] = field(default_factory=list)
     total: int | None = None
     total_size: int | None = None
+    date: str | None = None
     failure: ServiceError | None = None
     pages: PageIndex = field(default_factory=PageIndex)
     repeated: int = 0
@@ -282,6 +284,8 @@ class Sweep:
         known = self._before.pages.body(number)
 
         def parse(response: Response) -> _Answer:
+            if number == 1:
+                self._result.date = response.headers.get("date")
             body = hashlib.sha256(response.body).digest()
             if body == known:
                 return _Answer(None)

@@ -84,9 +84,9 @@ class Scrambler:
         self._path_words = PATH_WORDS | self._placeholders
         self._ids = self._numbered(set(ids))
         self.days = self._shift(list(moments))
-        self._moments = {moment: self.date(moment) for moment in moments}
         self.word = cache(self._word)
         self.text = cache(self._text)
+        self._moments = {moment: self.date(moment) for moment in moments}
 
     # -- numbers
 
