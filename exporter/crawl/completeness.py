@@ -72,7 +72,7 @@ def assess(
             RecordProblem(
                 str(Kind.USER),
                 None,
-                message("the service answers as another user than before, who may be shown less: check the token"),
+                message("the service knows us as another user than before, who may see less: check the token"),
             )
         )
     problems += [RecordProblem(str(Kind.ENTRIES), None, text) for text in _unlisted(contradicted, not_asked)]
@@ -124,9 +124,9 @@ def _unlisted(contradicted: Sequence[str], not_asked: int) -> Iterator[str]:
     """Yield what the entry list does not hold though the service has it."""
     if contradicted:
         yield message_n(
-            "{n} entry is not on the entry list, and the service answers when it is asked for ({ids}); it is saved, "
+            "{n} entry is not on the entry list, and the service answers when asked for it ({ids}); it is saved, "
             "and the list may leave out more",
-            "{n} entries are not on the entry list, and the service answers when they are asked for ({ids}); they are "
+            "{n} entries are not on the entry list, and the service answers when asked for them ({ids}); they are "
             "saved, and the list may leave out more",
             len(contradicted),
             ids=_first(contradicted),
@@ -143,18 +143,16 @@ def _extra_comments(extra: Mapping[str, int], unstated: Sequence[str]) -> Iterat
     """Yield where the comment list holds more than the entries count, and what states no count."""
     if extra:
         yield message_n(
-            "the comment list holds {count} comments more than the entry list counts (of entry {ids})",
-            "the comment list holds {count} comments more than the entry list counts (of entries {ids})",
+            "the comment list holds {count} more comments than the entry list counts (of entry {ids})",
+            "the comment list holds {count} more comments than the entry list counts (of entries {ids})",
             len(extra),
             count=sum(extra.values()),
             ids=_first(list(extra)),
         )
     if unstated:
         yield message_n(
-            "the entry list does not say how many comments {n} entry has ({ids}), so that nobody can tell whether "
-            "some are missing",
-            "the entry list does not say how many comments {n} entries have ({ids}), so that nobody can tell whether "
-            "some are missing",
+            "the entry list does not say how many comments {n} entry has ({ids}), so some may be missing",
+            "the entry list does not say how many comments {n} entries have ({ids}), so some may be missing",
             len(unstated),
             ids=_first(unstated),
         )

@@ -250,7 +250,9 @@ class Ingest:
         for kind, result in last.items():
             most = max(results[kind].listed for results in self.sweeps)
             if result.complete and not result.agreed and result.listed < most:
-                shrunk = message("held {n} records, and {most} moments before; run again", n=result.listed, most=most)
+                shrunk = message(
+                    "holds {n} records, and held {most} a moment before; run again", n=result.listed, most=most
+                )
                 found[kind].append(message("{kind} list: {problem}", kind=kind, problem=shrunk))
         return found
 

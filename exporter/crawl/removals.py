@@ -16,7 +16,7 @@ from exporter.model.kinds import Kind
 from exporter.service.interface import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from exporter.crawl.ingest import Ingest
 
@@ -69,8 +69,8 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
     if _is_mass(replaced.alike, listed):
         raise MassDisappearance(
             message(
-                "{n} of {total} entries have the very same text, as when a service answers with a notice in place of "
-                "each; nothing was written. If that is right, run again with --accept-removals.",
+                "{n} of {total} entries have the same text, which may be a notice of the service in their place; "
+                "nothing was written. If that is right, run again with --accept-removals.",
                 n=replaced.alike,
                 total=listed,
             )
@@ -108,7 +108,7 @@ async def find_removals(ingest: Ingest, window: int) -> Removals:
     refused = await _ask(ingest, [*gone, *_named(ingest, set(gone))], window)
     if refused and not await _is_believable(ingest):
         for entry_id, error in refused.items():
-            doubt = message("{error}, as it does for entries that are listed; run again", error=error)
+            doubt = message("{error}, and the same for entries that are listed; run again", error=error)
             ingest.fail(entry_id, ServiceError(doubt))
         return removals
     for entry_id in gone:
@@ -150,7 +150,7 @@ def _named(ingest: Ingest, asked: set[str]) -> list[str]:
     return wanted[:MOST_NAMED_ASKED]
 
 
-async def _ask(ingest: Ingest, entry_ids: Iterable[str], window: int) -> dict[str, ApiError]:
+async def _ask(ingest: Ingest, entry_ids: Collection[str], window: int) -> dict[str, ApiError]:
     """Ask for unlisted entries; return those that the service says it does not have, with what it said."""
     refused: dict[str, ApiError] = {}
 

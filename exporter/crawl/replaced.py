@@ -57,8 +57,8 @@ class Replaced:
         if updated is None or self._service.post(raw).updated != updated:
             return None
         return message(
-            "a part of its text is missing, though it was not updated since; the archive keeps the whole. "
-            "If that is right, run again with --accept-removals"
+            "a part of its text is missing, although last_update is unchanged; the archive keeps the whole text. "
+            "If the service is right, run again with --accept-removals"
         )
 
     def _bodies(self, raw: Raw) -> list[str]:

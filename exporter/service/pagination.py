@@ -48,7 +48,7 @@ class _NumberedPages(ABC):
         short = next((page for page, count in self._counts.items() if count < most and page != last), None)
         if short is None:
             return self._doubts[:_MOST_DOUBTS]
-        fewer = message("holds {count} items, and another page {most}", count=self._counts[short], most=most)
+        fewer = message("holds {count} items, and another page holds {most}", count=self._counts[short], most=most)
         return [*self._doubts, self._sentence(short, fewer)][:_MOST_DOUBTS]
 
     @property
@@ -212,7 +212,7 @@ class ChainedPages(_NumberedPages):
 
     def _doubt_promise(self, page: int) -> None:
         """Note that there is no such page, though the chain or the number of pages says so."""
-        self._doubt(page, message("is missing or empty, although the pages before say that there is one"))
+        self._doubt(page, message("is missing or empty, although earlier pages say that it exists"))
 
     def _believed_end(self) -> int:
         return self._first_end or 0
@@ -224,7 +224,7 @@ class ChainedPages(_NumberedPages):
         if self._end is not None and pages < self._end:
             self._doubt(
                 page,
-                message("says the list has {pages} pages, a page before says {end}", pages=pages, end=self._end),
+                message("says the list has {pages} pages; an earlier page says {end}", pages=pages, end=self._end),
             )
         if pages < 0:
             self._problem(page, message("says the list has {pages} pages; run again", pages=pages))
@@ -342,7 +342,7 @@ class CountedPages(_NumberedPages):
             self._doubt(
                 page,
                 message(
-                    "says there are {new_total} files, a page before says {total}",
+                    "says there are {new_total} files; an earlier page says {total}",
                     new_total=facts.total,
                     total=self._total,
                 ),

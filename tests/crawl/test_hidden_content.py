@@ -272,19 +272,19 @@ LISTS: dict[str, Way] = {
     "an unlisted entry and a page of HTML": Way(GET, "12", html, "entries 12", unlist(HIDDEN)),
     "an unlisted entry cut in half": Way(GET, "12", half, "entries 12", unlist(HIDDEN)),
     "an unlisted entry and a service that refuses all": Way(
-        GET, "", status(404), "as it does for entries that are listed", unlist(HIDDEN), SECOND, "changed"
+        GET, "", status(404), "and the same for entries that are listed", unlist(HIDDEN), SECOND, "changed"
     ),
     "an unlisted entry and a service that is busy": Way(
-        GET, "", BUSY, "as it does for entries that are listed", unlist(HIDDEN), SECOND, "changed"
+        GET, "", BUSY, "and the same for entries that are listed", unlist(HIDDEN), SECOND, "changed"
     ),
     "more than a third unlisted": Way(None, "", None, "records are gone", unlist(*range(1, 9)), SECOND),
     # Pages of the entry list.
     "the first page is empty": Way(LIST, "1", empty, "page 1: is empty"),
     "a middle page is empty": Way(LIST, "2", empty, "page 2: is empty"),
-    "a middle page is empty and says it is the last": Way(LIST, "3", empty_last, "a page before says 5"),
+    "a middle page is empty and says it is the last": Way(LIST, "3", empty_last, "an earlier page says 5"),
     "the last page is empty": Way(LIST, "5", empty, "page 5: is missing or empty"),
-    "a middle page is short": Way(LIST, "3", shorten(3), "page 3: holds 3 items, and another page 5"),
-    "the first page is short": Way(LIST, "1", shorten(1), "page 1: holds 1 items, and another page 5"),
+    "a middle page is short": Way(LIST, "3", shorten(3), "page 3: holds 3 items, and another page holds 5"),
+    "the first page is short": Way(LIST, "1", shorten(1), "page 1: holds 1 items, and another page holds 5"),
     "all pages but one are short": Way(
         LIST, "", lambda data, asked: shorten(5 if asked.which == "4" else 4)(data, asked), "holds 4 items"
     ),
@@ -297,7 +297,7 @@ LISTS: dict[str, Way] = {
         LIST, "1", lambda data, _: data["paging"].update(page_no=2, all_page=1, next_no=None), "says it is page 2 of 1"
     ),
     "the list ends with its first page": Way(LIST, "1", only_first_page, ""),
-    "a page says there are fewer pages": Way(LIST, "2", paging(all_page=2, next_no=None), "a page before says 5"),
+    "a page says there are fewer pages": Way(LIST, "2", paging(all_page=2, next_no=None), "an earlier page says 5"),
     "the paging object loses its number of pages": Way(LIST, "1", no_all_page, "how many pages the list has"),
     "the first page has no paging object": Way(LIST, "1", no_paging, "has no paging object"),
     "a later page has no paging object": Way(LIST, "3", no_paging, "how many pages the list has"),
@@ -341,14 +341,14 @@ LISTS: dict[str, Way] = {
     ),
     # Comment counts.
     "an entry counts too many comments": Way(None, "", None, "not on the comment list", count_of(HIDDEN, 3)),
-    "an entry counts too few comments": Way(None, "", None, "more than the entry list counts", count_of(HIDDEN, -1)),
-    "an entry counts no comments": Way(LIST, "", every(comment_count="0"), "more than the entry list counts"),
-    "an entry counts less than no comments": Way(LIST, "", every(comment_count="-7"), "more than the entry list counts"),
+    "an entry counts too few comments": Way(None, "", None, "more comments than the entry list counts", count_of(HIDDEN, -1)),
+    "an entry counts no comments": Way(LIST, "", every(comment_count="0"), "more comments than the entry list counts"),
+    "an entry counts less than no comments": Way(LIST, "", every(comment_count="-7"), "more comments than the entry list counts"),
     "an entry states no comment count": Way(None, "", None, "does not say how many comments", count_of(HIDDEN, None)),
     "no entry states a comment count": Way(LIST, "", without("comment_count"), "does not say how many comments"),
     "comment counts are words": Way(LIST, "", every(comment_count="many"), "does not say how many comments"),
     "two counts are off by one, in two directions": Way(
-        None, "", None, "more than the entry list counts", all_of(count_of(HIDDEN, -1), count_of(13, 1))
+        None, "", None, "more comments than the entry list counts", all_of(count_of(HIDDEN, -1), count_of(13, 1))
     ),
 }  # fmt: skip
 RECORDS: dict[str, Way] = {
@@ -366,7 +366,7 @@ RECORDS: dict[str, Way] = {
     "the last page of comments is empty": Way(COMMENTS, "7", empty, "page 7: is missing or empty"),
     "a page of comments is short": Way(COMMENTS, "3", shorten(4), "page 3: holds 4 items"),
     "a page of comments says there are fewer pages": Way(
-        COMMENTS, "3", paging(all_page=3, next_no=None), "a page before says 7"
+        COMMENTS, "3", paging(all_page=3, next_no=None), "an earlier page says 7"
     ),
     "a page of comments repeats the first": Way(COMMENTS, "4", first_page_again, "5 items are listed more than once"),
     "a page of comments holds one twice": Way(COMMENTS, "4", doubled, "items are listed more than once"),
@@ -383,7 +383,7 @@ RECORDS: dict[str, Way] = {
     "the summary counts more files": Way(FILES, "", summary(filenum="14"), "13 of 14 files"),
     "the summary counts fewer files": Way(FILES, "", summary(filenum="10"), "its summary counts 10"),
     "the summary counts files in words": Way(FILES, "", summary(filenum="ten"), "does not say how many files"),
-    "pages count different files": Way(FILES, "3", summary(filenum="11"), "a page before says 13"),
+    "pages count different files": Way(FILES, "3", summary(filenum="11"), "an earlier page says 13"),
     "the summary counts more bytes": Way(FILES, "", summary(totalsize="99999999"), "its summary says 99999999"),
     "the summary counts fewer bytes": Way(FILES, "", summary(totalsize="5"), "its summary says 5"),
     "there is no summary": Way(FILES, "", lambda data, _: data.pop("summary"), "does not say how many files"),
@@ -426,7 +426,7 @@ RECORDS: dict[str, Way] = {
         GET, "12", payload({"entry_id": "12"}), "neither a title nor a text"
     ),
     "every entry is the same answer": Way(GET, "", payload({"entry_id": "12", "title": "?"}), "is entry '12'"),
-    "every entry has the text of a notice": Way(GET, "", NOTICE, "the very same text"),
+    "every entry has the text of a notice": Way(GET, "", NOTICE, "have the same text"),
     "every entry lost its text": Way(GET, "", no_text_newer, "lost their text at once", runs=SECOND),
     "every entry lost its text, not updated": Way(GET, "", put(entry_text=""), "a part of its text", runs=SECOND),
     "an entry is cut, not updated": Way(GET, "12", halve_text, "entries 12", runs=SECOND),
@@ -510,7 +510,7 @@ async def test_nothing_that_is_hidden_passes_as_complete(crawl_of: MakeCrawl, na
         ran = await crawl.run(refresh=way.refresh)
         assert ran.code in {3, 4, 20}, ran.reasons
         assert way.says in ran.reasons + str(ran.error)
-        line = lines_of_runs(crawl.root)[-1] if crawl.root.exists() else {"outcome": "failed"}
+        line: dict[str, Any] = lines_of_runs(crawl.root)[-1] if crawl.root.exists() else {"outcome": "failed"}
         assert line["outcome"] in {"partial", "refused", "failed"}
         if ran.code == 3:
             assert ran.reasons
