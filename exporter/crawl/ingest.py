@@ -458,7 +458,7 @@ class Ingest:
             ledger.mark(entry_id, sweep)
         else:
             frozen = lossless_json.freeze(data)
-            if ledger.identity(entry_id) != frozen.identity:
+            if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
                 self._judge(entry_id, data)
             data = None  # a long entry needs not be in memory three times
             ledger.observe(entry_id, frozen, sweep)

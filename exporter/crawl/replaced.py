@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from exporter.message import message
 from exporter.model.kinds import Kind
@@ -28,6 +28,7 @@ class Replaced:
 
     def __init__(self, service: BlogService) -> None:
         self._service = service
+        self._names = service.bodies[Kind.ENTRIES]
         self._texts = array("L", bytes(array("L").itemsize * _BUCKETS))
         self.emptied = 0
 
@@ -38,7 +39,7 @@ class Replaced:
 
     def is_blank(self, raw: Raw) -> bool:
         """Return whether an entry has neither a title nor a text."""
-        return not self._service.title(Kind.ENTRIES, raw) and not any(self._bodies(raw))
+        return not any(self._bodies(raw)) and not self._service.title(Kind.ENTRIES, raw)
 
     def count(self, raw: Raw, before: Raw | None) -> None:
         """Count the text of an entry that is new or differs from the one ``before``."""
@@ -62,5 +63,4 @@ class Replaced:
         )
 
     def _bodies(self, raw: Raw) -> list[str]:
-        found: list[Any] = [raw.get(name) for name in self._service.bodies[Kind.ENTRIES]]
-        return [each if isinstance(each, str) else "" for each in found]
+        return [found if isinstance(found := raw.get(name), str) else "" for name in self._names]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email.utils import format_datetime
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -16,6 +17,7 @@ from aiohttp import hdrs, web
 from yarl import URL
 
 from exporter import lossless_json
+from exporter.clock import Clock, SystemClock
 from exporter.demo.content import Blog, Record, wire
 
 Before = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
@@ -168,6 +170,7 @@ class DemoService:
         options: how it behaves; may be replaced while it runs.
         requests: the log of all requests, oldest first.
         before: when set, is asked first and may answer in the service's place; this is where faults come in.
+        clock: whose time answers state.
         base_url: the address to hand to a client, without a slash at its end; empty until started.
     """
 
@@ -176,6 +179,7 @@ class DemoService:
         self.options = options or ServiceOptions()
         self.requests: list[ReceivedRequest] = []
         self.before: Before | None = None
+        self.clock: Clock = SystemClock()
         self.base_url = ""
         self._user_of = blog
         self._addresses: dict[str, str] = {}
@@ -290,6 +294,7 @@ class DemoService:
 
     def _json(self, body: bytes, status: int = 200) -> web.Response:
         answer = web.Response(body=body, status=status, content_type="application/json")
+        answer.headers[hdrs.DATE] = format_datetime(self.clock.now(), usegmt=True)
         if self.options.compression is not None:
             answer.enable_compression(web.ContentCoding(self.options.compression))
         return answer
