@@ -267,6 +267,12 @@ class Ingest:
             items, last = self.ledgers[Kind.ENTRY_LIST], len(self.sweeps)
             yield from (key for key in self._more_comments() if items.seen(key) != last)
 
+    def forget_named(self, gone: Iterable[str]) -> None:
+        """Have runs that find the lists unchanged not ask again for entries that comments name and that are gone."""
+        for entry_id in gone:
+            for results in self.sweeps:
+                results[Kind.COMMENTS].over.pop(entry_id, None)
+
     def _more_comments(self) -> dict[str, int]:
         return self._in_both(lambda result: result.over)
 

@@ -111,6 +111,7 @@ async def find_removals(ingest: Ingest, window: int) -> Removals:
             doubt = message("{error}, and the same for entries that are listed; run again", error=error)
             ingest.fail(entry_id, ServiceError(doubt))
         return removals
+    ingest.forget_named(refused)
     for entry_id in gone:
         if entry_id in refused:
             said = {"status": refused[entry_id].status, "message": refused[entry_id].message}

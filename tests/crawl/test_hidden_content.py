@@ -565,7 +565,7 @@ async def test_an_unlisted_entry_that_is_gone_is_no_problem(crawl_of: MakeCrawl)
             ran = await crawl.run()
             assert (ran.code, ran.reasons) == (0, "")
             assert ran.outcome.counts["entries"].gone == gone
-            assert crawl.gets.count(str(HIDDEN)) == 1
+            assert crawl.gets.count(str(HIDDEN)) <= 1
 
 
 async def test_comments_that_name_very_many_entries_do_not_make_a_run_endless(
