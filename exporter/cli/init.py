@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,12 +19,12 @@ from exporter.cli.blog_address import blog_id_in
 from exporter.cli.language import adopt
 from exporter.cli.new_settings import add_blog, table_name
 from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import PROGRAM, OnLoss, Output
+from exporter.cli.output import OnLoss, Output
 from exporter.cli.signals import ended_at_a_question
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.config_file import BlogTable, config_folder, own_config_path, read_config
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
-from exporter.message import message, said
+from exporter.message import message, said, suggested
 from exporter.profiles import profile_for
 from exporter.settings import PREFIX, Origin, Settings, known_profiles, resolve
 from exporter.text import printable
@@ -322,7 +321,7 @@ def _sign_in(settings: Settings, out: Output) -> None:
     from exporter.login.sign_in import sign_in
 
     done = asyncio.run(sign_in(settings, ask=ask, open_browser=open_browser, say=lambda text: out.say(text, level=-1)))
-    for line in signed_in_lines(done.sign_in, done.kept):
+    for line in signed_in_lines(done.sign_in, done.kept, settings):
         out.say(line)
 
 
@@ -349,8 +348,8 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say(message("  to read it, open:   {path}", path=site))
-    out.say(message("  to see how it is:   {command}", command=shlex.join([PROGRAM, "status", str(plan.root)])))
-    out.say(message("  to save it again:   {command}", command=shlex.join([PROGRAM, "backup", name])))
+    out.say(message("  to see how it is:   {command}", command=suggested("status", plan.root)))
+    out.say(message("  to save it again:   {command}", command=suggested("backup", name)))
     out.document(
         {
             "blog_id": plan.blog_id,
@@ -420,7 +419,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
 
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
     """Have the backup repeated, and return by what; a scheduler that refuses does not undo the backup."""
-    from exporter.schedule.install import find, install
+    from exporter.schedule.install import find, install, trouble
     from exporter.schedule.plan import plan_for
 
     try:
@@ -440,6 +439,9 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
             scheduler=known.scheduler,
         )
         out.warn(text)
+    not_running = trouble(known)
+    if not_running is not None:
+        out.warn(not_running)
     out.say(
         message(
             "It is saved again every night by {scheduler}; next: {next}.", scheduler=known.scheduler, next=known.next

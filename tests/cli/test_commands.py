@@ -57,7 +57,7 @@ def test_without_a_command_the_help_is_shown(program: Program) -> None:
         (["rebuild", "nowhere"], 10, "no archive"),
         (["backup", "x.example"], 2, "--base-url or --profile"),
         (["backup", "x.example", "--base-url", "ftp://x"], 2, "ftp"),
-        (["backup", "../x", "--base-url", "http://127.0.0.1:1"], 2, "not a blog ID"),
+        (["backup", "../x", "--base-url", "http://127.0.0.1:1"], 10, "does not exist"),
         (["backup", "x.example", "--rate", "x"], 2, "--rate"),
         (["backup", "x.example", "--retries", "1", "--base-url", "http://127.0.0.1:1"], 20, "cannot connect"),
     ],
