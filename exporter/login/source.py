@@ -41,6 +41,11 @@ class _Carrier:
     def of(cls, settings: Settings) -> _Carrier:
         return cls(settings.auth_header, settings.auth_scheme, settings.auth_query or "")
 
+    @property
+    def token_header(self) -> str:
+        """The header that carries tokens; empty if a parameter of the address does."""
+        return "" if self.query else self.header
+
     def carry(self, token: str | None, advice: str) -> Credentials:
         return Credentials(token, self.header, self.scheme, query=self.query, advice=advice)
 
@@ -102,6 +107,7 @@ class CommandSource(TokenSource):
 
     def __init__(self, command: str, carrier: _Carrier, place: str) -> None:
         self.advice = _refused_advice(place)
+        self.token_header = carrier.token_header
         self._command = command
         self._carrier = carrier
         self._current: Credentials | None = None
@@ -149,6 +155,7 @@ class SignInSource(TokenSource):
         self.advice = message(
             "the sign-in was refused. Sign in again, as the user whose blog it is: {command}", command=login
         )
+        self.token_header = carrier.token_header
         self._login = login
         self._store = store
         self._origin = origin
