@@ -94,7 +94,9 @@ def command(
         if plan.sign_in:
             _sign_in(plan.settings, out)
     except (click.Abort, KeyboardInterrupt):
-        raise Interrupted(message("Interrupted; nothing was written. Run {command} again.", command="init")) from None
+        raise Interrupted(
+            message("Interrupted; nothing was written. Begin again: {command}", command=suggested("init"))
+        ) from None
     return _done(plan, out, config)
 
 
@@ -119,7 +121,10 @@ class _Asking:
         if self._silent:
             if default is None:
                 raise UsageError(
-                    message("Nothing may be asked, so name the blog: {command}", command="init ADDRESS --yes")
+                    message(
+                        "Nothing may be asked, so name the blog: {command}",
+                        command=suggested("init", "ADDRESS", "--yes"),
+                    )
                 )
             return default
         while True:
@@ -187,8 +192,13 @@ def _asked(
     given = {name: value for name, value in options.items() if value is not None}
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     if settings.base_url is None:
-        text = message("{blog} is at none of the services known: say where its API is with --base-url.", blog=blog_id)
-        raise UsageError(text)
+        raise UsageError(
+            message(
+                "{blog} is at none of the services known. Give the address of its API: {command}",
+                blog=blog_id,
+                command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
+            )
+        )
     known = profile_for(blog_id, reversed(known_profiles(file).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
@@ -348,8 +358,9 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say(message("  to read it, open:   {path}", path=site))
+    chosen = [] if config is None else ["--config", os.path.abspath(config)]  # noqa: PTH100 - as above
     out.say(message("  to see how it is:   {command}", command=suggested("status", plan.root)))
-    out.say(message("  to save it again:   {command}", command=suggested("backup", name)))
+    out.say(message("  to save it again:   {command}", command=suggested("backup", name, *chosen)))
     out.document(
         {
             "blog_id": plan.blog_id,

@@ -480,8 +480,29 @@ def test_the_demo_and_init_end_with_commands_that_work(signs_in: Shell, guard: O
     assert len(shown) == 5
     address = f"generated.blog.example.jp --base-url {guard.base_url}"
     assert signs_in.type(f"blog-exporter login --base-url {guard.base_url}").code == 0
-    begun = signs_in.type(f"blog-exporter init {address} --archive {word('-a b')} --at never --yes")
+    begun = signs_in.type(
+        f"blog-exporter init {address} --archive {word('-a b')} --at never --yes --config 'my settings.toml'"
+    )
     assert (begun.code, len(begun.suggested)) == (0, 2), begun
     for line in (*shown, *begun.suggested):
         done = signs_in.type(line)
         assert done.code == 0, done
+
+
+def test_an_init_that_cannot_begin_says_how_it_can(signs_in: Shell, guard: OAuthServer) -> None:
+    assert signs_in.type(f"blog-exporter login --base-url {guard.base_url}").code == 0
+    unnamed = signs_in.type(f"blog-exporter init --yes --base-url {guard.base_url}")
+    assert unnamed.code == 2
+    unknown = signs_in.type(unnamed.advice.replace("ADDRESS", "https://generated.blog.example.jp/"))
+    assert unknown.code == 2
+    done = signs_in.type(unknown.advice.replace(EXAMPLE, guard.base_url) + " --yes --at never")
+    assert done.code == 0, done
+
+
+def test_init_says_that_cron_does_not_run(signs_in: Shell, guard: OAuthServer) -> None:
+    signs_in.has_cron()
+    assert signs_in.type(f"blog-exporter login --base-url {guard.base_url}").code == 0
+    words = f"generated.blog.example.jp --base-url {guard.base_url} --at 3:17 --yes"
+    with cron_daemon():
+        done = signs_in.type(f"blog-exporter init {words}")
+    assert (done.code, "is not running" in done.err) == (0, False), done
