@@ -1,4 +1,4 @@
-"""Every command that a message suggests is typed into a shell as it is printed: it is accepted, and it helps.
+"""Type every command that a message suggests into a shell, exactly as printed: it is accepted, and it helps.
 
 Folders have names that a shell, or the program's parser, could take for something else.
 """
@@ -41,7 +41,7 @@ EXAMPLE = "https://api.example.jp"
 
 @dataclass
 class Shell:
-    """A shell in a folder of its own, with a home and with this program in its path.
+    """A shell in its own folder, with a home and with this program in its path.
 
     Attributes:
         folder: where commands are typed.
@@ -74,14 +74,14 @@ class Shell:
         program.chmod(0o700)
 
     def moves_house(self) -> None:
-        """Go to another machine, where nothing of this program is known."""
+        """Go to another machine, which has no settings and no sign-ins of this program."""
         for name in (".config", ".data"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Typed:
-    """What a line did."""
+    """A line, its exit code and its output."""
 
     line: str
     code: int
@@ -480,6 +480,7 @@ def test_the_demo_and_init_end_with_commands_that_work(signs_in: Shell, guard: O
     assert len(shown) == 5
     address = f"generated.blog.example.jp --base-url {guard.base_url}"
     assert signs_in.type(f"blog-exporter login --base-url {guard.base_url}").code == 0
+    (signs_in.folder / "my settings.toml").touch()
     begun = signs_in.type(
         f"blog-exporter init {address} --archive {word('-a b')} --at never --yes --config 'my settings.toml'"
     )
