@@ -9,6 +9,7 @@ ever written here, and nothing here starts a program.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -23,7 +24,7 @@ from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.config_file import config_folder
-from exporter.errors import UsageError
+from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
 from exporter.settings import check_setting, setting_text
 
@@ -113,11 +114,13 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
     """
     kept = {name: _written(name, value) for name, value in given.items() if is_kept(name, value)}
     if not kept:
+        with contextlib.suppress(BlogExporterError):  # nothing was asked for, and the next backup tries again
+            _renew_note(root)
         return False
     path = Layout(root).root / FILE_NAME
     values = {**{name: setting_text(value) for name, value in read_archive_settings(root).values.items()}, **kept}
     data = (_HEAD + "".join(f"{name} = {quoted(values[name])}\n" for name in sorted(values))).encode()
-    note = " ".join((_digest(data), *_identity(root)))
+    note = _note(root, data)
     news = _bytes_of(path) != data
     if news:
         with atomic.translated(path):
@@ -125,6 +128,20 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
     if _confirmations().get(_place(root)) != note:
         _confirm(_place(root), note)
     return news
+
+
+def _renew_note(root: Path) -> None:
+    """Note the place of an archive that moved, and the identity of one that an earlier program noted."""
+    data = _bytes_of(Layout(root).root / FILE_NAME)
+    if data is None or not _is_confirmed(root, data):
+        return
+    note = _note(root, data)
+    if _confirmations().get(_place(root)) != note:
+        _confirm(_place(root), note)
+
+
+def _note(root: Path, data: bytes) -> str:
+    return " ".join((_digest(data), *_identity(root)))
 
 
 def _is_confirmed(root: Path, data: bytes) -> bool:

@@ -11,6 +11,7 @@ from exporter.errors import NoArchive, UsageError
 from exporter.message import message, suggested
 
 _SCHEME: Final = re.compile(r"(?:h?ttps?:|feed:)?//+", re.IGNORECASE)
+_OTHER_SCHEME: Final = re.compile(r"(?!h?ttps?:|feed:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _AROUND: Final = "\"'`<>()[]「」『』《》〈〉【】,;"
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -54,6 +55,14 @@ def require_blog_id(text: str) -> None:
     shown = repr(text)
     if not text or "\0" in text:
         raise UsageError(message("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown))
+    if _OTHER_SCHEME.match(text):
+        raise UsageError(
+            message(
+                "{text} is not a folder, and a backup needs one. To bring a copy back from there: {command}",
+                text=shown,
+                command=suggested("sync", text, "DIR"),
+            )
+        )
     if _SCHEME.match(text) or not _is_like_a_path(text):
         raise UsageError(_of_an_address(text))
     path = Path(text)

@@ -17,7 +17,7 @@ _BODY_SHOWN = 500
 _BLANK = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*")
 _HTML_TYPES = ("text/html", "application/xhtml")
 _WITHOUT_TOKEN: Final = re.compile(
-    r"(authori[sz]ation|authentication|token|credentials?|login)\b.{0,20}\b(required|missing|needed|not provided)"
+    r"(authori[sz]ation|authentication|token|credentials?)\b.{0,20}\b(required|missing|needed|not provided)"
     r"|\b(missing|no|without) (an? |any )?(access )?(authori[sz]ation|authentication|token|credentials?)\b"
     r"|(認証|トークン|ログイン).{0,10}(必要|ありません|指定されていません)",
     re.IGNORECASE,
@@ -87,7 +87,7 @@ def _fail_by_status(request: Request, response: Response, message_in: Callable[[
         advice = advice or response.advice or _ADVICE
         if status == 401 and response.token_header and _seems_without_token(response, message_in):
             advice = message(
-                "the service answers as if no token had arrived, though one was sent in the header {header}. If the "
+                "the answer reads as if no token had arrived, though one was sent in the header {header}. If the "
                 "token is right, {proxy} may remove that header: send the token by the setting auth_header or "
                 "auth_query. If it is not: {advice}",
                 header=response.token_header,

@@ -165,6 +165,22 @@ def test_a_moved_archive_goes_on_as_before(shell: Shell, service: DemoService, n
     for command in ("status", "backup", "whoami", "check", "verify"):
         done = shell.type(f"blog-exporter {command} {word(moved)}")
         assert (done.code, done.suggested) == (0, []), done
+    (shell.folder / moved).rename(shell.folder / f"{name} 3")
+    known = shell.folder / ".config" / "blog-exporter" / "archives.json"
+    notes = json.loads(known.read_text("utf-8"))
+    assert set(notes) == {str(shell.folder / name), str(shell.folder / moved)}
+    assert len(set(notes.values())) == 1
+    assert shell.type(f"blog-exporter backup {word(f'{name} 3')} -q").err == ""
+
+
+def test_a_note_of_an_earlier_program_is_renewed_by_the_next_backup(shell: Shell, service: DemoService) -> None:
+    shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
+    first_backup(shell, service.base_url, "a")
+    known = shell.folder / ".config" / "blog-exporter" / "archives.json"
+    notes = json.loads(known.read_text("utf-8"))
+    known.write_text(json.dumps({place: note.split()[0] for place, note in notes.items()}), "utf-8")
+    assert shell.type("blog-exporter backup a -q").err == ""
+    assert json.loads(known.read_text("utf-8")) == notes
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -345,7 +361,7 @@ def test_a_token_that_a_proxy_takes_away_is_said(
             assert (done.code, TOKEN in done.err + done.out) == (12, False)
             told = " ".join((done.err + done.out).split())
             if command == "backup":
-                assert ("as if no token had arrived" in told) == bool(said), told
+                assert ("reads as if no token had arrived" in told) == bool(said), told
                 assert said in told
                 assert "the token (variable BLOG_EXPORTER_TOKEN) was refused" in told
         del shell.environ["BLOG_EXPORTER_TOKEN"]
@@ -467,6 +483,7 @@ def test_an_address_and_a_file_are_told_from_a_blog_id(shell: Shell) -> None:
         "https://me.blog.example.jp/Entry/1": "me.blog.example.jp",
         "https://me:s3cret@x.example.jp/": "not a blog ID",
         "./a.json": "is a file",
+        "s3://bucket/mine": "bring a copy back from there: blog-exporter sync s3://bucket/mine DIR",
         "me.blog.example.jp:80": "me.blog.example.jp",
     }.items():
         done = shell.type(f"blog-exporter backup {words}")
