@@ -50,6 +50,36 @@ def test_a_blog_that_has_no_archive_yet(
     assert program("schedule", "status", "me.blog.shinobi.jp").out.endswith("Last run: none yet\n")
 
 
+def test_a_scheduler_that_does_not_run_is_said(program: Program, machine: Machine, archive: Path) -> None:
+    machine.has("crontab")
+    machine.runs("sshd")
+    for command in (("install", archive, *URL), ("status", archive)):
+        done = program("schedule", *command)
+        assert done.code == 0
+        assert "cron has the schedule, but is not running on this machine" in done.err
+    machine.runs("cron")
+    assert program("schedule", "status", archive).err == ""
+    (machine.folder / "proc" / "1" / "comm").unlink()  # as a /proc that hides the processes of others
+    assert program("schedule", "status", archive).err == ""
+    machine.has("systemctl")
+    assert program("schedule", "install", archive, *URL).code == 0
+    (machine.folder / "bin" / "systemctl").unlink()
+    assert "systemd has the schedule, but is not running" in program("schedule", "status", archive).err
+
+
+def test_words_that_are_no_blog_id_are_told_apart(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for words, code, said in (
+        (tmp_path / "file", 2, "is a file"),
+        (tmp_path / "gone", 10, "does not exist"),
+        ("https://me.blog.example.jp/1", 2, "by its ID, me.blog.example.jp"),
+        ("http://me:s3cret@me.example.jp", 2, "is not a blog ID"),
+        ("s3://bucket/mine", 2, "blog-exporter sync s3://bucket/mine DIR"),
+    ):
+        done = program("backup", words)
+        assert (done.code, said in done.err, "s3cret" in done.err) == (code, True, False)
+
+
 def test_systemd_is_told_apart_from_a_session(program: Program, machine: Machine, archive: Path) -> None:
     machine.has("systemctl", "crontab")
     done = program("schedule", "install", archive, *URL)
