@@ -11,8 +11,11 @@ translated too.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
+
+PROGRAM: Final = "blog-exporter"
 
 
 class Message(str):
@@ -59,6 +62,20 @@ def message(template: str, /, **values: Any) -> Message:
 def message_n(one: str, many: str, n: int, /, **values: Any) -> Message:
     """Return the sentence for a number: ``one`` for 1, ``many`` for all others; both may show it as ``{n:,}``."""
     return _made(one, many, n, {"n": n, **values})
+
+
+def suggested(*words: object) -> str:
+    """Return a command of this program, quoted so that a reader can copy it into a POSIX shell.
+
+    Args:
+        words: what follows the program's name, text or paths. A path that begins with a hyphen, which the program would
+            take for an option, gets ``./`` before it.
+    """
+    return shlex.join([PROGRAM, *(word if isinstance(word, str) else _path_word(str(word)) for word in words)])
+
+
+def _path_word(path: str) -> str:
+    return f"./{path}" if path.startswith("-") else path
 
 
 def said(error: BaseException) -> str:

@@ -19,7 +19,7 @@ from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, NotPlain, newest_lines
 from exporter.archive.state import State, cannot_be_read
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
-from exporter.message import message
+from exporter.message import message, suggested
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -155,7 +155,9 @@ class ArchiveReader:
         if not versions:
             raise NoArchive(
                 message(
-                    "{root} holds no version yet: its first backup has not finished; run backup.", root=self.layout.root
+                    "{root} holds no version yet: its first backup has not finished. Back up: {command}",
+                    root=self.layout.root,
+                    command=suggested("backup", self.layout.root),
                 )
             )
         if at is None:

@@ -1,13 +1,15 @@
 """``settings.toml`` in an archive: the options of its backups, so that naming the archive's folder is enough.
 
 An archive may come from a stranger. Settings that only say what is kept count whoever wrote them; those that say where
-something is read from, or which file holds the token, count only where ``archives.json`` in the user's configuration
-folder has the archive's place with the hash of this very file, so that a run of this user's wrote it. No secret is ever
-written here, and nothing here starts a program.
+something is read from, or which file holds the token, count only if ``archives.json`` in the user's configuration
+folder has the hash of this very file, so that a run of this user's wrote it. The hash must be noted for the archive's
+place, or for the same ``archive.json`` at another place, from which somebody moved or copied the archive. No secret is
+ever written here, and nothing here starts a program.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -22,7 +24,7 @@ from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.config_file import config_folder
-from exporter.errors import UsageError
+from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
 from exporter.settings import check_setting, setting_text
 
@@ -94,7 +96,7 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
             raise _unusable(
                 path, message("{name} is {value}: {expected}", name=name, value=repr(value), expected=error)
             ) from None
-    if _confirmations().get(_place(root)) == _digest(data):
+    if _is_confirmed(root, data):
         return ArchiveSettings(path, found)
     return ArchiveSettings(path, _only(found, HARMLESS), _only(found, CONFIRMED))
 
@@ -112,26 +114,58 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
     """
     kept = {name: _written(name, value) for name, value in given.items() if is_kept(name, value)}
     if not kept:
+        with contextlib.suppress(BlogExporterError):  # nothing was asked for, and the next backup tries again
+            _renew_note(root)
         return False
     path = Layout(root).root / FILE_NAME
     values = {**{name: setting_text(value) for name, value in read_archive_settings(root).values.items()}, **kept}
     data = (_HEAD + "".join(f"{name} = {quoted(values[name])}\n" for name in sorted(values))).encode()
-    known = _confirmations().get(_place(root))
+    note = _note(root, data)
     news = _bytes_of(path) != data
     if news:
         with atomic.translated(path):
             atomic.write_file(path, data)
-    if known != _digest(data):
-        _confirm(_place(root), _digest(data))
+    if _confirmations().get(_place(root)) != note:
+        _confirm(_place(root), note)
     return news
 
 
-def _confirm(place: str, digest: str) -> None:
+def _renew_note(root: Path) -> None:
+    """Note the place of an archive that moved, and the identity of one that an earlier program noted."""
+    data = _bytes_of(Layout(root).root / FILE_NAME)
+    if data is None or not _is_confirmed(root, data):
+        return
+    note = _note(root, data)
+    if _confirmations().get(_place(root)) != note:
+        _confirm(_place(root), note)
+
+
+def _note(root: Path, data: bytes) -> str:
+    return " ".join((_digest(data), *_identity(root)))
+
+
+def _is_confirmed(root: Path, data: bytes) -> bool:
+    """Tell whether a run of this user's wrote these bytes, for this place or for this archive at another place."""
+    known, digest = _confirmations(), _digest(data)
+    if str(known.get(_place(root))).partition(" ")[0] == digest:
+        return True
+    return any(f"{digest} {identity}" in known.values() for identity in _identity(root))
+
+
+def _identity(root: Path) -> list[str]:
+    """Return the hash of ``archive.json``, which no other archive has; nothing if it is missing or cannot be read."""
+    try:
+        return [_digest(Layout(root).info.read_bytes(_LARGEST))]
+    except OSError:
+        return []
+
+
+def _confirm(place: str, note: str) -> None:
     """Note what a run of this user's wrote; runs of other archives that end at the same time wait for one another."""
     confirmed = config_folder() / CONFIRMATIONS
     with ArchiveLock(confirmed.with_name(f".{CONFIRMATIONS}.lock")) as lock:
         lock.acquire(SystemClock().now(), _PATIENCE_SECONDS)
-        text = json.dumps({**_confirmations(), place: digest}, ensure_ascii=False, indent=2, sort_keys=True)
+        text = json.dumps({**_confirmations(), place: note}, ensure_ascii=False, indent=2, sort_keys=True)
         with atomic.translated(confirmed):
             atomic.write_file(confirmed, f"{text}\n".encode())
 

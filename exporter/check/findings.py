@@ -19,6 +19,7 @@ from exporter.check.facts import (
     shown,
 )
 from exporter.errors import NotAuthorised, UsageError
+from exporter.login.facts import missing_token_advice
 from exporter.message import listed, message, message_n, said
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
@@ -42,13 +43,13 @@ def findings(
         paging: what is wrong with the pages of each list, by operation.
     """
     if isinstance(trouble, NotAuthorised):
-        return [CheckFinding("not_authorised", _sentence(said(trouble)), _sign_in(), NOT_AUTHORISED)]
+        return [CheckFinding("not_authorised", _sentence(said(trouble)), _sign_in(settings), NOT_AUTHORISED)]
     if trouble is not None:
         advice = message("Mend the setting, then check again.")
         return [CheckFinding("settings", _sentence(said(trouble)), advice, SETTINGS)]
     result.estimate = estimate(result, settings)
     found = [
-        *_of_operations(result),
+        *_of_operations(result, settings),
         *_of_paging(paging),
         *_of_fields(result),
         *_of_downloads(result),
@@ -59,22 +60,22 @@ def findings(
     return sorted(found, key=lambda finding: not finding.exit_code)
 
 
-def _sign_in() -> str:
-    return message("Run blog-exporter login, or set BLOG_EXPORTER_TOKEN to a token that may read this blog.")
+def _sign_in(settings: Settings) -> str:
+    return message("What to do: {advice}", advice=missing_token_advice(settings))
 
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "?", "!", "…")) else message("{text}.", text=text)
 
 
-def _of_operations(result: CheckResult) -> Iterator[CheckFinding]:
+def _of_operations(result: CheckResult, settings: Settings) -> Iterator[CheckFinding]:
     failed = [each for each in result.operations if not each.answered]
     refused = [each for each in failed if each.status in _NOT_AUTHORISED]
     if refused:
         yield CheckFinding(
             "not_authorised",
             message("The service does not let you read {names}.", names=listed(dict.fromkeys(map(_name, refused)))),
-            _sign_in(),
+            _sign_in(settings),
             NOT_AUTHORISED,
         )
     for each in failed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from dataclasses import replace
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
-from exporter.cli.output import PROGRAM, OnLoss, Output
+from exporter.cli.output import OnLoss, Output
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.clock import SystemClock
 from exporter.errors import Incomplete, UsageError
-from exporter.message import message, message_n
+from exporter.message import message, message_n, suggested
 from exporter.settings import Settings
 from exporter.translation import translated
 
@@ -116,7 +115,7 @@ def command(
         if not dry_run and not no_remember and outcome.exit_code in SAVED:
             kept = remember_options(target, options, out)
             if kept is not None and target.table is None:
-                enough = shlex.join([PROGRAM, "backup", str(target.root)])
+                enough = suggested("backup", target.root)
                 out.say(message("From now on this is enough: {command}", command=enough))
         return outcome.exit_code
 

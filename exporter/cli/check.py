@@ -12,7 +12,7 @@ from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.target import find_target
 from exporter.errors import UsageError
-from exporter.message import message, message_n
+from exporter.message import PROGRAM, message, message_n
 from exporter.text import left, printable, right, width
 from exporter.translation import translated
 
@@ -148,7 +148,7 @@ def _report(
 
 
 def page(result: CheckResult) -> Iterator[str]:
-    """Yield the lines of the diagnosis, none of them wider than a terminal of 80 columns."""
+    """Yield the lines of the diagnosis, none of them but commands wider than a terminal of 80 columns."""
     yield from _fact(message("Blog"), _shown(result.blog_id))
     yield from _fact(message("Service"), _shown(result.base_url or message("not set")))
     yield from _fact(message("Signed in as"), _signed_in(result))
@@ -176,9 +176,17 @@ def page(result: CheckResult) -> Iterator[str]:
         mark = "!" if finding.exit_code else "-"
         yield from _wrapped(f"{mark} ", _shown(finding.said))
         if finding.advice:
-            yield from _wrapped("    ", _shown(finding.advice))
+            yield from _advice(_shown(finding.advice))
     if not result.exit_code and result.operations:
         yield _shown(message("All is well: a backup would save everything that was looked at."))
+
+
+def _advice(text: str) -> Iterator[str]:
+    """Yield advice in lines; a command at its end gets a line of its own, however long, so that it can be copied."""
+    words, mark, command = text.partition(f"{PROGRAM} ")
+    yield from _wrapped("    ", words.rstrip())
+    if mark:
+        yield f"    {mark}{command}"
 
 
 def _signed_in(result: CheckResult) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from exporter.cli.options import with_output
-from exporter.cli.output import PROGRAM, OnLoss, Output
-from exporter.message import message
+from exporter.cli.output import OnLoss, Output
+from exporter.message import PROGRAM, message
 
 _WHERE = {
     "bash": message('Put this line into ~/.bashrc: eval "$(blog-exporter completion bash)"'),

@@ -15,7 +15,7 @@ from exporter.cli.output import OnLoss, Output, counted
 from exporter.clock import FixedClock
 from exporter.config_file import CONFIG_VARIABLE
 from exporter.errors import ArchiveDamaged, UsageError
-from exporter.message import message
+from exporter.message import message, suggested
 from exporter.model.kinds import Kind
 from exporter.settings import resolve
 from exporter.text import left
@@ -136,9 +136,9 @@ def _sights(directory: Path, reader: Archive) -> list[tuple[str, str]]:
     return [
         (message("the blog, in a browser: open"), str(directory / "latest" / "site" / "index.html")),
         (message("the same, in any editor"), str(directory / "latest" / "markdown" / "index.md")),
-        (message("what changed when"), f"blog-exporter log {directory}"),
-        (message("an entry that was edited"), f"blog-exporter show {directory} entry {edited}"),
-        (message("the same, as it was"), f"blog-exporter show {directory} entry {edited} --at {before}"),
+        (message("what changed when"), suggested("log", directory)),
+        (message("an entry that was edited"), suggested("show", directory, "entry", edited)),
+        (message("the same, as it was"), suggested("show", directory, "entry", edited, "--at", str(before))),
         (message("reading without the program"), str(directory / "README.txt")),
         (message("the records themselves"), str(directory / "versions")),
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,12 +19,12 @@ from exporter.cli.blog_address import blog_id_in
 from exporter.cli.language import adopt
 from exporter.cli.new_settings import add_blog, table_name
 from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import PROGRAM, OnLoss, Output
+from exporter.cli.output import OnLoss, Output
 from exporter.cli.signals import ended_at_a_question
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.config_file import BlogTable, config_folder, own_config_path, read_config
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
-from exporter.message import message, said
+from exporter.message import message, said, suggested
 from exporter.profiles import profile_for
 from exporter.settings import PREFIX, Origin, Settings, known_profiles, resolve
 from exporter.text import printable
@@ -95,7 +94,9 @@ def command(
         if plan.sign_in:
             _sign_in(plan.settings, out)
     except (click.Abort, KeyboardInterrupt):
-        raise Interrupted(message("Interrupted; nothing was written. Run {command} again.", command="init")) from None
+        raise Interrupted(
+            message("Interrupted; nothing was written. Begin again: {command}", command=suggested("init"))
+        ) from None
     return _done(plan, out, config)
 
 
@@ -120,7 +121,10 @@ class _Asking:
         if self._silent:
             if default is None:
                 raise UsageError(
-                    message("Nothing may be asked, so name the blog: {command}", command="init ADDRESS --yes")
+                    message(
+                        "Nothing may be asked, so name the blog: {command}",
+                        command=suggested("init", "ADDRESS", "--yes"),
+                    )
                 )
             return default
         while True:
@@ -188,8 +192,13 @@ def _asked(
     given = {name: value for name, value in options.items() if value is not None}
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     if settings.base_url is None:
-        text = message("{blog} is at none of the services known: say where its API is with --base-url.", blog=blog_id)
-        raise UsageError(text)
+        raise UsageError(
+            message(
+                "{blog} is at none of the services known. Give the address of its API: {command}",
+                blog=blog_id,
+                command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
+            )
+        )
     known = profile_for(blog_id, reversed(known_profiles(file).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
@@ -322,7 +331,7 @@ def _sign_in(settings: Settings, out: Output) -> None:
     from exporter.login.sign_in import sign_in
 
     done = asyncio.run(sign_in(settings, ask=ask, open_browser=open_browser, say=lambda text: out.say(text, level=-1)))
-    for line in signed_in_lines(done.sign_in, done.kept):
+    for line in signed_in_lines(done.sign_in, done.kept, settings):
         out.say(line)
 
 
@@ -349,8 +358,9 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say(message("  to read it, open:   {path}", path=site))
-    out.say(message("  to see how it is:   {command}", command=shlex.join([PROGRAM, "status", str(plan.root)])))
-    out.say(message("  to save it again:   {command}", command=shlex.join([PROGRAM, "backup", name])))
+    chosen = [] if config is None else ["--config", os.path.abspath(config)]  # noqa: PTH100 - as above
+    out.say(message("  to see how it is:   {command}", command=suggested("status", plan.root)))
+    out.say(message("  to save it again:   {command}", command=suggested("backup", name, *chosen)))
     out.document(
         {
             "blog_id": plan.blog_id,
@@ -420,7 +430,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
 
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
     """Have the backup repeated, and return by what; a scheduler that refuses does not undo the backup."""
-    from exporter.schedule.install import find, install
+    from exporter.schedule.install import find, install, trouble
     from exporter.schedule.plan import plan_for
 
     try:
@@ -440,6 +450,9 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
             scheduler=known.scheduler,
         )
         out.warn(text)
+    not_running = trouble(known)
+    if not_running is not None:
+        out.warn(not_running)
     out.say(
         message(
             "It is saved again every night by {scheduler}; next: {next}.", scheduler=known.scheduler, next=known.next

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,7 +14,7 @@ from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.signals import ended_at_a_question
 from exporter.errors import UsageError
-from exporter.message import message
+from exporter.message import message, suggested
 from exporter.settings import Settings, resolve
 from exporter.text import printable
 from exporter.translation import translated
@@ -27,8 +27,9 @@ Examples:
   blog-exporter login NAME.blog.shinobi.jp
   blog-exporter login --profile ninja --no-browser
 """
+_EXAMPLE: Final = "https://api.example.jp"
 
-blog_argument = click.argument("blog_id", metavar="[BLOG_ID]", default="")
+blog_argument = click.argument("words", metavar="[BLOG_ID|DIR|NAME]", default="")
 service_options = setting_options("base_url", "profile", "account")
 
 
@@ -38,8 +39,9 @@ service_options = setting_options("base_url", "profile", "account")
     help=message(
         """Sign in at the service of the blog BLOG_ID, or of --base-url or --profile.
 
-        The service's own page opens in your browser; your password stays there. What it gives in return is kept
-        in the keyring, or in a file that only you can read, and renewed by the commands that need it."""
+        DIR, the folder of an archive, and NAME, a blog of your settings file, name a blog too. The service's
+        own page opens in your browser; your password stays there. What it gives in return is kept in the keyring,
+        or in a file that only you can read, and renewed by the commands that need it."""
     ),
 )
 @blog_argument
@@ -54,13 +56,13 @@ service_options = setting_options("base_url", "profile", "account")
 )
 @config_option
 @with_output(OnLoss.FAIL)
-def command(*, out: Output, blog_id: str, config: Path | None, no_browser: bool, **options: Any) -> int:
+def command(*, out: Output, words: str, config: Path | None, no_browser: bool, **options: Any) -> int:
     """Sign in."""
     import asyncio
 
     from exporter.login.sign_in import sign_in
 
-    settings = resolved(out, blog_id, config, options)
+    _, settings = resolved(out, words, config, options)
     done = asyncio.run(
         sign_in(
             settings,
@@ -69,7 +71,7 @@ def command(*, out: Output, blog_id: str, config: Path | None, no_browser: bool,
             say=lambda text: out.say(text, level=-1),
         )
     )
-    for line in signed_in_lines(done.sign_in, done.kept):
+    for line in signed_in_lines(done.sign_in, done.kept, settings):
         out.say(line)
     out.document(
         {
@@ -83,11 +85,46 @@ def command(*, out: Output, blog_id: str, config: Path | None, no_browser: bool,
     return 0
 
 
-def resolved(out: Output, blog_id: str, config: Path | None, options: dict[str, Any]) -> Settings:
-    """Join the settings of a command about a service, and speak their language."""
-    settings = resolve(options, config=config, blog_id=blog_id, warn=out.warn)
-    adopt(settings)
-    return settings
+def resolved(out: Output, words: str, config: Path | None, options: dict[str, Any]) -> tuple[str, Settings]:
+    """Join the settings of a command about a service, and speak their language.
+
+    Args:
+        out: where warnings go.
+        words: a blog ID, the folder of an archive, a blog of the settings file, or nothing.
+        config: the settings file asked for.
+        options: what the command line gave.
+
+    Returns:
+        the blog's ID, empty if no blog was named, and the settings, which name the service.
+
+    Raises:
+        UsageError: the words name no blog, or nothing says which service has it.
+    """
+    from exporter.cli.target import find_target
+
+    command = click.get_current_context().info_name or "login"
+    if not words:
+        settings = adopt(resolve(options, config=config, warn=out.warn))
+        if settings.base_url is None:
+            raise UsageError(
+                message(
+                    "Which service? Name a blog, the folder of an archive, --profile or --base-url: {command}",
+                    command=suggested(command, "--base-url", _EXAMPLE),
+                )
+            )
+        return "", settings
+    target = find_target(words, options, config=config, command=command, warn=out.warn)
+    if target.settings.base_url is None:
+        raise UsageError(
+            target.notices[0]
+            if target.notices
+            else message(
+                "Nothing says which service has {blog_id}. Give the address of its API: {command}",
+                blog_id=target.blog_id,
+                command=suggested(command, words, "--base-url", _EXAMPLE),
+            )
+        )
+    return target.blog_id, target.settings
 
 
 def open_browser(address: str) -> bool:
@@ -114,12 +151,18 @@ def ask(question: str, /, *, hidden: bool = False) -> str:
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        raise UsageError(message("Nobody is there to answer: {question}.", question=question)) from None
+        raise UsageError(
+            message(
+                "Nobody is there to answer: {question}. Run this in a terminal, or use a token: set "
+                "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
+                question=question,
+            )
+        ) from None
     return answer.strip()
 
 
-def signed_in_lines(found: SignIn, kept: KeptIn) -> list[str]:
-    """Say where a sign-in is kept, and until when it lasts."""
+def signed_in_lines(found: SignIn, kept: KeptIn, settings: Settings) -> list[str]:
+    """Say where a sign-in at the service of the settings is kept, and until when it lasts."""
     if kept.path is None:
         where = message("The sign-in at {origin} is kept in the keyring.", origin=found.origin)
     elif kept.reason:
@@ -135,16 +178,22 @@ def signed_in_lines(found: SignIn, kept: KeptIn) -> list[str]:
             origin=found.origin,
             path=str(kept.path),
         )
-    return [message("Signed in."), where, lasting_line(found.renewable, found.ends_at)]
+    return [message("Signed in."), where, lasting_line(found.renewable, found.ends_at, settings)]
 
 
-def lasting_line(renewable: bool, ends_at: float | None) -> str:
-    """Say until when somebody is signed in."""
+def lasting_line(renewable: bool, ends_at: float | None, settings: Settings) -> str:
+    """Say until when somebody is signed in at the service of the settings."""
+    from exporter.login.facts import service_command
+
     until = time_of(ends_at)
     if until is not None:
-        return message("It ends at {time}: run blog-exporter login again before that.", time=until)
+        login = service_command("login", settings)
+        return message("It ends at {time}. Sign in again before that: {command}", time=until, command=login)
     if renewable:
-        return message("It is renewed by itself, until you run blog-exporter logout or the service ends it.")
+        logout = service_command("logout", settings)
+        return message(
+            "It is renewed by itself, until the service ends it. To end it yourself: {command}", command=logout
+        )
     return message("The service does not say when it ends, and gave nothing to renew it with.")
 
 

@@ -21,13 +21,13 @@ from exporter.message import message
 @service_options
 @config_option
 @with_output(OnLoss.FAIL)
-def command(*, out: Output, blog_id: str, config: Path | None, **options: Any) -> int:
+def command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
     """Sign out."""
     import asyncio
 
     from exporter.login.sign_in import sign_out
 
-    done = asyncio.run(sign_out(resolved(out, blog_id, config, options)))
+    done = asyncio.run(sign_out(resolved(out, words, config, options)[1]))
     out.document({"signed_out": done is not None, "account": done and done.account, "revoked": done and done.revoked})
     if done is None:
         out.say(message("Nobody is signed in there."))

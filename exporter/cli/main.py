@@ -15,7 +15,6 @@ from exporter import __version__
 from exporter.cli.help import HelpedGroup, helped
 from exporter.cli.language import speak, with_language
 from exporter.cli.output import (
-    PROGRAM,
     OnLoss,
     Output,
     ReaderClosed,
@@ -25,7 +24,7 @@ from exporter.cli.output import (
     safe_streams,
 )
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
-from exporter.message import Message, message
+from exporter.message import PROGRAM, Message, message
 
 COMMANDS: Final = {
     "init": message("Begin: save a blog for the first time, and every night from then on."),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from exporter.message import Message, message, message_n, said
+from exporter.message import PROGRAM, Message, message, message_n, said
 from exporter.text import printable, printable_json, printable_lines
 from exporter.translation import translated
 
@@ -143,9 +143,6 @@ def _over(safe: SafeStream, stream: TextIO | None) -> TextIO:
         return stream
     # A terminal that cannot show Japanese must not end a backup.
     return io.TextIOWrapper(io.BufferedWriter(safe), encoding, "backslashreplace", line_buffering=at_once)
-
-
-PROGRAM = "blog-exporter"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import Output
 from exporter.config_file import CONFIG_VARIABLE, read_config
 from exporter.errors import NoSuchRecord, UsageError
-from exporter.message import both, message
+from exporter.message import both, message, suggested
 from exporter.settings import PREFIX, resolve
 
 if TYPE_CHECKING:
@@ -101,10 +101,11 @@ def install(
 ) -> int:
     """Install a schedule."""
     from exporter.schedule.install import install as have_done
+    from exporter.schedule.install import trouble
     from exporter.schedule.systemd import runs_only_while_signed_in
 
     plan = _plan(out, words, config, at, given)
-    known = have_done(plan, scheduler)
+    known = have_done(plan, scheduler, words=_typed(words, config, at, given))
     out.document(
         {
             "name": plan.name,
@@ -122,6 +123,9 @@ def install(
             next=known.next,
         )
     )
+    not_running = trouble(known)
+    if not_running is not None:
+        out.warn(not_running)
     if known.scheduler == "systemd" and runs_only_while_signed_in():
         out.say(message("It runs while you are signed in. To have it run at other times too: loginctl enable-linger"))
     return 0
@@ -161,14 +165,18 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     """Show a schedule."""
     from exporter.archive.archive import Archive
     from exporter.cli.status import OUTCOMES
-    from exporter.schedule.install import find
+    from exporter.schedule.install import find, trouble
 
     archive = _root(out, words, config)
     known = find(archive)
     last = next(Archive.open(archive).newest_runs(), None) if Archive.exists(archive) else None
     if known is None:
         raise NoSuchRecord(
-            message("Nothing is scheduled for {archive}: blog-exporter schedule install {archive}", archive=archive)
+            message(
+                "Nothing is scheduled for {archive}. To schedule it: {command}",
+                archive=archive,
+                command=suggested("schedule", "install", words, *_named("config", config)),
+            )
         )
     out.document(
         {
@@ -187,7 +195,20 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
         outcome = OUTCOMES.get(str(last["outcome"]), str(last["outcome"]))
         out.answer(message("Last run: {time}, {outcome}", time=ended, outcome=outcome))
     out.say(message("It starts: {command}", command=known.command), level=1)
+    not_running = trouble(known)
+    if not_running is not None:
+        out.warn(not_running)
     return 0
+
+
+def _typed(words: str, config: Path | None, at: str | None, given: Mapping[str, str | None]) -> list[str]:
+    """Return the words of a command about the same plan, which follow its name."""
+    options = {**given, "config": config, "at": at}
+    return [words, *(word for name, value in options.items() for word in _named(name, value))]
+
+
+def _named(name: str, value: object) -> list[str]:
+    return [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
 
 
 def _root(out: Output, words: str, config: Path | None) -> Path:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 _EPILOG = message(
     """\b
 Examples:
-  blog-exporter serve DIR                        (open the address that it prints; Ctrl-C ends it)
+  blog-exporter serve DIR --open                 (show it in the browser; Ctrl-C ends it)
   blog-exporter serve DIR --at 2020-01-31        (the blog as it was)
   blog-exporter serve DIR --host 192.168.1.5 --let-the-network-read-all
 """
@@ -45,9 +48,8 @@ Examples:
 @click.option(
     "--host", default="127.0.0.1", metavar="HOST", help=message("Where to listen. [default: this machine alone]")
 )
-@click.option(
-    "--open", "unlocked", is_flag=True, help=message("No secret in the address: all on this machine may read it.")
-)
+@click.option("--open", "opens", is_flag=True, help=message("Show it in the browser."))
+@click.option("--no-secret", is_flag=True, help=message("No secret in the address: all on this machine may read it."))
 @click.option(
     "--let-the-network-read-all",
     "consent",
@@ -63,7 +65,8 @@ def command(
     at: str | None,
     port: int,
     host: str,
-    unlocked: bool,
+    opens: bool,
+    no_secret: bool,
     consent: bool,
 ) -> int:
     """Run ``serve``."""
@@ -86,17 +89,17 @@ def command(
             )
         )
     version = archive.version_at(at, settings.timezone)
-    place = Place(host, port, "" if unlocked else secrets.token_urlsafe(16))
+    place = Place(host, port, "" if no_secret else secrets.token_urlsafe(16))
     shown = None if at is None else version
     with (
         catch_signals(lambda: message("the server has ended, and nothing was changed")) as signals,
         site_folder(archive.path, settings, shown, out.say) as site,
     ):
-        asyncio.run(_run(Server(archive.path, site, settings, place, shown, out.warn), out, signals))
+        asyncio.run(_run(Server(archive.path, site, settings, place, shown, out.warn), out, signals, opens=opens))
     return 0
 
 
-async def _run(server: Server, out: Output, signals: Signals) -> None:
+async def _run(server: Server, out: Output, signals: Signals, *, opens: bool) -> None:
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -105,5 +108,36 @@ async def _run(server: Server, out: Output, signals: Signals) -> None:
         async with server.listening() as address:
             out.document({"url": address})
             out.answer(address)
-            out.say(message("Open it in a browser. Ctrl-C ends the server."))
-            await ended
+            if not opens:
+                out.say(message("Open it in a browser. Ctrl-C ends the server."))
+                await ended
+            out.say(message("It opens in your browser. If it does not, open that address. Ctrl-C ends the server."))
+            with _shown_in_browser(address):
+                await ended
+
+
+@contextlib.contextmanager
+def _shown_in_browser(address: str) -> Iterator[None]:
+    """Open an address in a browser, by a file that only this user can read.
+
+    Every user of the machine can read the words that a browser is started with, so the address, which holds a secret,
+    must not be among them.
+    """
+    import html
+    import tempfile
+    import threading
+
+    from exporter.cli.login import open_browser
+
+    with tempfile.TemporaryDirectory(prefix="blog-exporter-serve-") as folder:
+        page = Path(folder) / "open.html"
+        page.touch(0o600)
+        shown = html.escape(address)
+        page.write_text(
+            f'<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+            f'<meta http-equiv="refresh" content="0;url={shown}"><a href="{shown}">{shown}</a>\n',
+            "utf-8",
+        )
+        # A browser for terminals returns only when it ends, so nothing waits for it.
+        threading.Thread(target=open_browser, args=(page.as_uri(),), daemon=True).start()
+        yield

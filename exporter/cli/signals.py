@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, TypeVar
 
-from exporter.cli.output import PROGRAM
 from exporter.errors import Interrupted, Terminated
+from exporter.message import PROGRAM
 
 T = TypeVar("T")
 

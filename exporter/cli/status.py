@@ -16,7 +16,7 @@ from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import SystemClock, for_people
 from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
-from exporter.message import Message, listed, message, message_n
+from exporter.message import Message, listed, message, message_n, suggested
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
@@ -149,6 +149,7 @@ def _limit(text: str | None) -> timedelta | None:
 def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None) -> BlogExporterError:
     last, since = document["last_run"], document["last_success"]
     place = {"blog": printable(document["blog_id"]), "archive": document["archive"]}
+    again = suggested("backup", Path(document["archive"]))
     match problem:
         case StatusProblem.LAST_RUN_FAILED:
             how = OUTCOMES.get(str(last.get("outcome")), OUTCOMES["failed"])
@@ -162,8 +163,9 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
         case StatusProblem.LAST_RUN_DIED:
             return LastRunFailed(
                 message(
-                    "The last run of {blog} in {archive} did not finish; run backup again, it resumes what was read.",
+                    "The last run of {blog} in {archive} did not finish. The next backup resumes it: {command}",
                     **place,
+                    command=again,
                 )
             )
         case StatusProblem.FIRST_RUN:
@@ -180,17 +182,20 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
         case StatusProblem.IN_THE_FUTURE:
             return Stale(
                 message(
-                    "The last run of {blog} in {archive} is dated in the future ({since}): set this machine's clock, "
-                    "then run backup.",
+                    "The last run of {blog} in {archive} is dated in the future ({since}). Set this machine's clock, "
+                    "then back up: {command}",
                     **place,
+                    command=again,
                     since=since,
                 )
             )
         case StatusProblem.STALE:
             return Stale(
                 message(
-                    "The last successful run of {blog} in {archive} ended {since}, more than {limit} ago; run backup.",
+                    "The last successful run of {blog} in {archive} ended {since}, more than {limit} ago. "
+                    "Back up: {command}",
                     **place,
+                    command=again,
                     since=since,
                     limit=max_age,
                 )
@@ -198,7 +203,12 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
         case StatusProblem.INCOMPLETE:
             first = next(map(problem_text, document["problems"]), message("runs.jsonl does not say why"))
             return Incomplete(
-                message("{blog} in {archive} is incomplete: {reason}; run backup again.", **place, reason=first)
+                message(
+                    "{blog} in {archive} is incomplete: {reason}. The next backup tries again: {command}",
+                    **place,
+                    reason=first,
+                    command=again,
+                )
             )
 
 

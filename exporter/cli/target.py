@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.cli.blog_address import require_blog_id
 from exporter.cli.language import adopt
-from exporter.cli.output import PROGRAM, Output
+from exporter.cli.output import Output
 from exporter.config_file import BlogTable, read_config
-from exporter.errors import BlogExporterError, UsageError
+from exporter.errors import BlogExporterError
 from exporter.library import archive_settings
-from exporter.message import listed, message
+from exporter.message import listed, message, suggested
 from exporter.settings import SETTINGS, Origin, Remembered, Settings, resolve
 
 if TYPE_CHECKING:
     from exporter.archive.settings_file import ArchiveSettings
 
 _FULL_ID: Final = re.compile(r"[^/\\:]+\.[^/\\:]+\.[^/\\:]+")
+_BACKUP: Final = "backup"
+_OF_A_SERVICE: Final = frozenset({"base_url", "profile", "account"})
+"""The options of ``login`` and the other commands about a service."""
 _TELLING: Final = frozenset({"token_file"})
 """What no archive may propose to type."""
+_ON: Final = frozenset({"yes", "true", "1", "on"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ def find_target(
     *,
     archive: Path | None = None,
     config: Path | None = None,
+    command: str = _BACKUP,
     warn: Callable[[str], None] = lambda _: None,
 ) -> BlogTarget:
     """Find the blog that is meant.
@@ -59,10 +64,12 @@ def find_target(
         options: what the command line gave; ``None`` where it gave nothing. Only settings are looked at.
         archive: the archive's folder, where it was named beside a blog ID.
         config: the settings file asked for.
+        command: the command to suggest if the archive proposes settings that no run of this user's wrote.
         warn: called with a sentence about what is unwise.
 
     Raises:
         UsageError: the words are none of these, or a setting cannot be right.
+        NoArchive: the words are a path, and no folder exists there.
     """
     given = {name: value for name, value in options.items() if name in SETTINGS and value is not None}
     blogs = read_config(config).blogs
@@ -80,7 +87,7 @@ def find_target(
     remembered = None if kept is None else Remembered(kept.path, kept.values)
     name = None if table is None else table.name
     settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn))
-    notices = () if kept is None else tuple(_notices(root, kept, settings))
+    notices = () if kept is None else tuple(_notices(root, kept, settings, command))
     return BlogTarget(blog_id, root, settings, table, notices)
 
 
@@ -92,24 +99,6 @@ def settings_to_read_with(
     A settings file that cannot be used keeps nobody from reading; it is warned about.
     """
     return adopt(archive_settings.settings_to_read_with(root, blog_id, options, config, warn))
-
-
-def require_blog_id(text: str) -> None:
-    """Check that a text can be the ID of a blog, and the name of a folder.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if not text or text.startswith(".") or any(mark in text for mark in "/\\:\0"):
-        shown = repr(text)
-        if text and Path(text).is_dir():
-            raise UsageError(
-                message(
-                    "{folder} is a folder without an archive: name the blog itself, such as NAME.blog.example.jp.",
-                    folder=shown,
-                )
-            )
-        raise UsageError(message("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown))
 
 
 def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) -> Path | None:
@@ -157,7 +146,7 @@ def _archive_settings(root: Path) -> ArchiveSettings:
     return read_archive_settings(root)
 
 
-def _notices(root: Path, kept: ArchiveSettings, settings: Settings) -> list[str]:
+def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str) -> list[str]:
     """Say what an archive proposes that no run of this user's wrote, where nothing else decides it."""
     proposed = {
         name: str(value)
@@ -166,17 +155,34 @@ def _notices(root: Path, kept: ArchiveSettings, settings: Settings) -> list[str]
     }
     if not proposed:
         return []
-    command = [PROGRAM, "backup", str(root)]
-    for name, value in proposed.items():
-        flag = f"--{name.replace('_', '-')}"
-        if name not in _TELLING:
-            command += [flag] if SETTINGS[name].default == "no" else [flag, value]
+    allowed = proposed.keys() - _TELLING if command == _BACKUP else proposed.keys() & _OF_A_SERVICE
+    words = [word for name in sorted(allowed) for word in _option(name, proposed[name])]
+    facts = {
+        "path": kept.path,
+        "names": listed(f"{name} = {value!r}" for name, value in proposed.items()),
+        "command": suggested(command, root, *words),
+    }
+    if "token_file" in proposed and command == _BACKUP:
+        return [
+            message(
+                "{path} says {names}, but no backup of yours wrote that, so it is not used. "
+                "Only if you trust it, name the token's file yourself with --token-file, or set "
+                "BLOG_EXPORTER_TOKEN, and type once: {command}",
+                **facts,
+            )
+        ]
     return [
         message(
             "{path} says {names}, but no backup of yours wrote that, so it is not used. "
             "Only if you trust it, type once: {command}",
-            path=kept.path,
-            names=listed(f"{name} = {value!r}" for name, value in proposed.items()),
-            command=shlex.join(command),
+            **facts,
         )
     ]
+
+
+def _option(name: str, value: str) -> list[str]:
+    """Return the words of a command line that give a setting this value."""
+    flag = f"--{name.replace('_', '-')}"
+    if SETTINGS[name].default == "no":
+        return [flag] if value.lower() in _ON else []
+    return [f"{flag}={value}"] if value.startswith("-") else [flag, value]

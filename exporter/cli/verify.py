@@ -16,7 +16,7 @@ from exporter.cli.options import with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
-from exporter.message import message
+from exporter.message import message, suggested
 from exporter.settings import resolve
 from exporter.text import printable
 
@@ -70,7 +70,9 @@ def command(*, out: Output, archive: str, quick: bool, repairs: bool, expect: st
     reader = Archive.open(Path(archive))
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
-    checked = _Checked(archive, str(reader.path.absolute()), reader, digits, quick=quick, restored=restored)
+    checked = _Checked(
+        archive, str(reader.path.absolute()), reader, digits, quick=quick, restored=restored, folder=Path(archive)
+    )
     with _bar(out) as bar:
         return checked.tell(out, ((found, found.mend) for found in reader.verify(quick=quick, progress=bar.update)))
 
@@ -177,6 +179,7 @@ class _Checked:
         digits: of the head that was expected.
         quick: whether only a part was looked at.
         restored: what was restored before.
+        folder: the archive's folder; ``None`` for a copy, which no backup writes.
     """
 
     name: str
@@ -185,6 +188,7 @@ class _Checked:
     digits: str | None
     quick: bool = False
     restored: list[str] = field(default_factory=list)
+    folder: Path | None = None
 
     def tell(self, out: Output, found: Iterable[tuple[Finding, str]], locked: Locked | None = None) -> int:
         """Print every finding with what to do about it, and the result; return the exit code.
@@ -247,10 +251,20 @@ class _Checked:
             out.answer(line)
         out.answer(message("Head: {head}", head=newest or message("none yet, the next backup seals this archive")))
         if not complete:
-            raise Incomplete(
-                message("{archive} is intact, but not everything could be read; run backup again.", archive=self.name)
-            )
+            raise Incomplete(self._incomplete())
         return 0
+
+    def _incomplete(self) -> str:
+        if self.folder is None:
+            return message(
+                "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
+                archive=self.name,
+            )
+        return message(
+            "{archive} is intact, but not everything could be read. The next backup tries again: {command}",
+            archive=self.name,
+            command=suggested("backup", self.folder),
+        )
 
 
 def _repair(out: Output, archive: Archive) -> list[str]:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 @service_options
 @config_option
 @with_output(OnLoss.STOP)
-def command(*, out: Output, blog_id: str, config: Path | None, **options: Any) -> int:
+def command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
     """Say who is signed in."""
     import asyncio
 
     from exporter.login.facts import token_facts
 
-    settings = resolved(out, blog_id, config, options)
+    blog_id, settings = resolved(out, words, config, options)
     facts = token_facts(settings, warn=out.warn)
     user = asyncio.run(_user(blog_id, settings, out))
     facts = token_facts(settings)
@@ -56,7 +56,7 @@ def command(*, out: Output, blog_id: str, config: Path | None, **options: Any) -
     out.answer(message("{name} (user {id}) at {base_url}", name=user.name, id=user.id, base_url=settings.base_url))
     out.answer(_place_line(facts))
     if facts.account is not None:
-        out.answer(lasting_line(bool(facts.renewable), facts.ends_at))
+        out.answer(lasting_line(bool(facts.renewable), facts.ends_at, settings))
     return 0
 
 

@@ -58,6 +58,11 @@ class Credentials:
                 )
             )
 
+    @property
+    def token_header(self) -> str:
+        """The name of the header that carries the token; empty if there is none."""
+        return self.header if self.token and not self.query else ""
+
     @cached_property
     def headers(self) -> dict[str, str]:
         """The header to send, or none; always the same object."""
@@ -117,10 +122,12 @@ class TokenSource(ABC):
     Attributes:
         redactor: knows all secrets that were ever handed out.
         advice: what whoever is refused can do.
+        token_header: the name of the header that carries the token; empty if there is none.
     """
 
     redactor: Redactor
     advice: str = ""
+    token_header: str = ""
 
     @abstractmethod
     async def credentials(self) -> Credentials:
@@ -146,6 +153,7 @@ class FixedSource(TokenSource):
         self._credentials = credentials
         self.redactor = credentials.redactor
         self.advice = credentials.advice
+        self.token_header = credentials.token_header
 
     async def credentials(self) -> Credentials:
         """Return them."""

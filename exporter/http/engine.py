@@ -194,6 +194,7 @@ class Engine:
             MemoryBody(self.budget, max_body),
             sender,
             credentials.advice,
+            credentials.token_header,
         )
 
     def downloader(
@@ -252,6 +253,7 @@ class Client:
         engine: what it shares with others, and what reads the blog's pictures.
         headers: of every request, the credentials among them, so that nothing may show them.
         advice: what whoever is not authorised can do.
+        token_header: the header that carries the token; empty if there is none.
     """
 
     engine: Engine
@@ -265,6 +267,7 @@ class Client:
     body: MemoryBody
     sender: Sender
     advice: str = ""
+    token_header: str = ""
 
     @property
     def statistics(self) -> Statistics:
@@ -328,7 +331,9 @@ class Client:
         objects = self.body.max_bytes * _OBJECTS_FOR_BYTE
 
         def parsed(response: HttpResponse) -> T:
-            return parse(Response(response.status, response.headers, response.body, objects, self.advice))
+            return parse(
+                Response(response.status, response.headers, response.body, objects, self.advice, self.token_header)
+            )
 
         if once:
             return await self.retrying.attempt(sent, parsed)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from exporter.errors import UsageError
-from exporter.message import message
-from exporter.settings import Settings
+from exporter.message import message, suggested
+from exporter.settings import Origin, Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -40,6 +41,38 @@ def service_origin(base_url: str) -> str:
         )
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" if port in {None, _PORTS[parts.scheme]} else f"{parts.scheme}://{shown}:{port}"
+
+
+def service_command(command: str, settings: Settings) -> str:
+    """Return a command such as ``login`` with the words that name the service of the settings.
+
+    The words give the same settings again: a blog of the settings file, the folder of the archive that remembers the
+    service, a profile, or the address of the service's API.
+    """
+    words: list[str | Path] = ["--account", settings.account] if settings.account else []
+    source = settings.sources.get("base_url")
+    if source is not None and source.origin is Origin.BLOG:
+        words.append(source.blog)
+    elif source is not None and source.origin is Origin.ARCHIVE:
+        words.append(Path(source.where).parent)
+    elif source is not None and source.origin is Origin.PROFILE:
+        words += ["--profile", source.where]
+    else:
+        words += ["--base-url", settings.base_url or ""]
+    return suggested(command, *words)
+
+
+def missing_token_advice(settings: Settings) -> str:
+    """Say how to give the service of the settings a token that it accepts.
+
+    Signing in is named only if the program knows the service's pages for that, or its own ID there.
+    """
+    if settings.oauth_authorize_url is None and settings.oauth_client_id is None:
+        return message("set BLOG_EXPORTER_TOKEN to a token that may read this blog, or name its file with --token-file")
+    return message(
+        "set BLOG_EXPORTER_TOKEN to a token that may read this blog, or sign in: {command}",
+        command=service_command("login", settings),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +152,10 @@ def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]
     if ends is None or ends - now > _EARLY:
         return None
     ending = {"origin": service_origin(settings.base_url or ""), "time": ends.astimezone().isoformat(" ", "minutes")}
+    ending["command"] = service_command("login", settings)
     if ends <= now:
-        return message("the sign-in at {origin} ended at {time}: run blog-exporter login", **ending)
+        return message("the sign-in at {origin} ended at {time}. Sign in again: {command}", **ending)
     return message(
-        "the sign-in at {origin} ends at {time} and is not renewed by itself: run blog-exporter login before that",
+        "the sign-in at {origin} ends at {time} and is not renewed by itself. Sign in again before that: {command}",
         **ending,
     )

@@ -253,9 +253,7 @@ def _refused(error: Any) -> NotAuthorised:
             message("Signing in was refused on the service's page ({said}): nothing was stored.", said=said)
         )
     if code == "invalid_grant":
-        return SignInRevoked(
-            message("The service takes this sign-in no more ({said}): run blog-exporter login.", said=said)
-        )
+        return SignInRevoked(message("The service takes this sign-in no more ({said}): sign in again.", said=said))
     return NotAuthorised(
         message(
             "The service refuses to sign this program in ({said}): check oauth_client_id and its secret.", said=said

@@ -99,7 +99,7 @@ class Receiver:
         except TimeoutError:
             minutes = max(1, round(seconds / 60))
             raise NotAuthorised(
-                message("Nobody signed in within {minutes} min: run blog-exporter login again.", minutes=minutes)
+                message("Nobody signed in within {minutes} min: run the same command again.", minutes=minutes)
             ) from None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -67,12 +67,29 @@ async def sign_in(
     client_id = settings.oauth_client_id or ask(message("Client ID of this program at the service"))
     if not client_id:
         raise UsageError(
-            message("Signing in needs a client ID: register a client at the service, then give it as oauth_client_id.")
+            message(
+                "Signing in needs a client ID: register a client at the service, then give its ID with "
+                "--oauth-client-id. A token needs none: set BLOG_EXPORTER_TOKEN, or name its file with --token-file."
+            )
         )
     secret = settings.client_secret
     if secret is None:
         secret = ask(message("Client secret, which is not shown (Enter where there is none)"), hidden=True) or None
-    attempt, code = await _code(settings, addresses, client_id, ask=ask, open_browser=open_browser, say=say, wait=wait)
+    try:
+        attempt, code = await _code(
+            settings, addresses, client_id, ask=ask, open_browser=open_browser, say=say, wait=wait
+        )
+    except NotAuthorised:
+        if settings.oauth_authorize_url is None:
+            say(
+                message(
+                    "Nothing says where this service's page for signing in is, so {address} was tried. If that page "
+                    "does not exist, set oauth_authorize_url and oauth_token_url, or use a token: set "
+                    "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
+                    address=addresses.authorize,
+                )
+            )
+        raise
     hidden = [code, *([secret] if secret else [])]
     async with Engine() as engine:
         content = attempt.token_request(code, secret)

@@ -12,10 +12,10 @@ from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError, SignInRe
 from exporter.http.credentials import Credentials, Redactor, TokenSource
 from exporter.login.command import token_of
 from exporter.login.exchange import ask_for_tokens
-from exporter.login.facts import service_origin, token_place
+from exporter.login.facts import missing_token_advice, service_command, service_origin, token_place
 from exporter.login.protocol import Tokens, refresh_request
 from exporter.login.store import SignIn, SignInStore
-from exporter.message import message
+from exporter.message import message, said
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ class _Carrier:
     @classmethod
     def of(cls, settings: Settings) -> _Carrier:
         return cls(settings.auth_header, settings.auth_scheme, settings.auth_query or "")
+
+    @property
+    def token_header(self) -> str:
+        """The header that carries tokens; empty if a parameter of the address does."""
+        return "" if self.query else self.header
 
     def carry(self, token: str | None, advice: str) -> Credentials:
         return Credentials(token, self.header, self.scheme, query=self.query, advice=advice)
@@ -80,20 +85,17 @@ def credentials_for(
     account = store.choose(origin, settings.account)
     if account is None:
         if settings.account is not None:
-            raise NotAuthorised(_no_such_account(settings.account, origin))
-        return carrier.carry(
-            None,
-            message("sign in with blog-exporter login, or set BLOG_EXPORTER_TOKEN to a token that may read this blog"),
-        )
-    return SignInSource(store, origin, account, carrier, engine, clock or SystemClock(), settings.retries)
-
-
-def _no_such_account(account: str, origin: str) -> str:
-    return message(
-        "Nobody is signed in at {origin} as {account}: run blog-exporter login --account {account}.",
-        origin=origin,
-        account=account,
-    )
+            raise NotAuthorised(
+                message(
+                    "Nobody is signed in at {origin} as {account}. Sign in: {command}",
+                    origin=origin,
+                    account=settings.account,
+                    command=service_command("login", settings),
+                )
+            )
+        return carrier.carry(None, missing_token_advice(settings))
+    login = service_command("login", settings)
+    return SignInSource(store, origin, account, carrier, engine, clock or SystemClock(), settings.retries, login)
 
 
 def _refused_advice(place: str) -> str:
@@ -105,6 +107,7 @@ class CommandSource(TokenSource):
 
     def __init__(self, command: str, carrier: _Carrier, place: str) -> None:
         self.advice = _refused_advice(place)
+        self.token_header = carrier.token_header
         self._command = command
         self._carrier = carrier
         self._current: Credentials | None = None
@@ -138,8 +141,6 @@ class SignInSource(TokenSource):
     service may take each refresh token once only.
     """
 
-    advice = message("the sign-in was refused: run blog-exporter login, as the user whose blog it is")
-
     def __init__(
         self,
         store: SignInStore,
@@ -149,7 +150,13 @@ class SignInSource(TokenSource):
         engine: Engine,
         clock: Clock,
         retries: int,
+        login: str,
     ) -> None:
+        self.advice = message(
+            "the sign-in was refused. Sign in again, as the user whose blog it is: {command}", command=login
+        )
+        self.token_header = carrier.token_header
+        self._login = login
         self._store = store
         self._origin = origin
         self._account = account
@@ -195,7 +202,11 @@ class SignInSource(TokenSource):
         found = self._store.read(self._origin, self._account)
         if found is None:
             raise NotAuthorised(
-                message("Nobody is signed in at {origin} any more: run blog-exporter login.", origin=self._origin)
+                message(
+                    "Nobody is signed in at {origin} any more. Sign in: {command}",
+                    origin=self._origin,
+                    command=self._login,
+                )
             )
         return found
 
@@ -225,15 +236,18 @@ class SignInSource(TokenSource):
             if self._sign_in.refresh_token is None:
                 raise NotAuthorised(
                     message(
-                        "The sign-in at {origin} has ended, and the service gave nothing to renew it with: "
-                        "run blog-exporter login.",
+                        "The sign-in at {origin} has ended, and the service gave nothing to renew it with. "
+                        "Sign in again: {command}",
                         origin=self._origin,
+                        command=self._login,
                     )
                 )
             try:
                 tokens = await self._ask(self._sign_in, self._sign_in.refresh_token)
-            except SignInRevoked:
-                raise
+            except SignInRevoked as error:
+                raise SignInRevoked(
+                    message("{reason} Run: {command}", reason=said(error), command=self._login)
+                ) from None
             except ServiceError as error:
                 self._trouble = self._clock.monotonic() + _PAUSE, str(error)
                 self._give_up(str(error), refused=refused)

@@ -23,7 +23,7 @@ from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath, NotPlain
 from exporter.errors import NotAuthorised, UsageError
 from exporter.login import secret_box
-from exporter.message import message
+from exporter.message import message, suggested
 
 _FOLDER: Final = "sign-ins"
 _LARGEST: Final = 1 << 18
@@ -162,10 +162,13 @@ class SignInStore:
             if secrets is None:
                 raise NotAuthorised(
                     message(
-                        "The keyring does not give the sign-in at {origin} ({reason}): run blog-exporter login again; "
-                        "with --sign-in-store file it is kept where programs that run at night find it, too.",
+                        "The keyring does not give the sign-in at {origin} ({reason}). Sign in again, and keep it "
+                        "where programs that run at night find it too: {command}",
                         origin=origin,
                         reason=reason or message("what it has is damaged"),
+                        command=suggested(
+                            "login", "--base-url", origin, *_account_words(account), "--sign-in-store", "file"
+                        ),
                     )
                 )
         if not isinstance(secrets, dict) or not isinstance(secrets.get("access_token"), str):
@@ -294,12 +297,16 @@ def _sign_in(found: Mapping[str, Any], secrets: Mapping[str, Any]) -> SignIn:
     return replace(made, **texts)
 
 
+def _account_words(account: str) -> list[str]:
+    return ["--account", account] if account else []
+
+
 def _label(origin: str, account: str) -> str:
     return f"{origin} {account}".rstrip()
 
 
 def _damaged(path: Path) -> str:
-    return message("The sign-in kept in {path} cannot be read: run blog-exporter login again.", path=str(path))
+    return message("The sign-in kept in {path} cannot be read: remove that file, and sign in again.", path=str(path))
 
 
 def _trouble(path: Path, error: OSError) -> UsageError:

@@ -39,6 +39,7 @@ class Response:
         body: the decompressed bytes; of an answer that is no success perhaps only the first of them.
         objects: the bytes of memory that its JSON may take once parsed.
         advice: what whoever is not authorised can do; empty where nothing is known of it.
+        token_header: the header that carried the token; empty if none was sent, or in another way.
     """
 
     status: int
@@ -46,3 +47,4 @@ class Response:
     body: bytes
     objects: int = 96 * 1024 * 1024
     advice: str = ""
+    token_header: str = ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from datetime import datetime, time
+from pathlib import Path
 from typing import Final
 
 from exporter.errors import UsageError
@@ -12,6 +14,9 @@ from exporter.schedule.formats import MADE, cron_lines
 from exporter.schedule.plan import NightPlan, next_time
 from exporter.schedule.scheduler import Scheduled, Scheduler, ask, failed
 
+PROC: Final = Path("/proc")
+_DAEMONS: Final = frozenset({"cron", "crond", "fcron", "bcron-sched", "bcron-start"})
+"""The names of cron's processes: Debian's, that of cronie, dcron and BusyBox, and others."""
 _NONE_YET: Final = b"no crontab for"
 _NIGHTLY: Final = re.compile(rb"^([0-9]{1,2}) ([0-9]{1,2}) \* \* \*  (.*)$", re.MULTILINE)
 
@@ -25,6 +30,17 @@ class Cron(Scheduler):
         """Tell whether there is a crontab to write to."""
         done = ask("crontab", "-l")
         return done is not None and (done.returncode == 0 or _NONE_YET in done.stderr)
+
+    def is_running(self) -> bool | None:
+        """Tell whether a cron daemon is running; ``None`` if this user may not see the processes of others."""
+        names = _process_names()
+        if "1" not in names:
+            return None
+        return bool(_DAEMONS & set(names.values())) or _is_in_systemd()
+
+    def how_to_start(self) -> str:
+        """Say what starts cron."""
+        return message("sudo systemctl enable --now cron (its name may be crond), or sudo service cron start")
 
     def install(self, plan: NightPlan) -> None:
         """Put the lines of a plan into the crontab, in place of those of an earlier one.
@@ -69,6 +85,21 @@ class Cron(Scheduler):
         now = datetime.now().astimezone()
         due = next_time(time(int(line[2]), int(line[1])), now)
         return Scheduled(self.name, line[3].decode("utf-8", "replace"), f"{due:%Y-%m-%d %H:%M}")
+
+
+def _is_in_systemd() -> bool:
+    """Tell whether the machine's systemd does what a cron daemon does, as systemd-cron has it."""
+    done = ask("systemctl", "is-active", "--quiet", "cron.target")
+    return done is not None and done.returncode == 0
+
+
+def _process_names() -> dict[str, str]:
+    """Return the names of the processes that this user may see, by their numbers; nothing on a system without /proc."""
+    names = {}
+    for path in PROC.glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            names[path.parent.name] = path.read_text("utf-8", "replace").strip()
+    return names
 
 
 def _begin(name: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from exporter.errors import UsageError
-from exporter.message import message
+from exporter.message import message, suggested
 from exporter.schedule.crontab import Cron
 from exporter.schedule.plan import NightPlan, name_of
 from exporter.schedule.scheduler import Scheduled, Scheduler
@@ -24,12 +25,13 @@ def best() -> str | None:
     return next((name for name, kind in SCHEDULERS.items() if kind().is_there()), None)
 
 
-def install(plan: NightPlan, scheduler: str | None = None) -> Scheduled:
+def install(plan: NightPlan, scheduler: str | None = None, *, words: Sequence[object] = ()) -> Scheduled:
     """Have a plan done every night from now on; an earlier one for the same archive, of any scheduler, is replaced.
 
     Args:
         plan: what is to be done.
         scheduler: ``systemd`` or ``cron``; by default :func:`best`.
+        words: what names the blog, and its service, on a command line; the archive's folder by default.
 
     Returns:
         what the scheduler knows of it now.
@@ -39,10 +41,10 @@ def install(plan: NightPlan, scheduler: str | None = None) -> Scheduled:
     """
     chosen = scheduler or best()
     if chosen is None:
-        raise UsageError(_without())
+        raise UsageError(_without(words or [plan.archive]))
     found = SCHEDULERS[chosen]()
     if not found.is_there():
-        raise UsageError(message("There is no {scheduler} that you may use on this machine.", scheduler=chosen))
+        raise UsageError(_not_usable(chosen))
     found.install(plan)
     for name, other in SCHEDULERS.items():
         if name != chosen:
@@ -73,19 +75,41 @@ def find(archive: Path) -> Scheduled | None:
     return next((found for kind in SCHEDULERS.values() if (found := kind().find(name)) is not None), None)
 
 
-def _without() -> str:
+def trouble(known: Scheduled) -> str | None:
+    """Say that a scheduler does not run, so that it starts nothing; ``None`` if it runs, or nobody can tell."""
+    scheduler = SCHEDULERS[known.scheduler]()
+    if scheduler.is_running() is not False:
+        return None
+    return message(
+        "{scheduler} has the schedule, but is not running on this machine, so no backup will start. Start it: {how}",
+        scheduler=known.scheduler,
+        how=scheduler.how_to_start(),
+    )
+
+
+def _not_usable(scheduler: str) -> str:
+    if scheduler == "cron":
+        return message(
+            "There is no cron that you may use on this machine: install it, such as with apt install cron, or have "
+            "your name added to /etc/cron.allow."
+        )
+    return message("There is no systemd that runs for you on this machine: use --with cron.")
+
+
+def _without(words: Sequence[object]) -> str:
     match sys.platform:
         case "darwin":
             return message(
-                "Write the schedule of macOS by: blog-exporter schedule print launchd DIR; "
-                "--help says what to do with it."
+                "blog-exporter schedule --help says where to put the schedule for macOS. Print it: {command}",
+                command=suggested("schedule", "print", "launchd", *words),
             )
         case "win32":
             return message(
-                "Write the schedule of Windows by: blog-exporter schedule print windows DIR; "
-                "--help says what to do with it."
+                "blog-exporter schedule --help says where to put the schedule for Windows. Print it: {command}",
+                command=suggested("schedule", "print", "windows", *words),
             )
     return message(
-        "This machine has neither a systemd of yours nor a crontab: print the lines (schedule print cron DIR) "
-        "and have your scheduler run them."
+        "Nothing on this machine can start a backup every night: there is no cron, and no systemd runs for you. "
+        "Install cron, such as with apt install cron, or print the lines for another scheduler: {command}",
+        command=suggested("schedule", "print", "cron", *words),
     )

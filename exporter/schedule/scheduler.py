@@ -41,6 +41,14 @@ class Scheduler(ABC):
         """Tell whether it can be used here, by this user."""
 
     @abstractmethod
+    def is_running(self) -> bool | None:
+        """Tell whether it would start anything now; ``None`` if that cannot be found out."""
+
+    @abstractmethod
+    def how_to_start(self) -> str:
+        """Say what starts it."""
+
+    @abstractmethod
     def install(self, plan: NightPlan, /) -> None:
         """Have it do a plan from now on, in place of an earlier one for the same archive, or raise a UsageError."""
 

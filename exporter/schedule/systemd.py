@@ -30,6 +30,14 @@ class Systemd(Scheduler):
         done = ask("systemctl", "--user", "show", "--property=Version")
         return done is not None and done.returncode == 0
 
+    def is_running(self) -> bool:
+        """Tell whether a systemd of this user is running, as :meth:`is_there` does."""
+        return self.is_there()
+
+    def how_to_start(self) -> str:
+        """Say what starts the user's systemd."""
+        return message("sign in to a desktop or by ssh, or have it run at all times: loginctl enable-linger")
+
     def install(self, plan: NightPlan) -> None:
         """Write both units and start the timer.
 

@@ -16,6 +16,13 @@ _MESSAGE_SHOWN = 300
 _BODY_SHOWN = 500
 _BLANK = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*")
 _HTML_TYPES = ("text/html", "application/xhtml")
+_WITHOUT_TOKEN: Final = re.compile(
+    r"(authori[sz]ation|authentication|token|credentials?)\b.{0,20}\b(required|missing|needed|not provided)"
+    r"|\b(missing|no|without) (an? |any )?(access )?(authori[sz]ation|authentication|token|credentials?)\b"
+    r"|(認証|トークン|ログイン).{0,10}(必要|ありません|指定されていません)",
+    re.IGNORECASE,
+)
+"""What services say to a request that had no token."""
 _ADVICE: Final = message("set BLOG_EXPORTER_TOKEN to a token that may read this blog")
 
 
@@ -78,6 +85,15 @@ def _fail_by_status(request: Request, response: Response, message_in: Callable[[
     operation, status = request.operation, response.status
     if status in {401, 403}:
         advice = advice or response.advice or _ADVICE
+        if status == 401 and response.token_header and _seems_without_token(response, message_in):
+            advice = message(
+                "the answer reads as if no token had arrived, though one was sent in the header {header}. If the "
+                "token is right, {proxy} may remove that header: send the token by the setting auth_header or "
+                "auth_query. If it is not: {advice}",
+                header=response.token_header,
+                proxy=_proxy_of(response),
+                advice=advice,
+            )
         raise NotAuthorised(
             message(
                 "{operation} answered {status}, not authorised: {advice}",
@@ -86,11 +102,32 @@ def _fail_by_status(request: Request, response: Response, message_in: Callable[[
                 advice=advice,
             )
         )
+    raise refusal(request, response, _reason(response, message_in) or message("not a success"))
+
+
+def _reason(response: Response, message_in: Callable[[Any], object]) -> str:
+    """Return what a service says of a failure; empty if it says nothing."""
     try:
-        reason = message_text(message_in(loads(response.body)))
+        return message_text(message_in(loads(response.body)))
     except NotJson:
-        reason = ""
-    raise refusal(request, response, reason or message("not a success"))
+        return ""
+
+
+def _seems_without_token(response: Response, message_in: Callable[[Any], object]) -> bool:
+    """Tell whether an answer to a request with a token reads as one to a request without.
+
+    A server names no error in ``WWW-Authenticate`` if the request had no token (RFC 6750, section 3.1). Others say it
+    in words.
+    """
+    challenge = response.headers.get("www-authenticate", "")
+    if challenge:
+        return "error=" not in challenge.lower().replace(" ", "")
+    return _WITHOUT_TOKEN.search(_reason(response, message_in)) is not None
+
+
+def _proxy_of(response: Response) -> str:
+    via = message_text(response.headers.get("via", ""))
+    return message("the proxy on the way ({via})", via=via) if via else message("a proxy on the way")
 
 
 def message_text(text: object) -> str:

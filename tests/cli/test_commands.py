@@ -57,7 +57,7 @@ def test_without_a_command_the_help_is_shown(program: Program) -> None:
         (["rebuild", "nowhere"], 10, "no archive"),
         (["backup", "x.example"], 2, "--base-url or --profile"),
         (["backup", "x.example", "--base-url", "ftp://x"], 2, "ftp"),
-        (["backup", "../x", "--base-url", "http://127.0.0.1:1"], 2, "not a blog ID"),
+        (["backup", "../x", "--base-url", "http://127.0.0.1:1"], 10, "does not exist"),
         (["backup", "x.example", "--rate", "x"], 2, "--rate"),
         (["backup", "x.example", "--retries", "1", "--base-url", "http://127.0.0.1:1"], 20, "cannot connect"),
     ],
@@ -95,7 +95,7 @@ def test_status(program: Program, archive: Path) -> None:
 def test_status_tells_a_monitor_of_an_old_backup(program: Program, archive: Path) -> None:
     stale = program("status", archive, "--max-age", "2d")
     assert stale.code == 6
-    assert "run backup" in stale.err
+    assert f"Back up: blog-exporter backup {archive}\n" in stale.err
     quiet = program("status", archive, "--max-age", "2d", "-q")
     assert (quiet.code, quiet.out, quiet.err) == (6, "", stale.err)
     assert program("status", archive, "--max-age", "2d", "--json").answer_before_error["stale"] is True
@@ -115,7 +115,7 @@ def test_status_tells_of_an_interrupted_run_and_of_a_writer(program: Program, ar
     (work / "lock").unlink()
     alone = program("status", archive)
     assert alone.code == 7
-    assert "did not finish; run backup again" in alone.err
+    assert f"The next backup resumes it: blog-exporter backup {archive}\n" in alone.err
     assert "process 7" not in alone.out
 
 

@@ -168,10 +168,10 @@ def test_a_service_that_is_not_there_leaves_nothing(init: Beginner) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--yes"], "name the blog: init ADDRESS --yes"),
+        (["--yes"], "name the blog: blog-exporter init ADDRESS --yes"),
         (["nonsense", "--yes"], "'nonsense' is no address of a blog"),
         (["http://me:s3cret@me.example.jp/", "--yes"], "'http://***@me.example.jp/' is no address of a blog"),
-        ([ADDRESS, "--yes"], "say where its API is with --base-url"),
+        ([ADDRESS, "--yes"], "Give the address of its API: blog-exporter init "),
         ([ADDRESS, "--at", "25:00"], "--at is '25:00'"),
     ],
 )

@@ -274,4 +274,4 @@ def test_an_archive_that_cannot_be_read_is_named_or_left_to_its_blogs_id(
     monkeypatch.chdir(first.parent)
     assert program("backup", f"./{damaged.name}").code == 13
     assert program("backup", damaged.name, "--base-url", service.base_url).code == 13
-    assert program("backup", "no/such/folder").code == 2
+    assert program("backup", "no/such/folder").code == 10

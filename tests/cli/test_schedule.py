@@ -50,6 +50,36 @@ def test_a_blog_that_has_no_archive_yet(
     assert program("schedule", "status", "me.blog.shinobi.jp").out.endswith("Last run: none yet\n")
 
 
+def test_a_scheduler_that_does_not_run_is_said(program: Program, machine: Machine, archive: Path) -> None:
+    machine.has("crontab")
+    machine.runs("sshd")
+    for command in (("install", archive, *URL), ("status", archive)):
+        done = program("schedule", *command)
+        assert done.code == 0
+        assert "cron has the schedule, but is not running on this machine" in done.err
+    machine.runs("cron")
+    assert program("schedule", "status", archive).err == ""
+    (machine.folder / "proc" / "1" / "comm").unlink()  # as a /proc that hides the processes of others
+    assert program("schedule", "status", archive).err == ""
+    machine.has("systemctl")
+    assert program("schedule", "install", archive, *URL).code == 0
+    (machine.folder / "bin" / "systemctl").unlink()
+    assert "systemd has the schedule, but is not running" in program("schedule", "status", archive).err
+
+
+def test_words_that_are_no_blog_id_are_told_apart(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for words, code, said in (
+        (tmp_path / "file", 2, "is a file"),
+        (tmp_path / "gone", 10, "does not exist"),
+        ("https://me.blog.example.jp/1", 2, "by its ID, me.blog.example.jp"),
+        ("http://me:s3cret@me.example.jp", 2, "is not a blog ID"),
+        ("s3://bucket/mine", 2, "blog-exporter sync s3://bucket/mine DIR"),
+    ):
+        done = program("backup", words)
+        assert (done.code, said in done.err, "s3cret" in done.err) == (code, True, False)
+
+
 def test_systemd_is_told_apart_from_a_session(program: Program, machine: Machine, archive: Path) -> None:
     machine.has("systemctl", "crontab")
     done = program("schedule", "install", archive, *URL)
@@ -99,9 +129,9 @@ def test_what_cannot_be_scheduled_is_said(
     for address in ("http://me:s3cret@127.0.0.1:9", "http://127.0.0.1:9/?token=s3cret"):
         done = program("schedule", "print", "cron", archive, "--base-url", address)
         assert (done.code, done.out, "s3cret" in done.err) == (2, "", False)
-    for place in (tmp_path, tmp_path / "none"):
+    for place, code in ((tmp_path, 2), (tmp_path / "none", 10)):
         done = program("schedule", "print", "cron", place)
-        assert (done.code, "blog" in done.err) == (2, True)
+        assert (done.code, "blog" in done.err) == (code, True)
     monkeypatch.setattr("sys.prefix", "/home/me/.cache/uv/archive-v0/x")
     assert "runs from a cache" in program("schedule", "print", "cron", archive, *URL).err
 

@@ -11,8 +11,8 @@ import click
 import pytest
 
 from exporter.cli.main import COMMANDS, cli
-from exporter.cli.output import PROGRAM
 from exporter.errors import UsageError
+from exporter.message import PROGRAM
 
 ROOT = Path(__file__).parent.parent.parent
 RUN = {"screens.md", "screens.ja.md"}

@@ -51,7 +51,7 @@ def test_sign_in_whoami_backup_and_sign_out(
     assert kept(home) == []
     refused = runs.run("whoami", *base, environ=home)
     assert refused.code == 12
-    assert "sign in with blog-exporter login" in refused.err
+    assert "or sign in: blog-exporter login --base-url" in refused.err
 
 
 def test_pasting_by_hand_and_with_nobody_there(server: OAuthServer, home: dict[str, str], runs: Runs) -> None:
@@ -130,7 +130,7 @@ def test_a_token_of_the_settings_goes_first(runs: Runs, tmp_path: Path, home: di
         assert "The token comes from variable BLOG_EXPORTER_TOKEN." in who.out
     nowhere = runs.run("login", environ=home)
     assert nowhere.code == 2
-    assert "Sign in where?" in nowhere.err
+    assert "Which service?" in nowhere.err
 
 
 def test_a_backup_shows_a_token_in_addresses_to_nobody(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:

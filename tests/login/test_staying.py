@@ -140,7 +140,7 @@ async def test_what_was_revoked_is_said(server: OAuthServer, settings: Settings,
     first = await signed_in(settings, store)
     server.revoke_all()
     async with Caller(settings, store) as caller:
-        with pytest.raises(NotAuthorised, match="run blog-exporter login") as caught:
+        with pytest.raises(NotAuthorised, match="Run: blog-exporter login --base-url") as caught:
             await caller.ask()
     assert caught.value.exit_code == 12
     assert not [each for each in first.secrets if each in str(caught.value)]
@@ -185,7 +185,7 @@ async def test_without_a_refresh_token_one_must_sign_in_again(
     async with Caller(settings, store) as caller:
         assert await caller.ask() == 200
         server.expire_all()
-        with pytest.raises(NotAuthorised, match="gave nothing to renew it with: run blog-exporter login"):
+        with pytest.raises(NotAuthorised, match=r"gave nothing to renew it with\. Sign in again: blog-exporter login"):
             await caller.ask()
 
 
@@ -212,19 +212,21 @@ async def test_a_sign_in_that_is_gone_or_another_accounts(
         assert await caller.ask() == 200
     sent = [each.headers.get("Authorization") for each in server.service.requests if each.path == "/v1/user"]
     assert sent == [f"Bearer {other.access_token}"]
-    with pytest.raises(NotAuthorised, match="as them: run blog-exporter login --account them"):
+    with pytest.raises(NotAuthorised, match=r"as them\. Sign in: blog-exporter login --account them"):
         async with Caller(replace(settings, account="them"), store):
             pass
     async with Caller(replace(settings, account="me"), store) as caller:
         store.remove(mine)
-        with pytest.raises(NotAuthorised, match="any more: run blog-exporter login"):
+        with pytest.raises(NotAuthorised, match=r"any more\. Sign in: blog-exporter login"):
             await caller.ask()
     assert token_facts(settings, store=store).account == "you"
 
 
 async def test_without_any_token_the_advice_is_to_sign_in(settings: Settings, store: SignInStore) -> None:
     async with Caller(settings, store) as caller:
-        with pytest.raises(NotAuthorised, match=r"^sign in with blog-exporter login, or set BLOG_EXPORTER_TOKEN"):
+        with pytest.raises(
+            NotAuthorised, match=r"^set BLOG_EXPORTER_TOKEN .*, or sign in: blog-exporter login --base-url http://\S+"
+        ):
             await caller.ask()
     assert token_facts(settings, store=store).place.startswith("nowhere")
     assert token_facts(Settings(), store=store).place.startswith("nowhere")
@@ -311,7 +313,7 @@ def test_a_token_that_ends_in_a_run_does_not_fail_it(
     server.revoke_all()
     outputs.append(runs.run(*command, environ=home))
     assert outputs[-1].code == 12
-    assert "run blog-exporter login" in outputs[-1].err
+    assert "blog-exporter login --base-url" in outputs[-1].err
     outputs.append(runs.run("status", root, environ=home))
     outputs.append(runs.run("whoami", "--base-url", server.base_url, "-vv", environ=home))
     secrets = [*server.issued, CLIENT_SECRET]
@@ -351,4 +353,4 @@ def test_a_status_warns_of_a_sign_in_that_ends(
     assert runs.run(*backup_command(server.service, root, "--no-site", "--assets", "none"), environ=environ).code == 0
     status = runs.run("status", root, "-q", environ=environ)
     assert (status.code, status.out) == (0, "")
-    assert "run blog-exporter login before that" in status.err
+    assert "Sign in again before that: blog-exporter login --base-url" in status.err

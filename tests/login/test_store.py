@@ -124,7 +124,7 @@ def test_a_keyring_that_does_not_open_is_named(store: SignInStore, chest: Chest)
     store.write(sign_in())
     chest.trouble = RuntimeError("the session bus\nis away.")
     with pytest.raises(
-        NotAuthorised, match=r"\(the session bus\): run blog-exporter login again; with --sign-in-store"
+        NotAuthorised, match=r"\(the session bus\)\. Sign in again.*--base-url https?://\S+ --sign-in-store file"
     ):
         store.read(ORIGIN, "")
     assert store.note(ORIGIN, "") is not None
@@ -197,7 +197,7 @@ def test_a_damaged_file_is_named_and_keeps_nobody_from_another(
     path = only_file(tmp_path)
     path.write_text(text)
     path.chmod(0o600)
-    with pytest.raises(UsageError, match="cannot be read: run blog-exporter login again"):
+    with pytest.raises(UsageError, match="cannot be read: remove that file, and sign in again"):
         store.read(ORIGIN, "")
     store.write(sign_in("b"), "file")
     assert "b" in store.accounts(ORIGIN)

@@ -30,7 +30,8 @@ def test_the_better_scheduler_is_chosen(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("platform", "says"), [("linux", "neither a systemd"), ("darwin", "launchd"), ("win32", "windows")]
+    ("platform", "says"),
+    [("linux", "there is no cron, and no systemd runs"), ("darwin", "launchd"), ("win32", "windows")],
 )
 def test_a_machine_without_any_says_what_to_do(
     machine: Machine, mine: NightPlan, monkeypatch: pytest.MonkeyPatch, platform: str, says: str

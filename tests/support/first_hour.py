@@ -23,7 +23,7 @@ from rich.text import Text
 
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
-from tests.support.schedulers import CRONTAB
+from tests.support.schedulers import CRONTAB, cron_daemon
 from tests.support.terminal import Terminal
 
 BLOG_ID: Final = "shiodamari.blog.example.jp"
@@ -84,7 +84,7 @@ class Hour:
 
 def first_hour(home: Path, language: str) -> Hour:
     """Run ``init`` in an empty home, in a language, and answer as somebody who takes what is proposed."""
-    with guarded(generated_blog(12, 6, 4, blog_id=BLOG_ID)) as server:
+    with guarded(generated_blog(12, 6, 4, blog_id=BLOG_ID)) as server, cron_daemon():
         environment = _environment(home, server, language)
         begun = time.monotonic()
         terminal = Terminal(["init"], home, environment)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +32,24 @@ exit 0
 """
 
 
+_DAEMON = """
+import sys
+open("/proc/self/comm", "w").write("crond")
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def cron_daemon() -> Iterator[None]:
+    """Have a process that is named as cron's is, and does nothing."""
+    process = subprocess.Popen([sys.executable, "-c", _DAEMON], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield
+
+
 @dataclass(frozen=True)
 class Machine:
     """A machine with the schedulers that a test gives it."""
@@ -50,6 +73,14 @@ class Machine:
             path.write_text({"crontab": CRONTAB, "systemctl": SYSTEMCTL}[name].format(folder=self.folder))
             path.chmod(0o700)
 
+    def runs(self, *names: str) -> None:
+        """Let these processes, beside the first one, be all that run."""
+        shutil.rmtree(self.folder / "proc")
+        for number, name in enumerate(("init", *names), 1):
+            process = self.folder / "proc" / str(number)
+            process.mkdir(parents=True)
+            (process / "comm").write_text(f"{name}\n")
+
     def calls(self, program: str) -> list[str]:
         """Return with what words a program was called."""
         path = self.folder / f"{program}.calls"
@@ -68,4 +99,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setenv("PATH", str(folder / "bin"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     monkeypatch.delenv("BLOG_EXPORTER_TOKEN", raising=False)
-    return Machine(folder)
+    (folder / "proc").mkdir()
+    monkeypatch.setattr("exporter.schedule.crontab.PROC", folder / "proc")
+    made = Machine(folder)
+    made.runs("sshd", "crond")
+    return made
