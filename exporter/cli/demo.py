@@ -66,6 +66,7 @@ def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: b
 
         def run(number: int) -> None:
             clock = FixedClock(_SAMPLE_START + timedelta(days=number)) if fixed_clock else None
+            service.clock = clock or service.clock
             url = _SAMPLE_URL if fixed_clock else None
             back_up(directory, blog.blog_id, settings, quiet, clock=clock, recorded_url=url, locate=service.local)
 
