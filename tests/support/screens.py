@@ -10,11 +10,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from aiohttp import web
 
+from exporter.clock import FixedClock, SystemClock
 from exporter.demo.sample import demo_blog, later_changes
 from exporter.text import width
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
@@ -154,7 +156,9 @@ def screens(language: str, zygote: Zygote) -> Iterator[tuple[Screen, int, str]]:
                 screen.before(server, home)
             typed = screen.typed.replace(SERVICE, server.base_url).split()
             typed += ["--fixed-clock"] if typed == ["demo"] else []
-            now = f"2026-01-{screen.day:02d}T12:00:00+00:00" if screen.day else None
+            noon = datetime(2026, 1, screen.day, 12, tzinfo=UTC) if screen.day else None
+            server.service.clock = FixedClock(noon) if noon else SystemClock()
+            now = noon.isoformat() if noon else None
             done = runs.run(*typed, environ=environ, folder=home, now=now, together=True)
             yield screen, done.code, _plain(done.err, home, server)
 
