@@ -1,4 +1,4 @@
-"""Every command and option that a sentence of the program names exists, in English and in each translation."""
+"""The program's sentences name only commands and options that exist, in English and in each translation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_OPTIONS = frozenset({"--now", "--decrypt", "--output"})
 
 @cache
 def found(*words: str) -> click.Context | None:
-    """Return the context of the command that these words name, or ``None``."""
+    """Find the command with this name, such as ``schedule print``; ``None`` if there is none."""
     context = click.Context(cli, info_name=PROGRAM, **cli.context_settings)
     for word in words:
         below = context.command.get_command(context, word) if isinstance(context.command, click.Group) else None

@@ -1,4 +1,4 @@
-"""A clock that is far off is named: it decides what the archive says about its runs."""
+"""A run warns if its clock is far off, because the archive's times come from that clock."""
 
 from __future__ import annotations
 

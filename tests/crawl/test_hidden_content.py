@@ -1,7 +1,7 @@
-"""Ways in which a service hides, cuts or replaces what a blog holds; no run may call the backup complete.
+"""Services that hide, cut or replace parts of a blog: no run may call such a backup complete.
 
-Each way is a small change to what the sample service answers over HTTP. It strikes a first backup, and a second one
-after a good first. Pages hold five records: 23 entries, 34 comments and 13 files have 5, 7 and 3 pages.
+Each way changes the sample service's HTTP answers a little, during a first backup, and during a second one after a
+good first. Pages hold five records: 23 entries, 34 comments and 13 files have 5, 7 and 3 pages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Asked:
 
 Data = dict[str, Any]
 Change = Callable[[Data, Asked], object]
-"""Changes the payload of an answer, or returns another answer in its place: a response, or text that is sent as JSON."""
+"""Changes an answer's payload, or returns another answer: a response, or text that is sent as JSON."""
 BOTH = ("first", "second")
 
 
@@ -49,12 +49,12 @@ class Way:
     """One way to hide something.
 
     Attributes:
-        operation: whose answers are changed; ``None`` where only the blog is.
-        which: the page or entry that is struck; empty for all.
-        change: of the payload.
-        says: what the problems or the error have to say.
-        blog: what is changed of the blog before the run.
-        runs: which runs it strikes.
+        operation: whose answers are changed; ``None`` if only the blog is.
+        which: the page or entry that is changed; empty for all.
+        change: changes the payload.
+        says: words that the problems or the error contain.
+        blog: changes the blog before the run.
+        runs: which runs it affects.
         refresh: as for a backup.
     """
 
@@ -215,7 +215,7 @@ def all_of(*changes: Callable[[Blog], object]) -> Callable[[Blog], None]:
 
 
 def move_comments(blog: Blog) -> None:
-    """Have all comments of an entry name another one, which is listed."""
+    """Move an entry's comments to another entry, which is listed."""
     count_of(HIDDEN, 0)(blog)
     count_of(HIDDEN + 1, 0)(blog)
     blog.comments = RecordList(

@@ -1,4 +1,4 @@
-"""Dates that are none are scrambled too, and do not end a report."""
+"""Text in place of a date is scrambled too, and does not end a report."""
 
 from __future__ import annotations
 
