@@ -1,4 +1,4 @@
-"""Text in place of a date is scrambled too, and does not end a report."""
+"""A report also scrambles text that replaces a date."""
 
 from __future__ import annotations
 
