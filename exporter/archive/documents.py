@@ -25,6 +25,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checksums import file_sha256, sha256_or_none
 from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_name, version_numbers
+from exporter.archive.lost_manifest import manifest_again
 from exporter.archive.manifest import (
     MANIFEST_SHA256,
     PREVIOUS,
@@ -414,7 +415,11 @@ def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | 
         beside = None
         with contextlib.suppress(OSError):
             beside = sums.read_bytes(LARGEST_DOCUMENT)
-        outcome = _restore(layout, name, sealed.get(name, expected) or read_sums(beside or b"").get(MANIFEST))
+        stated = sealed.get(name, expected) or read_sums(beside or b"").get(MANIFEST)
+        outcome = _restore(layout, name, stated)
+        if outcome is _Outcome.DAMAGED and _is_replaceable(layout.manifest(number)):
+            again = manifest_again(layout, number, stated or "")
+            outcome = outcome if again is None else _write(layout.manifest(number), again)
         yield name, outcome
         expected = None
         if outcome is _Outcome.DAMAGED:

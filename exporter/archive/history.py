@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import lossless_json
 from exporter.archive.atomic import translate
+from exporter.archive.layout import WHOLE_FILE
 from exporter.archive.lines import RecordLine, split
 from exporter.archive.log import VersionRow, version_rows
-from exporter.archive.safe_files import NotPlain, inner
+from exporter.archive.safe_files import HeldFolder, NotPlain, inner
+from exporter.archive.segment_sizes import NOTHING, SegmentSize, damaged_segment, require_size, stated_sizes
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.message import message
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
+    from exporter.archive.safe_files import InnerPath
     from exporter.service.interface import Records
 
 _HEAD = re.compile(rb'\{"op":"(?:put|remove)","id":("(?:[^"\\]|\\.)*"),')
@@ -108,19 +111,26 @@ def taken_apart(path: Path, text: bytes, fallback: Fallback = lambda _id, _ident
     return found
 
 
-def find(path: Path, record_id: str, fallback: Fallback = lambda _id, _identity: None) -> RecordLine | None:
+def find(
+    path: InnerPath,
+    record_id: str,
+    fallback: Fallback = lambda _id, _identity: None,
+    versions: HeldFolder | None = None,
+) -> RecordLine | None:
     """Return a record's line in a version's segment, a tombstone included, or ``None``.
+
+    Thousands of versions are asked one after the other: their folder may be held as ``versions``.
 
     Raises:
         ArchiveDamaged: the segment is missing, or the line is damaged and ``fallback`` has no other one.
     """
-    data = _content(path)
+    data = _content(path, versions=versions)
     found = _locate(path, data, record_id) if data else None
     return None if found is None else taken_apart(path, data[found.offset : found.offset + found.length], fallback)
 
 
 def places(
-    path: Path, wanted: Collection[str] | None = None, damaged: OnDamage | None = None
+    path: InnerPath, wanted: Collection[str] | None = None, damaged: OnDamage | None = None
 ) -> Iterator[tuple[str, LinePosition]]:
     """Yield the ids and places of a segment's lines, all of them or those of the ``wanted`` ids.
 
@@ -133,7 +143,7 @@ def places(
         ArchiveDamaged: the segment is missing, or a line does not begin as one, and there is no ``damaged``.
     """
     try:
-        data = _content(path)
+        data = _content(path, damaged)
     except ArchiveDamaged as error:
         _pass_over(error, damaged)
         return
@@ -188,19 +198,43 @@ def _line_end(data: Content, start: int) -> int:
     return data.find(b"\n", start) + 1 or len(data)
 
 
-def _content(path: Path) -> Content:
-    """Return a file's content; a large one is mapped, so that it costs no memory."""
-    try:
-        handle = inner(path).descriptor(os.O_RDONLY)
+def _content(path: InnerPath, damaged: OnDamage | None = None, versions: HeldFolder | None = None) -> Content:
+    """Return a segment's content; a large one is mapped, so that it costs no memory.
+
+    Raises:
+        ArchiveDamaged: it cannot be read, or is not as large as its manifest says and there is no ``damaged``.
+    """
+    with HeldFolder(path.parent, versions) as folder:
         try:
-            size = os.fstat(handle).st_size
-            return os.read(handle, size) if size < _SMALL else mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
-        finally:
-            os.close(handle)
-    except NotPlain as error:
-        raise translate(error, path) from error
-    except OSError as error:
-        raise ArchiveDamaged(message("{path} is missing or cannot be read; run verify --repair.", path=path)) from error
+            stated = stated_sizes(folder).get(path.name)
+            if stated == NOTHING and folder.is_empty(path.name):
+                return b""
+            data = _read(folder.descriptor(path.name))
+        except NotPlain as error:
+            raise translate(error, path) from error
+        except OSError as error:
+            raise damaged_segment(path, message("it is missing or cannot be read")) from error
+    try:
+        _require_whole(path, data, stated)
+    except ArchiveDamaged as error:
+        _pass_over(error, damaged)
+    return data
+
+
+def _read(handle: int) -> Content:
+    try:
+        size = os.fstat(handle).st_size
+        return os.read(handle, size) if size < _SMALL else mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+    finally:
+        os.close(handle)
+
+
+def _require_whole(path: InnerPath, data: Content, stated: SegmentSize | None) -> None:
+    """Refuse a segment that lost lines: what a power cut leaves behind is short, or holds zeros in place of text."""
+    lines = data.count(b"\n") if isinstance(data, bytes) else -1 if stated is None else stated.lines
+    require_size(path, SegmentSize(lines, len(data)), stated)
+    if data.find(b"\0") >= 0:
+        raise damaged_segment(path, message("it holds zeros in place of text"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,10 +295,7 @@ def revisions(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Revisio
     """
     steps: list[Revision] = []
     before: dict[str, Any] | None = None
-    for version in reader.versions():
-        line = find(reader.layout.segment(version, kind), record_id, partial(reader.find_intact, kind))
-        if line is None:
-            continue
+    for version, line in _found(reader, reader.versions(), kind, record_id):
         finished = reader.manifest(version).finished_at
         if line.removed:
             steps.append(Revision(version, finished, Change.GONE, (), line.evidence))
@@ -301,17 +332,41 @@ def last_known(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None
         ArchiveDamaged: a segment is missing or the line cannot be read.
     """
     newest = reader.resolve(at)
+    versions = [version for version in reversed(reader.versions()) if version <= newest]
     gone: tuple[int, RecordLine] | None = None
-    for version in reversed(reader.versions()):
-        if version > newest:
-            continue
-        line = find(reader.layout.segment(version, kind), record_id, partial(reader.find_intact, kind))
-        if line is None:
-            continue
-        if not line.removed:
-            return _known(reader, RecordVersion(kind, record_id, version, line), gone)
-        gone = gone or (version, line)
+    try:
+        for version, line in _found(reader, versions, kind, record_id, lambda: reader.healed(versions)):
+            if not line.removed:
+                return _known(reader, RecordVersion(kind, record_id, version, line), gone)
+            gone = gone or (version, line)
+    except ArchiveDamaged as error:
+        there = reader.line_in_latest(kind, record_id, newest)
+        if there is None or there.version is None:
+            raise
+        reader.damage.append(error)
+        return LastKnown(RecordVersion(kind, record_id, there.version, there))
     return None if gone is None else _known(reader, None, gone)
+
+
+def _found(
+    reader: ArchiveReader,
+    versions: Iterable[int],
+    kind: Kind,
+    record_id: str,
+    healed: Callable[[], Collection[tuple[int, Kind, int]]] = tuple,
+) -> Iterator[tuple[int, RecordLine]]:
+    """Yield the versions that have a line of a record, with that line; files that were ``healed`` may be damaged."""
+    with HeldFolder(reader.layout.versions) as folder:
+        for version in versions:
+            path = reader.layout.segment(version, kind)
+            try:
+                line = find(path, record_id, partial(reader.find_intact, kind), folder)
+            except ArchiveDamaged:
+                if (version, kind, WHOLE_FILE) not in healed():
+                    raise
+                continue
+            if line is not None:
+                yield version, line
 
 
 def _known(reader: ArchiveReader, stored: RecordVersion | None, gone: tuple[int, RecordLine] | None) -> LastKnown:

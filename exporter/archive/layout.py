@@ -61,6 +61,8 @@ def segment_name(kind: Kind) -> str:
 
 
 SEGMENTS = tuple(segment_name(kind) for kind in Kind)
+WHOLE_FILE: Final = 0
+"""In the place of a line's number: the whole file is missing, or has another size than it was written with."""
 
 
 def is_inside(path: str) -> bool:

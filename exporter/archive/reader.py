@@ -13,11 +13,20 @@ from typing import TYPE_CHECKING, Any
 from exporter.archive.atomic import translate
 from exporter.archive.documents import intact_document
 from exporter.archive.latest import latest_version, load_latest
-from exporter.archive.layout import SUMS, Layout, recover_versions, segment_name, version_numbers, versions_identity
+from exporter.archive.layout import (
+    SUMS,
+    WHOLE_FILE,
+    Layout,
+    recover_versions,
+    segment_name,
+    version_numbers,
+    versions_identity,
+)
 from exporter.archive.lines import ParsedRecords, RecordLine, split_checked
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
-from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, NotPlain, newest_lines
-from exporter.archive.state import State, cannot_be_read
+from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, HeldFolder, NotPlain, newest_lines
+from exporter.archive.segment_sizes import NOTHING, SegmentSize, require_size, stated_sizes, wrong_sizes
+from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
 from exporter.message import message, suggested
 from exporter.model.kinds import Kind
@@ -28,6 +37,7 @@ if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
 
 
+_KINDS = {segment_name(kind): kind for kind in Kind}
 _INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
 
@@ -103,6 +113,9 @@ def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
 class ArchiveReader:
     """An archive opened for reading; nothing is locked and nothing is written.
 
+    Attributes:
+        damage: the damage that was met, where ``latest/`` had what was asked for.
+
     Raises:
         NoArchive: ``root`` has no ``archive.json``, and no copy of one.
         NewerFormat: it needs a newer program.
@@ -111,6 +124,7 @@ class ArchiveReader:
 
     def __init__(self, root: Path, parsed: ParsedRecords | None = None) -> None:
         self.layout = Layout(root)
+        self.damage: list[ArchiveDamaged] = []
         self.parsed = ParsedRecords() if parsed is None else parsed
         self.info = read_info(self.layout)
         recover_versions(self.layout)
@@ -207,6 +221,18 @@ class ArchiveReader:
             return None
         return state
 
+    def line_in_latest(self, kind: Kind, record_id: str, version: int) -> RecordLine | None:
+        """Return a record's line as of the newest version from ``latest/``, where that is what the program wrote.
+
+        ``None`` if it is not there, or if ``version`` is an older one.
+        """
+        versions = self.versions()
+        state = self._from_latest(versions) if version == versions[-1] else None
+        if state is None:
+            return None
+        with contextlib.closing(state):
+            return state.line(kind, record_id)
+
     def state_of(self, segments: Segments) -> State:
         """Return the state that the files of ``latest/`` show which a commit has just written.
 
@@ -247,13 +273,26 @@ class ArchiveReader:
 
     def healed(self, versions: Iterable[int] | None = None) -> set[tuple[int, Kind, int]]:
         """Return version, kind and number of every line that one of these versions (default: all) has healed."""
-        kinds = {segment_name(kind): kind for kind in Kind}
         found: set[tuple[int, Kind, int]] = set()
         for version in self.versions() if versions is None else versions:
             with contextlib.suppress(ArchiveDamaged):
                 rows = self.manifest(version).healed or ()
-                found.update((row["version"], kinds[row["file"]], row["line"]) for row in rows if row["file"] in kinds)
+                found.update(
+                    (row["version"], _KINDS[row["file"]], row["line"]) for row in rows if row["file"] in _KINDS
+                )
         return found
+
+    def wrong_sizes(self, newest: int | None = None) -> Iterator[ArchiveDamaged]:
+        """Yield the damage that shows in the sizes of the versions' files, unless a later version healed it.
+
+        Args:
+            newest: look at the files of so many of the newest versions; of all by default.
+        """
+        for number in self.versions()[-newest:] if newest else self.versions():
+            with HeldFolder(self.layout.version(number)) as folder:
+                for name, damage in wrong_sizes(folder):
+                    if name not in _KINDS or (number, _KINDS[name], WHOLE_FILE) not in self.healed():
+                        yield damage
 
     def find_intact(self, kind: Kind, record_id: str, identity: bytes) -> RecordLine | None:
         """Return an undamaged line of a record in one state, wherever the archive has one; ``None`` if nowhere."""
@@ -313,14 +352,27 @@ def apply_version(
 
     ``forgives`` tells by version, kind and number whether a line may be unreadable; see :meth:`State.fold`.
     """
-    folder = layout.version(version)
-    try:
-        with folder.held() as within:
-            for kind in kinds:
-                forgives_line = partial(_forgives_line, forgives, version, kind)
-                state.fold(layout.segment(version, kind), kind, version, within=within, forgives=forgives_line)
-    except OSError as error:
-        raise cannot_be_read(folder, error) from error
+    with HeldFolder(layout.version(version)) as folder:
+        damage: ArchiveDamaged | None = None
+        stated: dict[str, SegmentSize] = {}
+        try:
+            stated = stated_sizes(folder)
+        except ArchiveDamaged as error:
+            damage = error
+        for kind in kinds:
+            name = segment_name(kind)
+            if stated.get(name) == NOTHING and folder.is_empty(name):
+                continue  # so are most files of most versions, and opening them costs more than all the rest
+            forgives_line = partial(_forgives_line, forgives, version, kind)
+            segment = layout.segment(version, kind)
+            found = state.fold(segment, kind, version, folder=folder, forgives=forgives_line)
+            try:
+                if damage is not None:
+                    raise damage
+                require_size(segment, found, stated.get(name))
+            except ArchiveDamaged:
+                if not forgives_line(WHOLE_FILE):
+                    raise
     state.version = version
 
 

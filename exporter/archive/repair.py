@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.archive import atomic
 from exporter.archive.checksums import ChecksumCache, descriptor_sha256, sha256_or_none
 from exporter.archive.documents import RepairedFile, restore_documents
-from exporter.archive.layout import SUMS, segment_name, version_name
+from exporter.archive.layout import SUMS, WHOLE_FILE, segment_name, version_name
 from exporter.archive.lines import put_line, split_checked
 from exporter.archive.manifest import read_sums
 from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of
+from exporter.archive.segment_sizes import SegmentSize, require_size, stated_sizes
 from exporter.errors import ArchiveDamaged
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
-
-WHOLE_FILE: Final = 0
-"""In the place of a line's number: the file itself is missing."""
 
 _NEWEST: Final = 16
 """The files of so many of the newest versions are checked in every run: what a power cut leaves behind is there."""
@@ -100,15 +98,22 @@ class Damage:
 
 
 def damaged_lines(layout: Layout, version: int, kind: Kind) -> Iterator[DamagedLine]:
-    """Yield the lines of a segment that cannot be read or do not match their hash."""
+    """Yield the lines of a segment that cannot be read or do not match their hash, and the file if lines are lost."""
+    path = layout.segment(version, kind)
+    size = number = 0
     try:
-        with layout.segment(version, kind).open("rb") as file:
+        with path.open("rb") as file:
             for number, text in enumerate(file, 1):
+                size += len(text)
                 line, fault = split_checked(text)
                 if fault is not None:
                     yield DamagedLine(version, kind, number, None if line is None else line.record_id, fault)
+        with HeldFolder(layout.version(version)) as folder:
+            require_size(path, SegmentSize(number, size), stated_sizes(folder).get(path.name))
     except OSError:
         yield DamagedLine(version, kind, WHOLE_FILE, None, message("the file cannot be read"))
+    except ArchiveDamaged as error:
+        yield DamagedLine(version, kind, WHOLE_FILE, None, said(error))
 
 
 def readable_state(reader: ArchiveReader) -> State:

@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.message import message
@@ -135,15 +135,15 @@ class InnerPath(_Native):
         """Its folder."""
         return self._derived(super().parent)
 
-    def descriptor(self, flags: int, mode: int = 0o600, within: int | None = None) -> int:
-        """Open the regular file and return its descriptor; ``within`` is that of its folder, where it is held."""
-        name, folder = (self.name, within) if within is not None else self._at(opened=True)
+    def descriptor(self, flags: int, mode: int = 0o600) -> int:
+        """Open the regular file and return its descriptor."""
+        name, folder = self._at(opened=True)
         try:
             handle = os.open(name, flags | _FILE, mode, dir_fd=folder)
         except OSError as error:
             raise self._explained(error, name, folder) from None
         finally:
-            _close(folder if within is None else None)
+            _close(folder)
         return _checked(handle, self)
 
     def open(
@@ -170,23 +170,26 @@ class InnerPath(_Native):
             data: bytes = file.read()
             return data
 
-    @contextmanager
-    def held(self) -> Generator[int | None, None, None]:
-        """Keep the folder open, and give its descriptor; ``None`` where the system opens no folders."""
+    def hold(self) -> int | None:
+        """Open the folder and return its descriptor; ``None`` where the system opens no folders."""
         name, folder = self._at(opened=True)
         if not _CHAINED:
-            yield None
-            return
+            return None
         try:
-            handle = os.open(name, _LISTED if folder is not None else _LISTED & ~_NO_LINK, dir_fd=folder)
+            return os.open(name, _LISTED if folder is not None else _LISTED & ~_NO_LINK, dir_fd=folder)
         except OSError as error:
             raise self._explained(error, name, folder) from None
         finally:
             _close(folder)
+
+    @contextmanager
+    def held(self) -> Generator[int | None, None, None]:
+        """Keep the folder open, and give its descriptor; ``None`` where the system opens no folders."""
+        handle = self.hold()
         try:
             yield handle
         finally:
-            os.close(handle)
+            _close(handle)
 
     def names(self) -> list[str]:
         """Return the names in the folder, in order."""
@@ -331,25 +334,30 @@ class InnerPath(_Native):
 class HeldFolder:
     """A folder held open while in ``with``, so that a file in it is reached by its name: a way to it costs more.
 
+    Args:
+        path: the folder.
+        within: the folder that it is in, where that is held too.
+
     Raises:
         OSError: from all methods: the folder cannot be opened, a file is not there, or is none (:class:`NotPlain`).
     """
 
-    def __init__(self, path: InnerPath) -> None:
+    def __init__(self, path: InnerPath, within: HeldFolder | None = None) -> None:
         self.path = path
-        self._opened = ExitStack()
+        self._within = within
         self._handle: int | None = None
         self._fault: OSError | None = None
 
     def __enter__(self) -> Self:
         try:
-            self._handle = self._opened.enter_context(self.path.held())
+            above = None if self._within is None else self._within._held()
+            self._handle = self.path.hold() if above is None else os.open(self.path.name, _LISTED, dir_fd=above)
         except OSError as error:
             self._fault = error
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._opened.close()
+        _close(self._handle)
 
     def names(self) -> list[str]:
         """Return the names in it, in order."""
@@ -359,6 +367,14 @@ class HeldFolder:
         """Return what is known of a file; of a link, of itself."""
         held = self._held()
         return (self.path / name).lstat() if held is None else os.stat(name, dir_fd=held, follow_symlinks=False)
+
+    def is_empty(self, name: str) -> bool:
+        """Tell whether a file is a regular one without any bytes."""
+        try:
+            found = self.lstat(name)
+        except OSError:
+            return False
+        return found.st_size == 0 and stat.S_ISREG(found.st_mode)
 
     def add_name(self, name: str, other: HeldFolder) -> None:
         """Give a regular file the same name in another folder too."""

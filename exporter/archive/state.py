@@ -10,7 +10,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from io import BufferedReader, BytesIO
+from io import BufferedReader
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,8 @@ from exporter.archive.lines import (
     record_in,
     split,
 )
-from exporter.archive.safe_files import inner
+from exporter.archive.safe_files import HeldFolder, inner
+from exporter.archive.segment_sizes import SegmentSize
 from exporter.errors import ArchiveDamaged
 from exporter.message import message, said
 from exporter.model.kinds import Kind
@@ -67,16 +68,12 @@ class SegmentFiles:
         number = self.add(path, pin=True)
         return number, os.fstat(self._pinned[number])
 
-    def stream(self, number: int, within: int | None = None) -> BufferedReader | BytesIO:
+    def stream(self, number: int, folder: HeldFolder | None = None) -> BufferedReader:
         """Open a file from its beginning, in a folder that is held where there is one; the caller closes it."""
         pinned = self._pinned.get(number)
         if pinned is None:
-            handle = _open(self._paths[number], within)
-            if os.fstat(handle).st_size == 0:
-                # So are most files of most versions, and a reader costs more than all the rest.
-                os.close(handle)
-                return BytesIO()
-            return os.fdopen(handle, "rb")
+            path = self._paths[number]
+            return os.fdopen(_open(path) if folder is None else folder.descriptor(path.name), "rb")
         file = os.fdopen(os.dup(pinned), "rb")
         file.seek(0)
         return file
@@ -121,8 +118,8 @@ class SegmentFiles:
         self._block_of = -1
 
 
-def _open(path: Path, within: int | None = None) -> int:
-    return inner(path).descriptor(os.O_RDONLY, within=within)
+def _open(path: Path) -> int:
+    return inner(path).descriptor(os.O_RDONLY)
 
 
 DIGEST: Final = 32
@@ -285,18 +282,18 @@ class State:
         version: int,
         *,
         pin: bool = False,
-        within: int | None = None,
+        folder: HeldFolder | None = None,
         lines: Iterable[bytes] | None = None,
         forgives: Callable[[int], bool] = lambda _: False,
-    ) -> int:
-        """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned); returns how many there were.
+    ) -> SegmentSize:
+        """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned); returns how large it was.
 
         Args:
             path: the file.
             kind: of its records.
             version: the version it is of.
             pin: keep the file open, as its name will get another one.
-            within: the descriptor of the folder that the file is in, where it is held.
+            folder: the folder that the file is in, where it is held.
             lines: the file's lines, where they have been read already.
             forgives: tells by a line's number whether one that cannot be read may be passed over, since a later
                 version holds its record again; 0 stands for the whole file.
@@ -308,7 +305,7 @@ class State:
         offset = number = 0
         try:
             segment = self.segments.add(path, pin=pin)
-            with self.segments.stream(segment, within) if lines is None else nullcontext(lines) as file:
+            with self.segments.stream(segment, folder) if lines is None else nullcontext(lines) as file:
                 for number, text in enumerate(file, 1):
                     try:
                         record_id, identity, named = fold_facts(text)
@@ -331,9 +328,9 @@ class State:
                     offset += len(text)
         except OSError as error:
             if forgives(0):
-                return number
+                return SegmentSize(number, offset)
             raise cannot_be_read(path, error) from error
-        return number
+        return SegmentSize(number, offset)
 
     def ids(self, kind: Kind) -> list[str]:
         """Return the ids of a kind in order."""

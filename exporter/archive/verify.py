@@ -150,9 +150,13 @@ def _views(reader: ArchiveReader) -> Iterator[Finding]:
     layout = reader.layout
     for name in damaged_files(layout):
         yield Finding(FindingCode.VIEW_DAMAGED, name, message("it is not what was written"))
+    removed = set()
     for entry in latest.read_index(layout):
+        if entry.view not in removed and (layout.latest / entry.view).kind() is None:
+            removed.add(entry.view)
+            yield Finding(FindingCode.LATEST_STALE, f"latest/{entry.view}", message("it is not there"))
         path = layout.latest / entry.view / entry.path
-        if sha256_or_none(path) != entry.sha256:
+        if entry.view not in removed and sha256_or_none(path) != entry.sha256:
             yield Finding(
                 FindingCode.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", message("it is not what was written")
             )

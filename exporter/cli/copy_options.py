@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.help import option
+from exporter.cli.options import ending_with_damage
 from exporter.cli.output import Output, counted
 from exporter.message import message, message_n
 
@@ -162,7 +163,8 @@ def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Com
         @wraps(command)
         def wrapped(*, archive: str | None, store: StoreChoice, **given: Any) -> Any:
             place = None if archive is None else _place(archive, store, need, given)
-            return command(archive=place, **given)
+            with ending_with_damage(None if archive is None or store.is_copy(archive) else place):
+                return command(archive=place, **given)
 
         made = store_options()(wrapped)
         return click.argument("archive", metavar=metavar, required=not metavar.startswith("["), shell_complete=places)(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from exporter.cli.help import option
 from exporter.cli.output import OnLoss, Output, SafeStream
-from exporter.errors import UsageError
+from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
 from exporter.profiles import PROFILES
 from exporter.settings import SETTINGS, Settings, duration
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+_NEWEST: Final = 16
+"""The sizes of so many of the newest versions' files are looked at: what a power cut leaves behind is there."""
+
 
 def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Let the shell complete to folders, which it does better than any program."""
@@ -32,7 +36,15 @@ def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -
     return [CompletionItem(typed, type="dir")]
 
 
-archive_argument = click.argument("archive", metavar="DIR", type=click.Path(path_type=Path), shell_complete=_folders)
+def archive_argument(command: Command) -> Command:
+    """Add DIR, an archive's folder; the command ends with the damage that its newest versions show."""
+
+    @wraps(command)
+    def wrapped(*, archive: Path, **given: Any) -> Any:
+        with ending_with_damage(archive):
+            return command(archive=archive, **given)
+
+    return click.argument("archive", metavar="DIR", type=click.Path(path_type=Path), shell_complete=_folders)(wrapped)
 
 
 def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
@@ -131,11 +143,33 @@ def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Comman
         def wrapped(*, out: Output, archive: Path, config: Path | None, **options: Any) -> Any:
             given = {name: options.pop(name) for name in list(options) if name in SETTINGS}
             found, settings = opened(out, archive, given, config)
-            return command(out=out, archive=found, settings=settings, **options)
+            code = command(out=out, archive=found, settings=settings, **options)
+            if found.damage:
+                raise found.damage[0]
+            return code
 
         return setting_options(*names)(config_option(with_output(on_loss)(wrapped)))
 
     return decorate
+
+
+@contextmanager
+def ending_with_damage(path: Path | None) -> Iterator[None]:
+    """Do work that reads the archive at ``path``, then end with the damage of its newest versions, if they have any.
+
+    ``latest/`` may make that work possible: its owner gets what is there, and learns that the archive is damaged.
+
+    Raises:
+        ArchiveDamaged: a file of one of the newest versions is missing or has another size than its manifest says.
+    """
+    from exporter.archive.archive import Archive
+
+    damage = None
+    with suppress(BlogExporterError):
+        damage = None if path is None else next(Archive.open(path).wrong_sizes(_NEWEST), None)
+    yield
+    if damage is not None:
+        raise damage
 
 
 def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:

@@ -24,8 +24,10 @@ from exporter.archive.latest import (
     write_latest,
 )
 from exporter.archive.layout import Layout
-from exporter.errors import UsageError
+from exporter.errors import ArchiveDamaged, UsageError
 from exporter.html.links import AddressPattern
+from exporter.message import message, suggested
+from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -107,7 +109,7 @@ def _refresh_views(
     if force:
         layout.site_facts.remove()
         layout.site_pictures.remove()
-        made = write_latest(layout, reader.fold(number), wanted, reuse=False)
+        made = write_latest(layout, _counted(reader, number), wanted, reuse=False)
     else:
         found = check_latest(layout) if looked is None else looked
         if found.whole and is_current(layout, number, wanted):
@@ -116,6 +118,32 @@ def _refresh_views(
         state = reader.state(number) if segments is None else reader.state_of(segments)
         made = write_latest(layout, state, wanted, damaged=found.damaged, segments=segments)
     return LatestRefreshed(made, sum(view.replaced() for view in wanted))
+
+
+def _counted(reader: Archive, number: int) -> State:
+    """Fold the versions up to a number, and refuse a state that holds less or more than the version's manifest counts.
+
+    Raises:
+        ArchiveDamaged: the counts differ, or a version cannot be read.
+    """
+    state = reader.fold(number)
+    stated = reader.manifest(number).counts
+    for kind in Kind:
+        counts, found = stated.get(str(kind)), len(state.kinds[kind])
+        if counts is not None and found != counts.total:
+            state.close()
+            raise ArchiveDamaged(
+                message(
+                    "The versions up to {number} give {found:,} {kind}, and the manifest of version {number} counts "
+                    "{total:,}; latest/ was left as it is. To see the damage: {command}",
+                    number=number,
+                    found=found,
+                    kind=kind,
+                    total=counts.total,
+                    command=suggested("verify", reader.path),
+                )
+            )
+    return state
 
 
 def _made(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from exporter.archive.history import (
     revisions,
     version_at,
 )
+from exporter.archive.safe_files import InnerPath
 from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind
@@ -153,10 +155,19 @@ def test_a_manifest_without_a_time_is_damage(tmp_path: Path) -> None:
         version_at(reader, "2026-01-02")
 
 
+def write(path: InnerPath, data: bytes) -> None:
+    """Give a segment another content, and have its manifest state that size."""
+    manifest = path.parent / "manifest.json"
+    document = json.loads(manifest.read_bytes())
+    document["files"][path.name] |= {"lines": data.count(b"\n"), "bytes": len(data)}
+    manifest.write_text(json.dumps(document))
+    path.write_bytes(data)
+
+
 def test_damage_is_named(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
     path = reader.layout.segment(1, Kind.ENTRIES)
-    path.write_bytes(b'{"op":"put","id":"1","sha256":\nnonsense\n')
+    write(path, b'{"op":"put","id":"1","sha256":\nnonsense\n')
     with pytest.raises(ArchiveDamaged, match="holds a damaged line"):
         find(path, "1")
     with pytest.raises(ArchiveDamaged, match="at byte 31"):
@@ -186,13 +197,12 @@ def test_the_head_of_a_line_inside_a_record_is_not_a_line(tmp_path: Path) -> Non
     assert found.data()["title"] == "海の日"
 
 
-def test_a_last_line_without_a_line_feed_is_read(tmp_path: Path) -> None:
+def test_a_segment_that_is_one_byte_short_is_damaged(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
     path = reader.layout.segment(3, Kind.ENTRIES)
     path.write_bytes(path.read_bytes()[:-1])
-    line = find(path, "2")
-    assert line is not None
-    assert line.fault() is None
+    with pytest.raises(ArchiveDamaged, match="it has 272 bytes, and its manifest says 273"):
+        find(path, "2")
 
 
 IDS = st.sampled_from(["1", "2", "12", 'odd"id', "改\n行", "\ud83d", "\\", "0"])
@@ -229,7 +239,6 @@ def test_every_record_at_every_version_is_what_a_plain_fold_gives(
 
 def test_what_a_prune_left_of_a_record_is_its_tombstone(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
-    path = reader.layout.segment(1, Kind.ENTRIES)
-    path.write_bytes(b"")
-    reader.layout.segment(2, Kind.ENTRIES).write_bytes(b"")
+    for version in (1, 2):
+        write(reader.layout.segment(version, Kind.ENTRIES), b"")
     assert last_known(reader, Kind.ENTRIES, "1") == LastKnown(None, 4, "2026-01-04T12:00:00Z", EVIDENCE)

@@ -368,3 +368,90 @@ def test_of_many_versions_some_are_checked_in_each_run_and_all_where_one_is_dama
     assert all(each in ([], [5, 6]) for each in found)
     flip(segment(made.root, 300, Kind.ENTRIES), 70)
     assert [damaged(day) for day in days] == [[5, 6, 300]] * len(days)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_lost_manifest_without_its_copy_is_written_again(origin: Origin, program: Program, version: int) -> None:
+    manifest = origin.made / "versions" / f"{version:06}" / "manifest.json"
+    right = manifest.read_bytes()
+    manifest.unlink()
+    shutil.rmtree(origin.made / ".work")
+    assert program("verify", origin.made).code == 13
+    assert program("show", origin.made, "entry", 3).code == 13
+    assert program("verify", origin.made, "--repair").code == 0
+    assert manifest.read_bytes() == right
+    assert program(*origin.order(origin.made)).code == 0
+
+
+def test_a_manifest_is_not_written_again_from_damaged_segments(origin: Origin, program: Program) -> None:
+    folder = origin.made / "versions" / "000002"
+    (folder / "manifest.json").unlink()
+    flip(folder / "entries.jsonl", 100)
+    shutil.rmtree(origin.made / ".work")
+    assert program("verify", origin.made, "--repair").code == 13
+    assert not (folder / "manifest.json").exists()
+
+
+def emptied(root: Path, version: int) -> bytes:
+    path = root / "versions" / f"{version:06}" / "entries.jsonl"
+    data = path.read_bytes()
+    path.write_bytes(b"")
+    return data
+
+
+def test_a_record_of_an_emptied_file_comes_from_latest_and_the_damage_is_said(origin: Origin, program: Program) -> None:
+    whole = program("show", origin.made, "entry", 3)
+    emptied(origin.made, 1)
+    shown = program("show", origin.made, "entry", 3)
+    assert (shown.code, shown.out) == (13, whole.out)
+    assert "it has 0 bytes, and its manifest says" in shown.err
+    assert program("show", origin.made, "entry", 3, "--at", 1).code == 13
+    shutil.rmtree(origin.made / "latest")
+    lost = program("show", origin.made, "entry", 3)
+    assert (lost.code, lost.out) == (13, "")
+
+
+def test_a_file_of_the_right_length_that_holds_zeros_is_damaged(origin: Origin, program: Program) -> None:
+    shutil.rmtree(origin.made / "latest")
+    path = origin.made / "versions" / "000001" / "entries.jsonl"
+    size = path.stat().st_size
+    path.write_bytes(bytes(size))
+    assert program("show", origin.made, "entry", 3).code == 13
+    path.write_bytes(bytes(size - 8) + b"\n" * 8)
+    assert program("show", origin.made, "entry", 3).code == 13
+
+
+def test_rebuild_never_writes_a_smaller_state_over_latest(origin: Origin, program: Program) -> None:
+    before = {path.name: path.read_bytes() for path in (origin.made / "latest").glob("*.jsonl")}
+    kept = emptied(origin.made, 1)
+    assert program("rebuild", origin.made).code == 13
+    assert {path.name: path.read_bytes() for path in (origin.made / "latest").glob("*.jsonl")} == before
+    # The size is right, and a line is there twice: only the manifest's count tells.
+    path = origin.made / "versions" / "000001" / "entries.jsonl"
+    lines = kept.splitlines(keepends=True)
+    assert len(lines[3]) == len(lines[2])
+    lines[3] = lines[2]
+    path.write_bytes(b"".join(lines))
+    done = program("rebuild", origin.made)
+    assert done.code == 13
+    assert "counts" in done.err
+    assert {path.name: path.read_bytes() for path in (origin.made / "latest").glob("*.jsonl")} == before
+
+
+def test_a_backup_heals_an_emptied_file_and_writes_it_to_the_byte_where_it_can(
+    origin: Origin, program: Program
+) -> None:
+    path = origin.made / "versions" / "000002" / "comments.jsonl"
+    whole = path.read_bytes()
+    files = origin.made / "versions" / "000001" / "files.jsonl"
+    right = files.read_bytes()
+    files.write_bytes(right[: right.index(b"\n") + 1])
+    assert program(*origin.order(origin.made)).code == 0
+    assert files.read_bytes() == right
+    assert program("verify", origin.made).code == 0
+    # A tombstone is nowhere else: the records are right again, and the file stays damaged.
+    path.write_bytes(b"")
+    assert whole
+    assert program(*origin.order(origin.made)).code in {0, 13}
+    assert program("verify", origin.made).code == 13
+    assert program("show", origin.made, "entry", 3).code == 0

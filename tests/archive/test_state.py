@@ -48,7 +48,7 @@ def test_folding_versions_is_setting_and_deleting(
                 model[record_id] = (frozen.data, number)
         path = folder / f"{number}.jsonl"
         path.write_bytes(b"".join(lines))
-        assert state.fold(path, Kind.COMMENTS, number) == len(lines)
+        assert state.fold(path, Kind.COMMENTS, number).lines == len(lines)
     found = {line.record_id: (line.data, line.version) for line in state.lines(Kind.COMMENTS)}
     assert found == model
     assert state.ids(Kind.COMMENTS) == sorted(model, key=sort_key) == list(found)

@@ -258,6 +258,10 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
     ),
     (FindingCode.LATEST_STALE, "latest", "it is not there", lambda a: shutil.rmtree(a.layout.latest)),
     (
+        FindingCode.LATEST_STALE, "latest/markdown", "it is not there",
+        lambda a: shutil.rmtree(a.layout.latest / "markdown"),
+    ),
+    (
         FindingCode.LATEST_STALE, "latest", "it does not show version 6 yet",
         lambda a: a.commit({Kind.ENTRIES: {"99": entry(99, "後")}}),
     ),

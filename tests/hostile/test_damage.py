@@ -1,0 +1,121 @@
+"""An archive that lost bytes, and every command that reads it: none takes what is missing for what never was.
+
+Each file is emptied, halved at the end of a line, and removed, with and without ``latest/`` and ``.work/``. A command
+either gives what the whole archive gives, or ends with a code that says why not.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.cli.main import main
+from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
+from tests.hostile.commands import PUBLIC
+from tests.hostile.conftest import Whole
+
+pytestmark = pytest.mark.hostile
+
+REFUSALS = {ArchiveDamaged.exit_code, NoArchive.exit_code, NewerFormat.exit_code}
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("show", "{root}", "entry", "1"),
+    ("show", "{root}", "entry", "2"),
+    ("show", "{root}", "entry", "3"),
+    ("show", "{root}", "entry", "1", "--at", "1"),
+    ("show", "{root}", "comment", "1"),
+    ("diff", "{root}"),
+    ("log", "{root}"),
+    ("search", "{root}", "海"),
+    ("search", "{root}", "海", "--at", "1"),
+    ("files", "{root}"),
+    ("inspect", "{root}"),
+    ("export", "markdown", "{root}", "{out}", *PUBLIC),
+    ("export", "markdown", "{root}", "{out}", "--at", "1", *PUBLIC),
+    ("export", "wordpress", "{root}", "{out}", *PUBLIC),
+    ("site", "{root}", "{out}"),
+    ("rebuild", "{root}"),
+)
+WITHOUT = ((), ("latest",), (".work",), ("latest", ".work"))
+Seen = tuple[int, str, dict[str, bytes]]
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def halved(path: Path) -> None:
+    """Cut a file in the middle: at the end of a line, where it has several."""
+    data = path.read_bytes()
+    path.write_bytes(data[: data.find(b"\n", len(data) // 2) + 1 or len(data) // 2] if data.count(b"\n") > 1 else b"")
+
+
+DAMAGES: tuple[Callable[[Path], None], ...] = (emptied, halved, Path.unlink)
+
+
+def files_of(root: Path, folder: str) -> list[str]:
+    """Return the files of a folder of the archive; those of pages and pictures are left to their own tests."""
+    paths = (root / folder).rglob("*") if folder == "versions" else (root / folder).glob("*")
+    return sorted(str(path.relative_to(root)) for path in paths if path.is_file() and path.name != "lock")
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def look(
+    whole: Whole, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[tuple[str, ...], str, Callable[[Path], None] | None], Iterator[Seen]]:
+    """Run every command on a copy of the archive without these folders, in which a file may be damaged."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    root, out = tmp_path / "archive", tmp_path / "out"
+
+    def run(without: tuple[str, ...], name: str, damage: Callable[[Path], None] | None) -> Iterator[Seen]:
+        for command in COMMANDS:
+            shutil.rmtree(root, ignore_errors=True)
+            shutil.rmtree(out, ignore_errors=True)
+            shutil.copytree(whole.root, root, copy_function=os.link)
+            for folder in without:
+                shutil.rmtree(root / folder)
+            if damage is not None:
+                shutil.copy(whole.root / name, root / "copy")
+                (root / "copy").replace(root / name)
+                damage(root / name)
+            before = tree(root / "latest") if command[0] == "rebuild" else {}
+            capfd.readouterr()
+            code = main([word.replace("{root}", str(root)).replace("{out}", str(out)) for word in command])
+            written = tree(out)
+            if command[0] == "rebuild":
+                written = {name: data for name, data in tree(root / "latest").items() if "/" not in name}
+                assert code in REFUSALS or written, command
+                if code in REFUSALS:
+                    assert tree(root / "latest") == before, "rebuild changed latest/ and refused"
+                    written = {}
+            yield code, capfd.readouterr().out, written
+
+    return run
+
+
+@pytest.mark.parametrize("folder", ["", "versions", "latest", ".work"])
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("without", WITHOUT, ids=lambda names: "without " + (" ".join(names) or "nothing"))
+def test_nothing_that_is_lost_reads_as_if_it_had_never_been(
+    whole: Whole,
+    look: Callable[[tuple[str, ...], str, Callable[[Path], None] | None], Iterator[Seen]],
+    folder: str,
+    damage: Callable[[Path], None],
+    without: tuple[str, ...],
+) -> None:
+    if folder in without:
+        return
+    right = list(look(without, "", None))
+    wrong = []
+    for name in files_of(whole.root, folder):
+        for command, expected, found in zip(COMMANDS, right, look(without, name, damage), strict=True):
+            if found != expected and found[0] not in REFUSALS:
+                wrong.append((name, command, found[0], expected[0]))
+    assert wrong == []
