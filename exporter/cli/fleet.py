@@ -290,12 +290,12 @@ def _crew(
 
     from exporter.clock import SystemClock
     from exporter.fleet.local_crew import LocalCrew
-    from exporter.fleet.saving import Saver, rare_collections
+    from exporter.fleet.saving import Saver, rare_collections, settings_for
     from exporter.http.engine import Engine
-    from exporter.settings import resolve, variables
+    from exporter.settings import variables
 
     def settings_of(blog: DueBlog) -> Settings:
-        return resolve({**options, **blog.settings}, config=config, blog_id=blog.blog_id)
+        return settings_for(blog, options, config)
 
     clock = SystemClock()
     if engine == "dask":

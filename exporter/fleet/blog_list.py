@@ -27,6 +27,25 @@ _HIGHEST: Final = 1_000_000
 _FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
 """Marks of paths, and those that no domain has: with them a line is of another form than it was read as."""
 _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
+ALLOWED_IN_LISTS: Final = frozenset(
+    {
+        *("base_url", "profile", "service", "account"),
+        *("concurrency", "rate", "retries", "refresh", "max_age"),
+        *("assets", "max_asset_size", "strict_assets", "file_url", "entry_url", "markdown", "site"),
+        *(
+            "site_title",
+            "site_lang",
+            "timezone",
+            "closing",
+            "public_open_flg",
+            "period_flg_public",
+            "visible_delete_flg",
+        ),
+        *("success_result", "entry_list_page_param", "comment_list_page_param", "file_list_page_param"),
+        *("comment_page_size", "file_page_size"),
+    }
+)
+"""The settings that a list may contain. None of them runs a program, names a secret, or reaches a private network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +182,13 @@ def _blog(path: Path, number: int, blog_id: str, pairs: Mapping[str, Any]) -> Li
         if name == _PRIORITY:
             priority = _priority(path, number, value)
             continue
-        if name in _SECRETS:
-            text = message("{name} is a secret and cannot be in a list: name its file with token_file", name=name)
-            raise _wrong(path, number, text)
-        if name not in SETTINGS:
-            raise _wrong(path, number, message("{name} is not a setting", name=repr(name)))
+        if name not in ALLOWED_IN_LISTS:
+            reason = (
+                message("a list cannot set {name}: give it on the command line or in your settings file", name=name)
+                if name in SETTINGS or name in _SECRETS
+                else message("{name} is not a setting", name=repr(name))
+            )
+            raise _wrong(path, number, reason)
         try:
             check_setting(name, value)
         except ValueError as error:

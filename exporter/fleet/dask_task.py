@@ -30,11 +30,11 @@ from exporter.errors import ArchiveLocked, Interrupted
 from exporter.fleet.dask_link import Refusal, folder_refusal, is_wanted, version_refusal
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.overview import fleet_lock
-from exporter.fleet.saving import Saver
+from exporter.fleet.saving import Saver, settings_for
 from exporter.http.engine import Engine
 from exporter.message import message
 from exporter.permits.gate import connect
-from exporter.settings import Settings, resolve
+from exporter.settings import Settings
 
 _LOOK_SECONDS: Final = 0.1
 _REPORT_SECONDS: Final = 1.0
@@ -220,7 +220,7 @@ class _Office:
         config = None if job.config is None else Path(job.config)
 
         def settings_of(blog: DueBlog) -> Settings:
-            return resolve({**job.options, **blog.settings}, config=config, blog_id=blog.blog_id)
+            return settings_for(blog, job.options, config)
 
         clock = SystemClock()
         async with connect(Path(job.permits), clock) as throttles, Engine(clock=clock, throttles=throttles) as engine:

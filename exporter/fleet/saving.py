@@ -12,13 +12,16 @@ from exporter.archive.atomic import make_folder, translated
 from exporter.archive.fleet_folder import archive_place
 from exporter.clock import Clock
 from exporter.crawl.outcome import Outcome
-from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoMemory
+from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoMemory, UsageError
+from exporter.fleet.blog_list import ALLOWED_IN_LISTS
 from exporter.fleet.ledger import BlogAttempt, DueBlog
+from exporter.http.address_guard import check_base_url, origin_of
 from exporter.http.engine import Client, Engine
 from exporter.http.transport import Statistics
 from exporter.library.backup import Backup, backup, open_service
-from exporter.message import message, said
-from exporter.settings import Settings
+from exporter.message import listed, message, said
+from exporter.settings import Settings, resolve
+from exporter.text import printable
 
 _REASON: Final = 2000
 _COLLECTIONS: Final = (5_000, 10, 10)
@@ -36,6 +39,43 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None) -> Settings:
+    """Join the operator's settings with those that the list gives a blog.
+
+    The operator's token is for the operator's service: the author of a list must not be able to receive it.
+
+    Args:
+        blog: as the ledger holds it, with the list's settings.
+        options: what the command line gave.
+        config: the settings file asked for.
+
+    Raises:
+        UsageError: a setting is wrong or not allowed in a list, or the list would send the token to another origin.
+    """
+    own = resolve(options, config=config, blog_id=blog.blog_id)
+    if not blog.settings:
+        return own
+    if wrong := sorted(blog.settings.keys() - ALLOWED_IN_LISTS):
+        raise UsageError(
+            message("The list sets {names} for {blog}, which a list may not.", names=listed(wrong), blog=blog.blog_id)
+        )
+    joined = resolve({**options, **blog.settings}, config=config, blog_id=blog.blog_id)
+    if (joined.token or joined.token_command) and _origin(joined) != _origin(own):
+        reason = message(
+            "The list names {address} for {blog}, which is not the service that your token is for, so the token was "
+            "not sent. If you trust that address, give it yourself with --base-url or in a profile, or sign in there "
+            "with login and leave out the token.",
+            address=printable(joined.base_url or "", 200),
+            blog=blog.blog_id,
+        )
+        raise UsageError(reason)
+    return joined
+
+
+def _origin(settings: Settings) -> str:
+    return origin_of(check_base_url(settings.base_url)) if settings.base_url else ""
 
 
 class Saver:

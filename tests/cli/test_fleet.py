@@ -248,3 +248,40 @@ def test_two_runs_at_once_and_one_that_is_killed(
     assert program(*words).code == 0
     assert json.loads(program("fleet", "status", fleet, "--json").out)["blogs"]["saved"] == 12
     assert [name for name in BLOGS if program("verify", archive_place(fleet, name)).code] == []
+
+
+def test_the_token_goes_only_to_the_operators_own_service(
+    program: Program, service: DemoService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str | None] = []
+
+    async def note(request: web.Request) -> web.StreamResponse | None:
+        seen.append(request.headers.get("Authorization"))
+        return None
+
+    service.before = note
+    monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "operators-secret")
+    listed = tmp_path / "blogs.txt"
+    listed.write_text(f"{BLOGS[0]} base_url={service.base_url}\n", encoding="utf-8")
+    elsewhere = ["--base-url", "http://127.0.0.1:9", "--retries", "0", "--assets", "none"]
+    done = program("fleet", "run", listed, "--into", tmp_path / "fleet", *elsewhere)
+    assert done.code == 2, done.err
+    assert "is not the service that your token is for" in done.err
+    assert seen == []
+    own = ["--base-url", service.base_url, "--retries", "0", "--assets", "none"]
+    assert program("fleet", "run", listed, "--into", tmp_path / "other", *own).code == 0
+    assert set(seen) == {"Bearer operators-secret"}
+
+
+def test_a_row_of_the_ledger_runs_no_program(program: Program, service: DemoService, tmp_path: Path) -> None:
+    listed = tmp_path / "blogs.txt"
+    listed.write_text(f"{BLOGS[0]} rate=50\n", encoding="utf-8")
+    place = tmp_path / "fleet"
+    assert program("fleet", "run", listed, "--into", place, *options(service)).code == 0
+    with closing(sqlite3.connect(place / FILE_NAME)) as connection:
+        changed = json.dumps({"token_command": f"touch {tmp_path / 'ran'}"})
+        connection.execute("UPDATE blogs SET settings = ?, due_at = 0", (changed,))
+        connection.commit()
+    done = program("fleet", "run", "--into", place, *options(service))
+    assert not (tmp_path / "ran").exists()
+    assert done.code == 2, done.err
