@@ -76,7 +76,7 @@ def translate(error: OSError, path: Path | str) -> BlogExporterError:
     if error.errno in _REFUSED:
         return UsageError(
             message(
-                "Cannot write {place}: {reason}; choose a folder you may write, or change its permissions.",
+                "Cannot access {place}: {reason}. Check its permissions, or choose another folder.",
                 place=place,
                 reason=reason,
             )

@@ -9,6 +9,7 @@ lives. The note of who holds the lock would still have to be written and read he
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -18,7 +19,7 @@ from exporter import lossless_json
 from exporter.archive.atomic import FILE_MODE, make_folder, translated
 from exporter.archive.safe_files import inner
 from exporter.clock import timestamp
-from exporter.errors import ArchiveLocked
+from exporter.errors import ArchiveLocked, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ else:
 
 
 _POLL_SECONDS = 0.2
+_HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+"""The errors that ``flock`` and ``locking`` give if another process holds the lock."""
 _NOTE = 1 << 16
 """More bytes than a holder writes."""
 
@@ -59,6 +62,7 @@ class ArchiveLock:
 
         Raises:
             ArchiveLocked: another process holds it; the message says which, and since when.
+            UsageError: the file system has no locks, or the file cannot be written.
         """
         deadline = time.monotonic() + wait
         while (handle := self._try()) is None:
@@ -92,8 +96,18 @@ class ArchiveLock:
                     return handle
             except FileNotFoundError:
                 pass
-            except OSError:
+            except OSError as error:
                 os.close(handle)
+                if error.errno not in _HELD:
+                    reason = error.strerror or str(error)
+                    raise UsageError(
+                        message(
+                            "Cannot lock {path}: {reason}. The file system may not support locks; move the archive to "
+                            "a local disk.",
+                            path=self._path,
+                            reason=reason,
+                        )
+                    ) from error
                 return None
             os.close(handle)
 

@@ -20,16 +20,14 @@ from typing import Any, Final
 
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
-from exporter.archive.lock import ArchiveLock
+from exporter.archive.private_notes import PrivateNotes, place_of
 from exporter.archive.safe_files import InnerPath
-from exporter.clock import SystemClock
-from exporter.config_file import config_folder
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
 from exporter.settings import check_setting, setting_text
 
 FILE_NAME: Final = "settings.toml"
-CONFIRMATIONS: Final = "archives.json"
+_CONFIRMATIONS: Final = PrivateNotes("archives.json")
 HARMLESS: Final = frozenset(
     {
         "assets", "closing", "concurrency", "connect_timeout", "give_up_after", "markdown", "max_age",
@@ -46,7 +44,6 @@ CONFIRMED: Final = frozenset(
 )  # fmt: skip
 """Settings that count only in a file that a run of this user's wrote. All others are never remembered."""
 _LARGEST: Final = 64 * 1024
-_PATIENCE_SECONDS: Final = 30.0
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
 _HEAD: Final = """\
 # The options of the last backups of this blog. blog-exporter reads them when the archive's folder is all that is named.
@@ -125,8 +122,8 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
     if news:
         with atomic.translated(path):
             atomic.write_file(path, data)
-    if _confirmations().get(_place(root)) != note:
-        _confirm(_place(root), note)
+    if _CONFIRMATIONS.read().get(place_of(root)) != note:
+        _CONFIRMATIONS.write(place_of(root), note)
     return news
 
 
@@ -136,8 +133,8 @@ def _renew_note(root: Path) -> None:
     if data is None or not _is_confirmed(root, data):
         return
     note = _note(root, data)
-    if _confirmations().get(_place(root)) != note:
-        _confirm(_place(root), note)
+    if _CONFIRMATIONS.read().get(place_of(root)) != note:
+        _CONFIRMATIONS.write(place_of(root), note)
 
 
 def _note(root: Path, data: bytes) -> str:
@@ -146,8 +143,8 @@ def _note(root: Path, data: bytes) -> str:
 
 def _is_confirmed(root: Path, data: bytes) -> bool:
     """Tell whether a run of this user's wrote these bytes, for this place or for this archive at another place."""
-    known, digest = _confirmations(), _digest(data)
-    if str(known.get(_place(root))).partition(" ")[0] == digest:
+    known, digest = _CONFIRMATIONS.read(), _digest(data)
+    if str(known.get(place_of(root))).partition(" ")[0] == digest:
         return True
     return any(f"{digest} {identity}" in known.values() for identity in _identity(root))
 
@@ -158,16 +155,6 @@ def _identity(root: Path) -> list[str]:
         return [_digest(Layout(root).info.read_bytes(_LARGEST))]
     except OSError:
         return []
-
-
-def _confirm(place: str, note: str) -> None:
-    """Note what a run of this user's wrote; runs of other archives that end at the same time wait for one another."""
-    confirmed = config_folder() / CONFIRMATIONS
-    with ArchiveLock(confirmed.with_name(f".{CONFIRMATIONS}.lock")) as lock:
-        lock.acquire(SystemClock().now(), _PATIENCE_SECONDS)
-        text = json.dumps({**_confirmations(), place: note}, ensure_ascii=False, indent=2, sort_keys=True)
-        with atomic.translated(confirmed):
-            atomic.write_file(confirmed, f"{text}\n".encode())
 
 
 def is_kept(name: str, value: Any) -> bool:
@@ -213,24 +200,5 @@ def _written(name: str, value: Any) -> str:
     return str(Path(text).absolute()) if name == "token_file" else text
 
 
-def _place(root: Path) -> str:
-    return str(root.resolve())
-
-
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _confirmations() -> dict[str, Any]:
-    path = config_folder() / CONFIRMATIONS
-    try:
-        document = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(
-            message("{path} cannot be read ({error}); repair or remove it.", path=path, error=error)
-        ) from error
-    if not isinstance(document, dict):
-        raise UsageError(message("{path} must hold one JSON object; repair or remove it.", path=path))
-    return document

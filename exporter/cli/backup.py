@@ -73,6 +73,7 @@ SAVED = frozenset({0, Incomplete.exit_code})
 @click.option(
     "--accept-removals", is_flag=True, help=message("Record removals also when a large part of the blog is gone.")
 )
+@click.option("--new", is_flag=True, help=message("Begin a new archive where a known one is missing."))
 @click.option("--dry-run", is_flag=True, help=message("Only read the lists and say what a backup would find."))
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
 @click.option(
@@ -94,13 +95,14 @@ def command(
     config: Path | None,
     retry_lost: bool,
     accept_removals: bool,
+    new: bool,
     dry_run: bool,
     no_remember: bool,
     unless_newer: str | None,
     **options: Any,
 ) -> int:
     """Run ``backup``."""
-    wishes = {"retry_lost": retry_lost, "accept_removals": accept_removals, "dry_run": dry_run}
+    wishes = {"retry_lost": retry_lost, "accept_removals": accept_removals, "dry_run": dry_run, "new": new}
 
     def one(target: BlogTarget, out: Output) -> int:
         if unless_newer is not None and not _is_due(target.root, unless_newer):
@@ -129,7 +131,7 @@ def command(
         return back_up_all(options, config, out, one)
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
-    return one(find_target(words, options, archive=archive, config=config, warn=out.warn), out)
+    return one(find_target(words, options, archive=archive, config=config, new=new, warn=out.warn), out)
 
 
 def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
@@ -139,6 +141,8 @@ def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
         UsageError: only what its archive proposes, and may not be used, says where the blog is.
         BlogExporterError: whatever kept it from being saved.
     """
+    from exporter.archive.known_archives import note_archive
+
     settings = target.settings
     if settings.base_url is None and target.notices:
         raise UsageError(target.notices[0])
@@ -146,7 +150,10 @@ def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
         out.warn(notice)
     if not wishes.get("dry_run") and settings.site and settings.site_title is None and _somebody_is_there(out):
         settings = _with_title(target.root, settings)
-    return back_up(target.root, target.blog_id, settings, out, **wishes)
+    outcome = back_up(target.root, target.blog_id, settings, out, label=target.label, **wishes)
+    if not wishes.get("dry_run") and outcome.exit_code in SAVED:
+        note_archive(target.root, target.label)
+    return outcome
 
 
 def _is_due(root: Path, unless_newer: str) -> bool:
@@ -174,21 +181,47 @@ def _with_title(root: Path, settings: Settings) -> Settings:
     return replace(settings, site_title=title)
 
 
-def back_up(root: Path, blog_id: str, settings: Settings, out: Output, *, dry_run: bool = False, **how: Any) -> Outcome:
-    """Do one backup, show its progress, and say what it did; ``how`` as for :func:`exporter.library.backup.backup`.
+def back_up(
+    root: Path,
+    blog_id: str,
+    settings: Settings,
+    out: Output,
+    *,
+    label: str | None = None,
+    new: bool = False,
+    dry_run: bool = False,
+    **how: Any,
+) -> Outcome:
+    """Do one backup, show its progress, and say what it did.
+
+    Args:
+        root: the archive, which need not exist.
+        blog_id: the blog.
+        settings: those of the blog.
+        out: where the progress and the summary go.
+        label: the table of the settings file that names the blog, if one does.
+        new: begin a new archive, also if one was known at ``root``.
+        dry_run: read only the lists, and write nothing.
+        how: as for :func:`exporter.library.backup.backup`.
 
     Raises:
+        NoArchive: an archive that was known is missing.
         BlogExporterError: whatever kept it from being saved.
     """
+    from exporter.archive.known_archives import require_archive_if_known
     from exporter.cli.notify import notifying
 
     if settings.closing is not None:
         # What is not read today may be gone tomorrow.
         settings, how = replace(settings, refresh="all"), {**how, "retry_lost": True}
     if dry_run:
+        if not new:
+            require_archive_if_known(root, label)
         return _back_up(root, blog_id, settings, out, None, dry_run=True, **how)
     clock = how.get("clock") or SystemClock()
     with notifying(root, blog_id, settings, out, clock) as notifier:
+        if not new:
+            require_archive_if_known(root, label)
         notifier.outcome = _back_up(root, blog_id, settings, out, notifier.monitor, dry_run=False, **how)
         if settings.closing is not None:
             from exporter.cli.closing import closing_lines, closing_report

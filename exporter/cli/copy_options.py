@@ -13,6 +13,7 @@ import click
 from exporter.cli.help import option
 from exporter.cli.options import ending_with_damage
 from exporter.cli.output import Output, counted
+from exporter.copies.address import is_address
 from exporter.message import message, message_n
 
 if TYPE_CHECKING:
@@ -89,8 +90,12 @@ class StoreChoice:
 
 
 def is_place_of_copies(place: str) -> bool:
-    """Tell whether a place is an address, or the folder of an encrypted copy."""
-    return "://" in place or (Path(place) / "encrypted-copy.json").is_file()
+    """Return whether a place is an address, or the folder of an encrypted copy.
+
+    Raises:
+        UsageError: it is an address of a kind that is not supported.
+    """
+    return is_address(place) or (Path(place) / "encrypted-copy.json").is_file()
 
 
 def tell_locked(out: Output, locked: Locked) -> None:

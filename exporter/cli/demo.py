@@ -68,7 +68,9 @@ def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: b
             clock = FixedClock(_SAMPLE_START + timedelta(days=number)) if fixed_clock else None
             service.clock = clock or service.clock
             url = _SAMPLE_URL if fixed_clock else None
-            back_up(directory, blog.blog_id, settings, quiet, clock=clock, recorded_url=url, locate=service.local)
+            back_up(
+                directory, blog.blog_id, settings, quiet, new=True, clock=clock, recorded_url=url, locate=service.local
+            )
 
         out.say(message("A made-up blog is served at {url}. Backing it up:\n", url=service.base_url))
         run(0)
@@ -103,7 +105,9 @@ def _replay(out: Output, directory: Path, report: Path) -> int:
     found = Replay(report)
     with found.service().run_in_thread() as service:
         given = {**found.settings, "base_url": service.base_url, "assets": "none", "retries": "0"}
-        return back_up(directory, found.blog.blog_id, resolve(given, environ=_NOBODYS_SETTINGS), out).exit_code
+        return back_up(
+            directory, found.blog.blog_id, resolve(given, environ=_NOBODYS_SETTINGS), out, new=True
+        ).exit_code
 
 
 def _begin(out: Output, directory: Path, blog_id: str) -> None:

@@ -105,6 +105,7 @@ command.add_command(rebuild_command)
 @option(
     "--again-after", metavar="AGE", help=message("Save blogs again that were saved longer ago. [default: never again]")
 )
+@option("--new", is_flag=True, help=message("Begin a new fleet where a known one is missing."))
 @option("--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it."))
 @setting_options(
     "base_url", "profile", "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout",
@@ -138,6 +139,7 @@ def run(
     retry_after: str,
     retry_now: bool,
     again_after: str | None,
+    new: bool,
     deadline: str | None,
     engine: str,
     workers: int | None,
@@ -147,11 +149,12 @@ def run(
 ) -> int:
     """Run ``fleet run``."""
     from exporter.archive.atomic import make_folder, translated
+    from exporter.archive.known_archives import note_archive, require_fleet_if_known
     from exporter.cli.language import adopt
     from exporter.cli.signals import catch_signals
     from exporter.clock import SystemClock
     from exporter.fleet.blog_list import read_list
-    from exporter.fleet.ledger import FleetLedger
+    from exporter.fleet.ledger import FILE_NAME, FleetLedger
     from exporter.fleet.overview import fleet_lock
     from exporter.fleet.run import FleetPlan
     from exporter.settings import resolve
@@ -164,12 +167,15 @@ def run(
     resolve(options, config=config)
     crew = _crew(root, options, config, at_once, engine=engine, workers=workers, scheduler=scheduler)
 
+    if not new:
+        require_fleet_if_known(root, exists=(root / FILE_NAME).exists())
     with translated(root):
         make_folder(root)
     with fleet_lock(root) as lock, catch_signals() as signals:
         lock.acquire(SystemClock().now())
         with FleetLedger.create(root) as ledger:
             listing = ledger.list_blogs(read_list(blogs), time.time())
+            note_archive(root)
             out.say(
                 message_n(
                     "{n:,} blog listed, {new:,} new.",

@@ -415,9 +415,10 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
         ArchiveDamaged: the disk gave back other bytes than were written.
     """
     from exporter.archive.archive import Archive
+    from exporter.archive.known_archives import note_archive
 
     own = Output(verbosity=out.verbosity)
-    outcome = back_up(target.root, target.blog_id, target.settings, own)
+    outcome = back_up(target.root, target.blog_id, target.settings, own, label=target.label, new=True)
     damage = [finding for finding in Archive.open(target.root).verify() if finding.damage]
     if damage:
         raise ArchiveDamaged(
@@ -425,6 +426,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
         )
     out.say(message("Verified: every file is there and holds what was read."))
     remember_options(target, {}, out)
+    note_archive(target.root, target.label)
     return outcome
 
 

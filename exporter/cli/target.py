@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.cli.blog_address import require_blog_id
 from exporter.cli.language import adopt
 from exporter.cli.output import Output
-from exporter.config_file import BlogTable, read_config
+from exporter.config_file import BlogTable, own_config_path, read_config
 from exporter.errors import BlogExporterError
 from exporter.library import archive_settings
 from exporter.message import listed, message, suggested
@@ -39,6 +39,7 @@ class BlogTarget:
         settings: all of them.
         table: its table in the settings file, if it has one.
         notices: sentences about what the archive remembers and may not be used.
+        label: the name of its table with the path of the settings file; ``None`` without a table.
     """
 
     blog_id: str
@@ -46,6 +47,7 @@ class BlogTarget:
     settings: Settings
     table: BlogTable | None
     notices: tuple[str, ...]
+    label: str | None = None
 
 
 def find_target(
@@ -55,6 +57,7 @@ def find_target(
     archive: Path | None = None,
     config: Path | None = None,
     command: str = _BACKUP,
+    new: bool = True,
     warn: Callable[[str], None] = lambda _: None,
 ) -> BlogTarget:
     """Find the blog that is meant.
@@ -65,12 +68,15 @@ def find_target(
         archive: the archive's folder, where it was named beside a blog ID.
         config: the settings file asked for.
         command: the command to suggest if the archive proposes settings that no run of this user's wrote.
+        new: whether the command may go on without an archive that was known at this place.
         warn: called with a sentence about what is unwise.
 
     Raises:
         UsageError: the words are none of these, or a setting cannot be right.
-        NoArchive: the words are a path, and no folder exists there.
+        NoArchive: the words are a path, and no folder exists there; or a known archive is missing.
     """
+    from exporter.archive.known_archives import require_archive_if_known
+
     given = {name: value for name, value in options.items() if name in SETTINGS and value is not None}
     blogs = read_config(config).blogs
     table = blogs.get(words) if archive is None else None
@@ -82,13 +88,16 @@ def find_target(
         if by_folder:
             table = archive_settings.table_of(root, blog_id, blogs)
         elif archive is None:
+            if words and "\0" not in words and not new:
+                require_archive_if_known(root)
             require_blog_id(words)
     kept = _archive_settings(root) if by_folder else None
     remembered = None if kept is None else Remembered(kept.path, kept.values)
     name = None if table is None else table.name
     settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn))
     notices = () if kept is None else tuple(_notices(root, kept, settings, command))
-    return BlogTarget(blog_id, root, settings, table, notices)
+    label = None if table is None else f"{table.name} ({own_config_path(config).absolute()})"
+    return BlogTarget(blog_id, root, settings, table, notices, label)
 
 
 def settings_to_read_with(

@@ -19,6 +19,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.copies import age_files
+from exporter.copies.address import is_address
 from exporter.copies.hidden_names import SECRET_BYTES, copy_id
 from exporter.errors import UsageError
 from exporter.message import message
@@ -137,4 +138,4 @@ class KeyMemory:
 
 def _whole(place: str) -> str:
     """Return a place as it is called wherever the program is started."""
-    return place if "://" in place else str(Path(place).absolute())
+    return place if is_address(place) else str(Path(place).absolute())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporter.copies.address import is_address
 from exporter.copies.encrypted import EncryptedStore, open_encrypted
 from exporter.copies.folder import FolderStore
 from exporter.errors import UsageError
@@ -30,11 +31,6 @@ class StoreOptions:
     encrypt_to: tuple[str, ...] = ()
     identities: tuple[Path, ...] = ()
     archive: Path | None = None
-
-
-def is_address(place: str) -> bool:
-    """Tell whether a place is no folder of this machine."""
-    return place.startswith("s3://")
 
 
 def open_store(place: str, options: StoreOptions = StoreOptions(), inner: Store | None = None) -> Store:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import is_inside
 from exporter.archive.safe_files import LARGEST_CACHE
+from exporter.copies.address import S3_SCHEME
 from exporter.copies.s3_bucket import ABSENT, SINGLE, Bucket, BucketObject, Sent, Taken, connect, unchanged
 from exporter.copies.store import ObjectContent, StoredObject, content_of
 from exporter.copies.true_states import LOG, SEAL, beside, changes, is_of_a_prune, true_log, true_seal
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from types_boto3_s3 import S3Client
 
-SCHEME: Final = "s3://"
 _BUCKET_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
 _NAMED_BY_CONTENT: Final = re.compile(r"(?:.*/)?assets/", re.DOTALL)
 
@@ -48,7 +48,7 @@ class S3Store:
     """
 
     def __init__(self, address: str, client: S3Client | None = None, single: int = SINGLE) -> None:
-        name, _, prefix = address.removeprefix(SCHEME).partition("/")
+        name, _, prefix = address[len(S3_SCHEME) :].partition("/")
         prefix = prefix.rstrip("/")
         if not _BUCKET_NAME.fullmatch(name) or (prefix and not is_inside(prefix)):
             raise UsageError(

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import FoundArchive, archives_in, shards_in
 from exporter.clock import SystemClock
+from exporter.copies.address import is_address
 from exporter.copies.encrypted import EncryptedStore
 from exporter.copies.histories import Relation
-from exporter.copies.opening import StoreOptions, is_address, open_store, plain_store
+from exporter.copies.opening import StoreOptions, open_store, plain_store
 from exporter.copies.pruning import CopyPrune, push_to_prune
 from exporter.copies.pull import Pull
 from exporter.copies.push import Push

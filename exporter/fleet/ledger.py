@@ -117,6 +117,7 @@ class DueBlog:
         settings: those of its line.
         failures: attempts in a row that did not save all of it.
         due_at: since when it is due, in seconds since 1970.
+        saved: whether an earlier attempt saved it, so that its archive must exist.
     """
 
     number: int
@@ -124,6 +125,7 @@ class DueBlog:
     settings: Mapping[str, str]
     failures: int
     due_at: float
+    saved: bool = False
 
     @property
     def alike(self) -> str:
@@ -345,7 +347,7 @@ class FleetLedger:
         left_out = list(aside)
         with self._translated():
             rows = self._connection.execute(
-                "SELECT number, blog_id, settings, failures, due_at FROM blogs INDEXED BY due"
+                "SELECT number, blog_id, settings, failures, due_at, saved_at FROM blogs INDEXED BY due"
                 " WHERE due_at IS NOT NULL AND due_at <= ? AND listed = ? AND run IS NOT ?"
                 " AND settings NOT IN (SELECT value FROM json_each(?))"
                 " ORDER BY priority DESC, turn, position LIMIT ?",
@@ -367,15 +369,18 @@ class FleetLedger:
     def listed(self) -> Iterator[DueBlog]:
         """Yield all listed blogs, due or not."""
         with self._translated():
-            for number, blog_id, settings, failures, due_at in self._connection.execute(
-                "SELECT number, blog_id, settings, failures, due_at FROM blogs WHERE listed = ?", (self._listing,)
+            for number, blog_id, settings, failures, due_at, saved_at in self._connection.execute(
+                "SELECT number, blog_id, settings, failures, due_at, saved_at FROM blogs WHERE listed = ?",
+                (self._listing,),
             ):
-                yield self._due_blog(number, blog_id, settings, failures, due_at or 0.0)
+                yield self._due_blog(number, blog_id, settings, failures, due_at or 0.0, saved_at)
 
-    def _due_blog(self, number: int, blog_id: str, settings: str, failures: int, due_at: float) -> DueBlog:
+    def _due_blog(
+        self, number: int, blog_id: str, settings: str, failures: int, due_at: float, saved_at: float | None
+    ) -> DueBlog:
         if trouble_with_id(blog_id) is not None:
             raise _not_one(self._path)
-        return DueBlog(number, blog_id, json.loads(settings), failures, due_at)
+        return DueBlog(number, blog_id, json.loads(settings), failures, due_at, saved_at is not None)
 
     def record(self, attempts: Iterable[tuple[BlogAttempt, float | None]]) -> list[BlogState]:
         """Write down how attempts ended, each with the time at which its blog is due again.

@@ -8,18 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from exporter.archive.archive import Archive
 from exporter.archive.atomic import make_folder, translated
 from exporter.archive.fleet_folder import archive_place
 from exporter.clock import Clock
 from exporter.crawl.outcome import Outcome
-from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoMemory, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoArchive, NoMemory, UsageError
 from exporter.fleet.blog_list import ALLOWED_IN_LISTS
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.http.address_guard import check_base_url, origin_of
 from exporter.http.engine import Client, Engine
 from exporter.http.transport import Statistics
 from exporter.library.backup import Backup, backup, open_service
-from exporter.message import listed, message, said
+from exporter.message import listed, message, said, suggested
 from exporter.settings import Settings, resolve
 from exporter.text import printable
 
@@ -72,6 +73,15 @@ def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None)
         )
         raise UsageError(reason)
     return joined
+
+
+def _missing(place: Path, blog_id: str) -> str:
+    return message(
+        "The archive in {path} is missing, though an earlier run saved it there. Connect its disk, or bring the folder "
+        "back. To begin a new archive there: {command}",
+        path=place,
+        command=suggested("backup", blog_id, "--archive", place, "--new"),
+    )
 
 
 def _origin(settings: Settings) -> str:
@@ -202,6 +212,8 @@ class Saver:
             for folder in (place.parent, place):
                 if folder.is_symlink():
                     raise ArchiveDamaged(message("{path} is a link, which is not followed: remove it.", path=folder))
+            if blog.saved and not Archive.exists(place):
+                raise NoArchive(_missing(place, blog.blog_id))
             with translated(place.parent):
                 make_folder(place.parent)
             async with backup(place, service, settings, clock=self._clock) as run:

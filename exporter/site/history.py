@@ -148,8 +148,8 @@ class ArchiveHistory:
 
     def manifest(self, version: int) -> tuple[Manifest, str]:
         """Return a version's manifest and its SHA-256 in hexadecimal."""
-        digest = hashlib.sha256(self._archive.layout.manifest(version).read_bytes()).hexdigest()
-        return self._archive.manifest(version), digest
+        manifest = self._archive.manifest(version)
+        return manifest, hashlib.sha256(self._archive.layout.manifest(version).read_bytes()).hexdigest()
 
     def gone_entries(self) -> Mapping[str, GoneEntry]:
         """Return the entries that are gone and whose content is still held, by id."""

@@ -164,9 +164,9 @@ class TestTranslation:
             (errno.ENOSPC, NoSpace, "free some and run again"),
             (errno.EDQUOT, NoSpace, "free some and run again"),
             (errno.EFBIG, NoSpace, "free some and run again"),
-            (errno.EACCES, UsageError, "choose a folder you may write"),
-            (errno.EROFS, UsageError, "choose a folder you may write"),
-            (errno.ENOTDIR, UsageError, "choose a folder you may write"),
+            (errno.EACCES, UsageError, "Check its permissions, or choose another folder"),
+            (errno.EROFS, UsageError, "Check its permissions, or choose another folder"),
+            (errno.ENOTDIR, UsageError, "Check its permissions, or choose another folder"),
             (errno.EIO, BlogExporterError, "Cannot write"),
         ],
     )

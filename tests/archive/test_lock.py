@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -144,5 +145,14 @@ def test_nobody_holds_what_is_not_there(path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "archive").write_bytes(b"")
-    with pytest.raises(UsageError, match="Cannot write"):
+    with pytest.raises(UsageError, match="Cannot access"):
         ArchiveLock(tmp_path / "archive/.work/lock").acquire(NOW)
+
+
+def test_a_file_system_without_locks_is_not_another_backup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_handle: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(UsageError, match="The file system may not support locks"):
+        ArchiveLock(tmp_path / ".work/lock").acquire(NOW)

@@ -95,7 +95,7 @@ class TestRequirePlace:
 
     def test_a_file_is_no_place(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(b"")
-        with pytest.raises(UsageError, match="Cannot write"):
+        with pytest.raises(UsageError, match="Cannot access"):
             writer.require_place(tmp_path / "file", BLOG)
 
     def test_a_damaged_archive_is_not_taken_for_something_else(self, archive: Built) -> None:

@@ -106,6 +106,19 @@ def test_what_cannot_be_synced_is_refused(program: Program, archive: Path, tmp_p
         assert program("sync", source, target).code == code
 
 
+@pytest.mark.parametrize("place", ["gs://bucket/x", "sftp://host/x", "https://host/x", "b2:bucket"])
+def test_no_folder_is_made_for_an_address_of_another_kind(
+    program: Program, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (("sync", archive, place), ("sync", place, "DIR"), ("verify", place), ("show", place, "entry", 1)):
+        done = program(*words)
+        assert (done.code, list(tmp_path.iterdir())) == (2, [archive]), done.err
+        assert "is not supported" in done.err
+    assert program("export", "jsonl", place, "out").code == 2
+    assert program("fleet", "verify", place).code == 2
+
+
 def fleet(root: Path, archive: Path, *blogs: str) -> Path:
     """Make a fleet whose blogs all have the same archive."""
     for blog in blogs:

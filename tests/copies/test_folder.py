@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.safe_files import InnerPath
+from exporter.copies.address import is_address
 from exporter.copies.folder import FolderStore
-from exporter.copies.opening import StoreOptions, is_address, open_store
+from exporter.copies.opening import StoreOptions, open_store
 from exporter.copies.store import Store, content_of
 from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from tests.copies.contract import NAME, StoreContract
@@ -102,3 +103,19 @@ def test_an_address_is_no_folder() -> None:
     assert not is_address("/mnt/disk")
     with pytest.raises(UsageError, match="is no age recipient"):
         open_store("copy", StoreOptions(encrypt_to=("age1x",)))
+
+
+@pytest.mark.parametrize(
+    "place", ["gs://b/x", "sftp://host/x", "https://host/x", "b2:x", "B2:x", "file:///tmp/x", "s3:/b"]
+)
+def test_an_address_of_another_kind_is_refused(place: str) -> None:
+    with pytest.raises(UsageError, match="is not supported: a copy can be in a folder"):
+        is_address(place)
+
+
+def test_schemes_ignore_case_and_folders_may_hold_a_colon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_address("S3://bucket/prefix")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b2:x").mkdir()
+    for place in ("b2:x", "./gs:x", "D:\\copy", "c:/copy", "/mnt/gs://x", "日記:写し"):
+        assert not is_address(place)
