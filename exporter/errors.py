@@ -14,6 +14,7 @@ The tree::
     │   ├── NoArchive                10   no archive at that place
     │   ├── ArchiveLocked            11   another backup is writing it
     │   ├── ArchiveDamaged           13   a hash, a chain or a fold does not hold
+    │   │   ├── PrivateExposed            a new home shows everybody what is private
     │   │   ├── NoKeyFits                 an encrypted file that no identity at hand opens
     │   │   └── DamagedObject             an object of a copy
     │   │       └── NoSuchObject          one that is not there
@@ -132,6 +133,10 @@ class ArchiveDamaged(ArchiveError):
     """Bytes of the archive are not what was written."""
 
     exit_code = 13
+
+
+class PrivateExposed(ArchiveDamaged):
+    """A new home shows everybody what is private in the archive."""
 
 
 class NoKeyFits(ArchiveDamaged):

@@ -19,9 +19,9 @@ from exporter.cli.export_options import check_choice, choice_options, old_urls, 
 from exporter.cli.language import adopt
 from exporter.cli.options import archive_argument, config_option, setting_options, with_output
 from exporter.cli.output import Output, counted, shown
-from exporter.errors import BlogExporterError, Incomplete, Interrupted
+from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
 from exporter.export.interface import ExportOptions
-from exporter.message import listed, message
+from exporter.message import listed, message, message_n
 from exporter.service.registry import service_of
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import left, printable, right
@@ -154,6 +154,16 @@ def command(
             "sides": [each.document() for each in moved],
         }
     )
+    exposed = sum(len(each.outcome.exposed) for each in moved)
+    if exposed:
+        raise PrivateExposed(
+            message_n(
+                "{home} shows everybody {n:,} private thing; the line above names it. Hide or delete it now.",
+                "{home} shows everybody {n:,} private things; the lines above name them. Hide or delete them now.",
+                exposed,
+                home=printable(home),
+            )
+        )
     if not whole:
         raise Incomplete(
             message(
@@ -239,6 +249,24 @@ def _print(out: Output, moved: Moved) -> None:
                 "{things} not found at the last look, but should be there{some}",
                 things=counted(len(missing), thing.noun),
                 some=shown(_some(outcome.told(thing, missing))),
+            )
+        )
+    for found in outcome.exposed:
+        out.warn(
+            message(
+                "Everybody can see a private {noun}, number {number}, in {place}.",
+                noun=found.thing.noun,
+                number=found.key,
+                place=shown(found.place),
+            )
+        )
+    if outcome.links:
+        out.say(
+            message(
+                "Public posts link to {links:,} addresses on {hosts:,} hosts. Links are written so that WordPress "
+                "notifies none of them (no pingbacks).",
+                links=outcome.links.total(),
+                hosts=len(outcome.links),
             )
         )
     for key, numbers in outcome.twice.items():

@@ -252,6 +252,7 @@ class HomeState:
         partial: why there may be posts that were not found; empty where all were.
         host: its own, which does not die with the old blog, be it the same; empty where it has none.
         words: whether texts are letters, digits and symbols only, see :func:`~exporter.compare.texts.only_words`.
+        categories: all that it has, if it shows each to everybody; else ``None``.
     """
 
     kind: str
@@ -261,6 +262,7 @@ class HomeState:
     partial: str = ""
     host: str = ""
     words: bool = False
+    categories: Sequence[str] | None = None
 
 
 class Home(Protocol):

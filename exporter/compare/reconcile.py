@@ -114,6 +114,7 @@ class _Comparing:
         self._news = home.posts
         self._withheld = home.withheld
         self._partial = home.partial
+        self._categories = home.categories
         self._matches = matches
         self._facts = facts
         self._wish = wish
@@ -212,8 +213,17 @@ class _Comparing:
             return
         if new.names is None:
             self._skip(Aspect.CATEGORY, message("the new home does not tell them"))
-        elif not same_words(old.category, new.names):
+        elif same_words(old.category, new.names):
+            return
+        elif self._is_hidden_category(old):
+            self._skip(Aspect.CATEGORY, message("only private posts have them, so none was made"), asked=False)
+        else:
             yield Difference(Fault.CATEGORY, old.category, ", ".join(new.names))
+
+    def _is_hidden_category(self, old: OldPost) -> bool:
+        """Return whether the new home lacks the category of an entry that is not public: it would show it to all."""
+        known = self._categories
+        return old.status is not ShownAs.PUBLISH and known is not None and not same_words(old.category, known)
 
     def _pictures(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         self._not_held += old.unknown_pictures

@@ -58,6 +58,7 @@ class WordPressHome:
             self._unchecked,
             self._withheld,
             host=host_of(self._api.client.origin),
+            categories=list(names.values()),
         )
 
     async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:

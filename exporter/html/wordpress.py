@@ -47,6 +47,7 @@ _ODD_REFERENCE = re.compile(r"&(?!(?:#[0-9]+|#x[a-f0-9]+|[a-z1-4]{1,8});)#?[0-9a
 """What may be a character reference for browsers, and is none for WordPress, which writes its & anew."""
 _LOOKED_AT = re.compile("[-&\"'`.(W[x:;8]")
 """What any of these begins with, or has in it: most texts have none."""
+_NO_SLASHES: Final = "&#47;&#47;"
 _SHORTCODE = re.compile(r"\[(?=/?[a-zA-Z_])")
 
 
@@ -89,6 +90,28 @@ def kept(html: str) -> Kept:
             parts.append(f"<{_SHORTCODE.sub('&#91;', inside) if '[' in inside else inside}>")
     parts.append(_kept_text(html[done:]))
     return Kept("".join(parts), commands)
+
+
+def without_pings(html: str) -> str:
+    """Return HTML that shows the same, in which WordPress finds no address to notify.
+
+    Once a post is published, WordPress asks every address in its source for a pingback (``pingback``) and for a file
+    to enclose (``do_enclose``). Both look for slashes (``wp_extract_urls``) and not for character references.
+    """
+    parts: list[str] = []
+    done = 0
+    for found in _PIECE.finditer(html):
+        parts.append(html[done : found.start()].replace("//", _NO_SLASHES))
+        done = found.end()
+        if found["comment"]:
+            parts.append(found[0].replace("//", "\\u002f\\u002f" if found[0].startswith("<!-- wp:") else _NO_SLASHES))
+        elif found["raw"]:
+            head, mark, rest = found[0].partition(">")
+            parts.append(f"{head.replace('//', _NO_SLASHES)}{mark}{rest}")
+        else:
+            parts.append(found[0].replace("//", _NO_SLASHES))
+    parts.append(html[done:].replace("//", _NO_SLASHES))
+    return "".join(parts)
 
 
 def _kept_text(text: str) -> str:

@@ -32,10 +32,11 @@ from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
 from exporter.library.new_home import check_address, new_home_credentials
 from exporter.message import listed, message
-from exporter.move.home import may_write_any_html, missing_rights
+from exporter.move.home import may_write_any_html, missing_rights, read_home
 from exporter.move.map_file import MapFile
-from exporter.move.outcome import MoveEvent, MoveOutcome
+from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome
 from exporter.move.plan import Plan
+from exporter.move.public_look import look_in_public, private_things
 from exporter.move.run import MoveRun
 from exporter.move.writer import SETTLING, Writer
 from exporter.settings import Settings
@@ -219,7 +220,23 @@ class _Mover:
                     brought=None if done else brought,
                 )
                 done.append(Moved(each.side, each.report, await run.run()))
+            if not self.dry_run and done:
+                visitor = replace(api, client=self._client(engine, credentials=Credentials(None)))
+                done[-1].outcome.exposed = await self._exposed(api, visitor, sides)
             return done
+
+    async def _exposed(self, api: WordPressApi, visitor: WordPressApi, sides: list[_Side]) -> list[Exposure]:
+        """Return what visitors without a login see of what is not public."""
+        hidden = [each.plan for each in sides if not each.plan.public]
+        public = [each.plan for each in sides if each.plan.public]
+        private = private_things(
+            await read_home(api),
+            {planned.key: planned.title for plan in hidden for planned in plan},
+            (planned.title for plan in public for planned in plan),
+            {name for plan in hidden for name in plan.categories}
+            - {name for plan in public for name in plan.categories},
+        )
+        return await look_in_public(visitor, private) if private else []
 
     async def _look_around(self, api: WordPressApi, zone: tzinfo) -> None:
         """Refuse what could not end well, and say what would end otherwise than somebody may expect."""
@@ -253,12 +270,12 @@ class _Mover:
                 )
             )
 
-    def _client(self, engine: Engine, longest: float = 0.0) -> Client:
+    def _client(self, engine: Engine, longest: float = 0.0, credentials: Credentials | None = None) -> Client:
         """Return what sends requests; while a file is on its way nothing is heard for up to ``longest`` seconds."""
         settings = self.settings
         return engine.client(
             self.home.url,
-            _credentials(self.home.url, settings),
+            credentials or _credentials(self.home.url, settings),
             timeouts=Timeouts(
                 connect=settings.connect_timeout.total_seconds(),
                 read=max(settings.read_timeout.total_seconds(), longest),

@@ -22,7 +22,7 @@ POST_FIELDS: Final = (
 )
 COMMENT_FIELDS: Final = "id,post,author_email,author_name,author_url,author_user_agent,content,date_gmt,status"
 """WordPress gives the content of a comment as a whole or not at all."""
-FILE_FIELDS: Final = "id,slug,source_url"
+FILE_FIELDS: Final = "id,slug,source_url,post,status"
 POST_STATUSES: Final = "publish,future,draft,pending,private,trash"
 FILE_STATUSES: Final = "inherit,private"
 _TRASH: Final = "trash"
@@ -75,11 +75,21 @@ class HomePost:
 
 @dataclass(frozen=True, slots=True)
 class HomeFile:
-    """A file of the new home."""
+    """A file of the new home.
+
+    Attributes:
+        id: its number.
+        slug: its name in addresses.
+        url: the address of its bytes.
+        post: the number of the post that it is attached to and that decides who sees it; 0 for none.
+        status: ``inherit`` or ``private``.
+    """
 
     id: int
     slug: str
     url: str
+    post: int = 0
+    status: str = "inherit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +272,10 @@ def file_of(raw: Any) -> tuple[str, HomeFile] | None:
     if number is None or not _text(raw, "source_url"):
         return None
     slug = _text(raw, "slug")
-    return "-".join(slug.split("-")[:2]), HomeFile(number, slug, _text(raw, "source_url"))
+    post = raw.get("post")
+    parent = post if isinstance(post, int) else 0
+    found = HomeFile(number, slug, _text(raw, "source_url"), parent, _text(raw, "status") or "inherit")
+    return "-".join(slug.split("-")[:2]), found
 
 
 def category_of(raw: Any) -> dict[str, int]:

@@ -50,6 +50,7 @@ class LeftAlone(StrEnum):
     DELETED = "deleted there since it was moved"
     TRASHED = "put into the trash there"
     ONLY_THERE = "public there, but hidden or removed in the archive"
+    WOULD_BE_PUBLIC = "not made, as WordPress shows every category to everybody"
 
     @property
     def words(self) -> Message:
@@ -84,6 +85,7 @@ _LEFT_ALONE: Final = {
     LeftAlone.DELETED: message("deleted there since it was moved"),
     LeftAlone.TRASHED: message("put into the trash there"),
     LeftAlone.ONLY_THERE: message("public there, but hidden or removed in the archive"),
+    LeftAlone.WOULD_BE_PUBLIC: message("not made, as WordPress shows every category to everybody"),
 }
 _STAGES: Final = {
     Stage.HOME: message("reading the new home"),
@@ -93,6 +95,20 @@ _STAGES: Final = {
     Stage.POSTS: message("posts and comments"),
     Stage.LAST_LOOK: message("looking again"),
 }
+
+
+class Exposure(NamedTuple):
+    """Something private that everybody can see.
+
+    Attributes:
+        thing: what it is.
+        key: its number in the new home.
+        place: the list or page that shows it.
+    """
+
+    thing: Thing
+    key: str
+    place: str
 
 
 class MoveStage(NamedTuple):
@@ -131,6 +147,8 @@ class MoveOutcome:
         missing: what a last look at the new home did not find, by thing.
         public: whether all of it is public; else nothing that its writer chose, such as a category, is told.
         twice: the numbers of what is there a second time, by key.
+        exposed: what visitors without a login find of posts that are not public.
+        links: how many links of public posts lead to other hosts, by host; WordPress would notify each.
     """
 
     counts: dict[Thing, Counter[Did]] = field(default_factory=lambda: {thing: Counter() for thing in Thing})
@@ -138,6 +156,8 @@ class MoveOutcome:
     missing: defaultdict[Thing, list[str]] = field(default_factory=lambda: defaultdict(list))
     twice: dict[str, list[int]] = field(default_factory=dict)
     public: bool = True
+    exposed: list[Exposure] = field(default_factory=list)
+    links: Counter[str] = field(default_factory=Counter)
 
     def note(self, step: MoveStep) -> None:
         """Enter a step."""
@@ -158,7 +178,7 @@ class MoveOutcome:
     def whole(self) -> bool:
         """Whether all that was to go is there, or was left to a person's will."""
         refused = any(counts[Did.REFUSED] for counts in self.counts.values())
-        return not (refused or self.twice or any(self.missing.values()))
+        return not (refused or self.twice or self.exposed or any(self.missing.values()))
 
     def document(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
@@ -170,4 +190,6 @@ class MoveOutcome:
             ],
             "missing": {thing: self.told(thing, self.missing.get(thing, [])) for thing in Thing},
             "twice": [{"key": key, "ids": ids} for key, ids in self.twice.items()],
+            "exposed": [{"kind": each.thing, "id": each.key, "place": each.place} for each in self.exposed],
+            "links_not_notified": {"links": self.links.total(), "hosts": len(self.links)},
         }

@@ -7,6 +7,7 @@ whichever way it takes.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,9 +24,10 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned
-from exporter.html.embedded import rewrite_addresses
+from exporter.html.embedded import Use, embedded, rewrite_addresses
+from exporter.html.links import host_of
 from exporter.html.text import collapse
-from exporter.html.wordpress import Kept
+from exporter.html.wordpress import Kept, without_pings
 from exporter.model.publication import PostStatus
 from exporter.move.keys import comment_address, comment_agent, mark, post_key
 
@@ -88,6 +90,8 @@ class Plan:
         public: whether all posts are public.
         categories: what the posts' categories are to be, by their names.
         pictures: those to be uploaded, by their SHA-256.
+        shown_in: the ids of the entries that show each of these pictures.
+        linked: how many links the public posts have, by the host they lead to.
         comments: how many comments there are.
     """
 
@@ -101,12 +105,17 @@ class Plan:
         nicenames = Nicenames(posts.categories())
         self.categories = {name: _category(name, nicenames.of(name)) for name in posts.categories()}
         self.pictures: dict[str, PostPicture] = {}
+        self.shown_in: dict[str, list[str]] = {}
+        self.linked: Counter[str] = Counter()
         self.comments = 0
         for post in posts:
             self.comments += len(post.comments)
+            if self.public:
+                self.linked.update(filter(None, map(host_of, _links(post))))
             for picture in self._media.pictures(post):
                 if picture.source is not None and picture.asset.sha256 is not None:
                     self.pictures.setdefault(picture.asset.sha256, picture)
+                    self.shown_in.setdefault(picture.asset.sha256, []).append(post.id)
 
     def __len__(self) -> int:
         return len(self._posts)
@@ -174,7 +183,7 @@ class Plan:
             digest,
             {
                 **fixed,
-                "content": f"{shown.text}\n\n{mark(planned.key, digest)}",
+                "content": f"{without_pings(shown.text)}\n\n{mark(planned.key, digest)}",
                 "categories": [categories[post.category]] if post.category in categories else [],
             },
         )
@@ -242,6 +251,12 @@ def _digest(said: Mapping[str, Any]) -> str:
 def gmt(when: datetime) -> str:
     """Return a date as the REST API takes it."""
     return when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+def _links(post: ExportPost) -> Iterator[str]:
+    """Yield the addresses that a post links to."""
+    for text in (post.record.body, post.record.more):
+        yield from (found.text for found in embedded(as_html(text)) if found.use is Use.LINKED)
 
 
 def _category(name: str, slug: str) -> PlannedCategory:

@@ -1,8 +1,9 @@
 """A move: what is to be in the new home against what is there, and what is done about it.
 
-Every moment is a safe one to be killed at. Pictures come first, then a private post without text for each entry, which
-takes its address, then its comments, and last its text and its status: nobody sees a post before it is whole, and links
-between posts lead to addresses that are certain by then.
+Every moment is a safe one to be killed at. A private post without text for each entry comes first and takes its
+address. Then come its pictures, attached to it so that only people who may see the post see them, its comments, and
+last its text and its status. So nobody sees a post before it is whole, and links between posts lead to addresses that
+are certain by then.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from exporter.move.home import (
     read_home,
     read_post,
 )
-from exporter.move.keys import RESERVED, comment_in, entry_in, file_slug, mark
+from exporter.move.keys import RESERVED, comment_in, entry_in, file_slug, mark, post_key
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import (
     Did,
@@ -100,7 +101,7 @@ class MoveRun:
         self._links: dict[str, str] = {}
         self._fresh: set[str] = set()
         self._shown: defaultdict[int, dict[str, str]] = defaultdict(dict)
-        self.outcome = MoveOutcome(public=plan.public)
+        self.outcome = MoveOutcome(public=plan.public, links=plan.linked)
 
     async def run(self) -> MoveOutcome:
         """Do it, and look in the end whether all is there.
@@ -115,11 +116,11 @@ class MoveRun:
         self._tell(MoveStage(Stage.CATEGORIES, len(plan.categories)))
         for category in plan.categories.values():
             await self._category(category)
+        self._tell(MoveStage(Stage.ADDRESSES, len(plan)))
+        await self._each(plan, self._reserve, lambda planned: self._doubtful(Thing.POST, planned.post.id))
         self._tell(MoveStage(Stage.PICTURES, len(plan.pictures)))
         pictures = plan.pictures.values()
         await self._each(pictures, self._picture, self._is_doubtful_picture, alone_until=self._has_picture_arrived)
-        self._tell(MoveStage(Stage.ADDRESSES, len(plan)))
-        await self._each(plan, self._reserve, lambda planned: self._doubtful(Thing.POST, planned.post.id))
         self._tell(MoveStage(Stage.POSTS, len(plan) + plan.comments))
         await self._each(plan, self._finish, self._has_doubtful_comments)
         if self._writer is not None:
@@ -192,10 +193,16 @@ class MoveRun:
         return self._map.sending_since(thing, key) is not None
 
     async def _category(self, category: PlannedCategory) -> None:
-        """Find a category by either of its names, or make it; one that is there belongs to whoever made it."""
+        """Find a category by either of its names, or make it; an existing one stays unchanged.
+
+        WordPress lists every category to everybody, so none is made for posts that not everybody sees.
+        """
         known = self._home.categories
         number = known.get(category.slug) or known.get(category.name)
         did = Did.MADE if number is None else Did.THERE
+        if number is None and not self._plan.public:
+            self._did(Thing.CATEGORY, category.name, Did.LEFT, LeftAlone.WOULD_BE_PUBLIC)
+            return
         if number is None and self._writer is not None:
             made = await self._writer.category(category)
             if isinstance(made, RestRefusal):
@@ -222,15 +229,30 @@ class MoveRun:
                 self._did(Thing.PICTURE, picture.asset.url, Did.LEFT, LeftAlone.DELETED)
                 return
             if self._writer is not None:
-                made = await self._writer.picture(picture, self._read(picture))
+                parent = self._parent(sha256)
+                made = await self._writer.picture(picture, self._read(picture), parent, public=self._plan.public)
                 if isinstance(made, RestRefusal):
                     self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, made.message)
                     return
                 self._files[sha256] = made.url
         elif self._writer is not None:
+            parent = 0 if self._plan.public or there.post or there.status != "inherit" else self._parent(sha256)
+            refused = await self._writer.attach(there, parent) if parent else None
             self._writer.enter(Thing.PICTURE, sha256, there)
+            if refused is not None:
+                self._files[sha256] = there.url
+                self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, refused.message)
+                return
         self._files.setdefault(sha256, _TO_COME if there is None else there.url)
         self._did(Thing.PICTURE, picture.asset.url, Did.MADE if there is None else Did.THERE)
+
+    def _parent(self, sha256: str) -> int:
+        """Return the number of the first post that shows a picture and is not in the trash; 0 for none."""
+        for entry_id in self._plan.shown_in.get(sha256, ()):
+            post = self._home.posts.get(post_key(self._plan.blog_id, entry_id))
+            if post is not None and not post.gone:
+                return post.id
+        return 0
 
     async def _reserve(self, planned: PlannedPost) -> None:
         """Make sure that an entry has a post, and that its address is known."""

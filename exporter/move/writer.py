@@ -82,8 +82,19 @@ class Writer:
             return number
         return answer if isinstance(answer, RestRefusal) else _odd()
 
-    async def picture(self, picture: PostPicture, content: bytes) -> HomeFile | RestRefusal:
-        """Upload a picture or file."""
+    async def picture(
+        self, picture: PostPicture, content: bytes, parent: int, *, public: bool
+    ) -> HomeFile | RestRefusal:
+        """Upload a picture or file.
+
+        WordPress shows an attachment to the people who may see its post, and one without a post to everybody.
+
+        Args:
+            picture: the picture.
+            content: its bytes.
+            parent: the number of the post that it is attached to; 0 for none.
+            public: whether everybody may see it without a post.
+        """
         sha256 = picture.asset.sha256 or ""
         slug = file_slug(sha256)
         info = picture.info
@@ -91,6 +102,7 @@ class Writer:
         about = (info.description or "") if info is not None else ""
         params = {"context": "edit", "_fields": FILE_FIELDS, "slug": slug, "title": named[:_TEXT]}
         params |= {"description": about[:_TEXT]} if about else {}
+        params |= {"post": str(parent)} if parent else {} if public else {"status": "private"}
         content_type = picture.asset.content_type or "application/octet-stream"
 
         def found(raw: Any) -> HomeFile | None:
@@ -105,6 +117,11 @@ class Writer:
             found,
             slug,
         )
+
+    async def attach(self, file: HomeFile, parent: int) -> RestRefusal | None:
+        """Attach a file that an earlier run uploaded without a post; return the refusal, if it was refused."""
+        answer = await self._api.send(f"{_MEDIA}/{file.id}", {"post": parent}, {"_fields": FILE_FIELDS})
+        return answer if isinstance(answer, RestRefusal) else None
 
     async def reserve(self, planned: PlannedPost) -> HomePost | RestRefusal:
         """Make a private post without text, which has the title, the date and the address that it keeps."""

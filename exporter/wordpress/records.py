@@ -55,7 +55,7 @@ class RestPost:
         """
         return cls(
             id=number_in(raw, "id"),
-            title=unescape(text_in(raw, "title", "rendered")),
+            title=unescape(_title(raw)),
             content=text_in(raw, "content", "rendered"),
             protected=member(raw, "content", "protected") is True,
             date=date_in(raw, "date"),
@@ -96,6 +96,12 @@ class RestComment:
             instant=_in_utc(date_in(raw, "date_gmt")),
             approved=text_in(raw, "status") == "approved",
         )
+
+
+def _title(raw: Any) -> str:
+    """Return a title as it was written, which an editor gets: WordPress shows those of private posts with a prefix."""
+    written = member(raw, "title", "raw")
+    return written if isinstance(written, str) else text_in(raw, "title", "rendered")
 
 
 def member(raw: Any, *path: str) -> Any:

@@ -113,6 +113,9 @@ class Home(FakeWordPress):
             self.written(route, request, content)
         if is_file:
             return self.take_file(request, fields, content)
+        if kind == "media":
+            self.media[int(number)] |= fields
+            return self.reply(route, self.media[int(number)])
         if kind == "categories":
             return self.take_term(fields)
         if kind == "comments":
@@ -192,7 +195,8 @@ class Home(FakeWordPress):
             "id": number,
             "slug": slug,
             "source_url": url,
-            "status": "inherit",
+            "status": fields.get("status", "inherit"),
+            "post": int(fields.get("post", 0)),
             "title": fields["title"],
         }
         return self.created(self.media[number])

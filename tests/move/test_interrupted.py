@@ -20,7 +20,10 @@ EACH = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def canonical(home: Home) -> list[object]:
     """Return what the home shows, without the numbers that its records have."""
     posts = [
-        {name: re.sub(r"/2026/02/\d+-", "/", str(each[name])) for name in ("title", "slug", "content", "status")}
+        {
+            name: re.sub(r"/2026/02/\d+-", "/", str(each[name]).replace("&#47;&#47;", "//"))
+            for name in ("title", "slug", "content", "status")
+        }
         for each in home.rest_posts.values()
     ]
     titles = {number: each["slug"] for number, each in home.rest_posts.items()}
@@ -112,7 +115,7 @@ async def test_an_answer_that_is_lost_is_looked_for_before_anything_is_sent_agai
 async def test_a_request_that_may_still_be_under_way_is_waited_for_and_comes_last(tmp_path: Path) -> None:
     clock = JumpClock()
     async with running_home() as home:
-        home.death.at = 4  # the first post
+        home.death.at = 2  # the first post
         with pytest.raises(ServiceError):
             await move(home, small_blog(), tmp_path, clock=clock)
         home.death.at = -1

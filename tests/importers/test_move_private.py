@@ -1,0 +1,127 @@
+"""What a real WordPress shows to visitors, and whom it notifies, after a move of public and private entries."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+
+from exporter.export.interface import Side
+from exporter.http.credentials import Credentials
+from exporter.http.engine import Engine
+from exporter.move.home import read_home
+from exporter.move.outcome import Exposure, MoveOutcome, Thing
+from exporter.move.public_look import look_in_public, private_things
+from exporter.wordpress.rest import application_password, open_wordpress
+from tests.export.memory import SAID, Memory
+from tests.importers.conftest import Tool
+from tests.importers.test_move import rows
+from tests.importers.test_wordpress import installed
+from tests.importers.wordpress_site import Site, running_site
+from tests.move.moving import move, small_blog
+
+__all__ = ["installed"]
+
+SECRET = "誰にも見せない日"
+WISHES = """<?php
+$_SERVER['HTTP_HOST'] = 'localhost';
+require $argv[1] . '/wp-load.php';
+$found = array();
+foreach ( get_posts( array( 'nopaging' => true ) ) as $post ) {
+    foreach ( wp_extract_urls( $post->post_content ) as $url ) {
+        if ( parse_url( $url, PHP_URL_HOST ) ) {
+            $found[] = $url;
+        }
+    }
+}
+echo json_encode( array( count( get_posts( array( 'nopaging' => true, 'meta_key' => '_pingme' ) ) ), $found ) );
+"""
+
+
+def blog() -> Memory:
+    """Return a blog with links, a private entry and a picture and a category that only that one has."""
+    source = small_blog()
+    source.picture("https://pictures.example.jp/secret.png", entry_id="8")
+    links = '<p><a href="https://other.example/a.html">x</a> https://plain.example/b.html <a href="//third.example/c?d">y</a></p>'
+    source.entry("7", title="リンク", name="links", entry_text=links)
+    picture = '<img src="https://pictures.example.jp/secret.png">'
+    source.entry("8", title=SECRET, name="secret", entry_text=picture, is_private="t", category="秘密の箱")
+    return source
+
+
+async def look(site: Site, source: Memory) -> list[Exposure]:
+    titles = {"umi.blog.example.jp/entry/8": SECRET}
+    async with Engine() as engine:
+        owner = await open_wordpress(engine.client(site.url, application_password("owner", site.password)))
+        visitor = replace(owner, client=engine.client(site.url, Credentials(None)))
+        return await look_in_public(visitor, private_things(await read_home(owner), titles, [], ["秘密の箱"]))
+
+
+def visitors(site: Site, path: str) -> Any:
+    try:
+        with urllib.request.urlopen(f"{site.url}{path}") as answer:
+            return answer.read().decode()
+    except HTTPError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("drafts", [False, True])
+async def test_visitors_see_nothing_private_and_no_blog_is_notified(
+    tool: Tool, installed: Path, tmp_path: Path, *, drafts: bool
+) -> None:
+    with running_site(tool, installed, tmp_path / "site") as site:
+        login = ("owner", site.password)
+        first: dict[str, Any] = {"declared": replace(SAID, all_as_draft=True), "side": Side.DRAFTS} if drafts else {}
+        done: list[MoveOutcome] = [
+            await move(site, blog(), tmp_path, login=login, **first),
+            await move(site, blog(), tmp_path, login=login, side=Side.REST),
+        ]
+        assert [each.whole for each in done] == [True, True]
+        assert await look(site, blog()) == []
+        everything = "".join(
+            str(visitors(site, path))
+            for path in (
+                "/wp-json/wp/v2/media", "/wp-json/wp/v2/categories", "/wp-json/wp/v2/posts", "/?feed=rss2", "/",
+                "/wp-json/wp/v2/search?search=%E6%97%A5", "/wp-sitemap.xml", "/wp-sitemap-taxonomies-category-1.xml",
+            )
+        )  # fmt: skip
+        for word in (SECRET, json.dumps(SECRET)[1:-1], "secret", "秘密の箱", json.dumps("秘密の箱")[1:-1]):
+            assert word not in everything, word
+        files = rows(site, "SELECT ID, post_parent, post_status FROM wp_posts WHERE post_type = 'attachment'")
+        hidden = rows(site, "SELECT ID FROM wp_posts WHERE post_type = 'post' AND post_status IN ('private', 'draft')")
+        assert len(files) == 3
+        for number, parent, _ in files:
+            if (parent,) in hidden:
+                assert visitors(site, f"/?attachment_id={number}") == 404
+        assert sum((parent,) in hidden for _, parent, _ in files) == (3 if drafts else 1)
+        script = tmp_path / "wishes.php"
+        script.write_text(WISHES)
+        assert json.loads(tool("php", script, site.folder))[1] == []
+        assert done[0].links.total() == (0 if drafts else 4)
+
+
+async def test_what_an_earlier_program_left_exposed_is_found_and_then_hidden(
+    tool: Tool, installed: Path, tmp_path: Path
+) -> None:
+    with running_site(tool, installed, tmp_path / "site") as site:
+        login = ("owner", site.password)
+        assert (await move(site, blog(), tmp_path, login=login, side=Side.REST)).whole
+        async with Engine() as engine:
+            owner = await open_wordpress(engine.client(site.url, application_password(*login)))
+            (number,) = [file.id for file in (await read_home(owner)).files.values()]
+            home = await read_home(owner)
+            await owner.send(f"wp/v2/media/{number}", {"post": 0}, {})
+            made = await owner.send("wp/v2/categories", {"name": "秘密の箱"}, {})
+            assert isinstance(made, dict)
+            visitor = replace(owner, client=engine.client(site.url, Credentials(None)))
+            found = await look_in_public(visitor, private_things(home, {}, [], ["秘密の箱"]))
+        assert {(each.thing, each.key) for each in found} == {
+            (Thing.PICTURE, str(number)), (Thing.CATEGORY, str(made["id"])),
+        }  # fmt: skip
+        assert (await move(site, blog(), tmp_path, login=login, side=Side.REST)).whole
+        assert [each.thing for each in await look(site, blog())] == [Thing.CATEGORY]
