@@ -120,6 +120,7 @@ class Layout:
         self.runs_copy = self.work / "runs.jsonl"
         self.building = self.work / "new-versions"
         self.notified = self.work / "notified.json"
+        self.known_damage = self.work / "damaged.json"
 
     def folders(self) -> tuple[InnerPath, ...]:
         """Return the four folders of the root."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.archive import atomic
 from exporter.archive.checksums import ChecksumCache, descriptor_sha256, sha256_or_none
 from exporter.archive.documents import RepairedFile, restore_documents
+from exporter.archive.known_damage import damaged_version, known_damage
 from exporter.archive.layout import SUMS, WHOLE_FILE, segment_name, version_name
 from exporter.archive.lines import put_line, split_checked
 from exporter.archive.manifest import read_sums
@@ -83,12 +84,14 @@ class Damage:
         lines: the damaged lines that no version has healed yet.
         records: by kind, the ids of records that the versions lack, hold damaged, or hold in another state.
         revived: by kind, the ids that are gone and that the versions bring back.
+        files: paths of the versions' damaged files, also of those that a version has healed.
         remember: saves which files were found intact, for the next time.
     """
 
     lines: list[DamagedLine] = field(default_factory=list)
     records: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     revived: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
+    files: list[str] = field(default_factory=list)
     remember: Callable[[], None] = lambda: None
 
     @property
@@ -143,12 +146,15 @@ def find_damage(reader: ArchiveReader, state: State, now: datetime) -> Damage:
     turns = max(1, -(-len(versions) // _MOST))
     cache = ChecksumCache(reader.layout, "audited.jsonl", quick=turns == 1)
     damage = Damage(remember=cache.save if turns == 1 else lambda: None)
-    damaged = _damaged_segments(reader, sorted({*versions[turn % turns :: turns], *versions[-_NEWEST:]}), cache, turn)
+    known = {damaged_version(path) for path in known_damage(reader)}.intersection(versions)
+    looked_at = {*versions[turn % turns :: turns], *versions[-_NEWEST:], *(each for each in known if each is not None)}
+    damaged = _damaged_segments(reader, sorted(looked_at), cache, turn)
     if not damaged:
         return damage
     if turns > 1:
         damaged = _damaged_segments(reader, versions, cache, turn)
     healed = reader.healed()
+    damage.files = [f"versions/{version_name(version)}/{segment_name(kind)}" for version, kind in damaged]
     for version, kind in damaged:
         lines = list(damaged_lines(reader.layout, version, kind))
         damage.lines += lines or [DamagedLine(version, kind, WHOLE_FILE, None, message("it is not what was written"))]

@@ -17,6 +17,7 @@ from exporter.archive.assets import AssetStore
 from exporter.archive.checksums import ChecksumCache, file_sha256, sha256_or_none
 from exporter.archive.findings import Finding, FindingCode
 from exporter.archive.front_door import damaged_files
+from exporter.archive.known_damage import known_damage, remember_damage
 from exporter.archive.layout import manifest_sha256, version_name
 from exporter.archive.reader import ArchiveReader
 from exporter.archive.safe_files import HeldFolder, kind_of
@@ -45,6 +46,16 @@ def verify(
         progress: called with how many of how many versions and stored files have been checked.
         remember: note in ``.work/`` what is right, for a later quick look; else nothing is written.
     """
+    damaged = set(known_damage(reader)) if quick else set()
+    for finding in _findings(reader, quick=quick, progress=progress, remember=remember):
+        if finding.damage and not finding.path.startswith(("assets/", "latest")):
+            damaged.add(finding.path)
+        yield finding
+    if remember:
+        remember_damage(reader.layout, damaged)
+
+
+def _findings(reader: ArchiveReader, *, quick: bool, progress: OnProgress, remember: bool) -> Iterator[Finding]:
     cache = ChecksumCache(reader.layout, quick=quick)
     state = State(reader.info.blog_id)
     store = AssetStore(reader.layout)

@@ -15,7 +15,7 @@ from exporter.cli.options import config_option, duration_option, setting_options
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.clock import SystemClock
-from exporter.errors import Incomplete, UsageError
+from exporter.errors import ArchiveDamaged, Incomplete, UsageError
 from exporter.message import message, message_n, suggested
 from exporter.settings import Settings
 from exporter.translation import translated
@@ -34,7 +34,7 @@ Examples:
 The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
 """
 )
-SAVED = frozenset({0, Incomplete.exit_code})
+SAVED = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code})
 
 
 @click.command(

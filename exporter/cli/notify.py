@@ -20,7 +20,7 @@ from exporter.archive.reader import is_archive
 from exporter.cli.output import Output
 from exporter.cli.summary import missing_things, quiet_line
 from exporter.clock import Clock, at_home, timestamp
-from exporter.errors import ArchiveLocked, BlogExporterError, Interrupted
+from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted
 from exporter.message import listed, message, said
 from exporter.model.kinds import Kind
 from exporter.notify.hook import run_command
@@ -165,7 +165,7 @@ class Notifier:
     def _body(self, error: BlogExporterError | None) -> str:
         """Return what leaves this machine: numbers and our own words, never what the blog or its service says."""
         code = self._code(error)
-        if error is None and self.outcome is not None:
+        if error is None and self.outcome is not None and code != ArchiveDamaged.exit_code:
             if code == 0:
                 return message("exit 0: {blog} is saved", blog=self._blog)
             missing = listed(missing_things(self.outcome)) or message("something")

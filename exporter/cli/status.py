@@ -14,7 +14,7 @@ from exporter.cli.options import config_option, duration_option, opened, setting
 from exporter.cli.output import Output, counted
 from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import SystemClock, for_people
-from exporter.errors import BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
 from exporter.message import Message, listed, message, message_n, suggested
 from exporter.model.kinds import Kind
@@ -168,6 +168,15 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
                     command=again,
                 )
             )
+        case StatusProblem.DAMAGED:
+            return ArchiveDamaged(
+                message(
+                    "{blog} in {archive} is damaged: {paths}. To see what can be done: {command}",
+                    **place,
+                    paths=listed(printable(path, 120) for path in document["damaged"][:3]),
+                    command=suggested("verify", Path(document["archive"])),
+                )
+            )
         case StatusProblem.FIRST_RUN:
             writer = document["writer"]
             return Incomplete(
@@ -219,6 +228,8 @@ def _headline(found: Status) -> Message:
             state = message("OK")
         case StatusProblem.LAST_RUN_FAILED | StatusProblem.LAST_RUN_DIED:
             state = message("FAILED")
+        case StatusProblem.DAMAGED:
+            state = message("DAMAGED")
         case StatusProblem.FIRST_RUN:
             return message("FIRST BACKUP UNDER WAY")
         case StatusProblem.STALE | StatusProblem.IN_THE_FUTURE:

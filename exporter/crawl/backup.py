@@ -18,6 +18,7 @@ from exporter.archive import writer
 from exporter.archive.archive import Archive
 from exporter.archive.checksums import file_sha256
 from exporter.archive.documents import RepairedFile, restore_documents
+from exporter.archive.known_damage import is_segment, known_damage, remember_damage
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
 from exporter.archive.reader import is_archive
@@ -34,7 +35,7 @@ from exporter.crawl.events import ClockDiffers, Committed, Event, PageRead, Plan
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import Ingest
 from exporter.crawl.ledger import PendingState
-from exporter.crawl.outcome import Outcome, incomplete, later_run, unread_before
+from exporter.crawl.outcome import Outcome, incomplete, later_run, still_damaged, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message
@@ -164,7 +165,7 @@ class BackupRun:
             full = NoMemory()
             await self._finish("failed", full)
             raise full from None
-        partial = incomplete(self.outcome.problems)
+        partial = still_damaged(self._layout.root, self.outcome.damaged) or incomplete(self.outcome.problems)
         whole = "unchanged" if self.outcome.version is None else "saved"
         await self._finish(whole if partial is None else "partial", partial)
         if self._end is not None:
@@ -226,7 +227,7 @@ class BackupRun:
             await self._commit(ingest, removals, state, damage)
             if damage.lines:
                 self._restored(await finish_in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
-            damage.remember()
+            await finish_in_thread(lambda: self._remember_damage(damage))
             newest = self._sealed(self.outcome.version or parent)
             if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
@@ -262,7 +263,8 @@ class BackupRun:
             )
         if self._settings.dry_run:
             return reader.state(), unread_before(reader), Damage()
-        self._restored(restore_documents(self._layout, _MANIFESTS_LOOKED_AT))
+        documents = [path for path in known_damage(reader) if not is_segment(path)]
+        self._restored(restore_documents(self._layout, None if documents else _MANIFESTS_LOOKED_AT))
         finish_commit(reader)
         if reader.newest() is None:
             return reader.state(), unread_before(reader), Damage()
@@ -277,8 +279,20 @@ class BackupRun:
         found = list(repaired)
         self.outcome.restored += [each.path for each in found if each.restored]
         left = [each.path for each in found if not each.restored]
-        self.outcome.damaged += [path for path in left if path not in self.outcome.damaged]
+        damaged = [path for path in self.outcome.damaged if path not in self.outcome.restored]
+        self.outcome.damaged = [*damaged, *(path for path in left if path not in damaged)]
         return len(found) > len(left)
+
+    def _remember_damage(self, damage: Damage) -> None:
+        """Name the damage that this run leaves behind, and keep it for ``status`` and the next run."""
+        damage.remember()
+        if not is_archive(self._layout):
+            return
+        reader = Archive.open(self._layout.root)
+        segments = filter(is_segment, known_damage(reader))
+        remember_damage(self._layout, {*segments, *damage.files, *self.outcome.damaged})
+        self.outcome.damaged = [path for path in known_damage(reader) if path not in self.outcome.restored]
+        remember_damage(self._layout, self.outcome.damaged)
 
     def _sealed(self, version: int | None) -> str | None:
         return None if version is None else file_sha256(self._layout.manifest(version))

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
 from exporter.clock import at_home, differs
-from exporter.errors import Incomplete
-from exporter.message import message
+from exporter.errors import ArchiveDamaged, Incomplete
+from exporter.message import listed, message, suggested
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from exporter.archive.archive import Archive
     from exporter.crawl.assets.summary import AssetSummary
@@ -94,6 +96,20 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
             "Not everything could be saved: {first} (and {more} more); the next run tries again.",
             first=shown,
             more=more,
+        )
+    )
+
+
+def still_damaged(root: Path, paths: Sequence[str]) -> ArchiveDamaged | None:
+    """Return the error of a run that leaves damaged files behind, ``None`` when there are none."""
+    if not paths:
+        return None
+    return ArchiveDamaged(
+        message(
+            "The backup is saved, and files of earlier versions stay damaged: {paths}. To see what can be done: "
+            "{command}",
+            paths=listed([*paths[:3], *(["…"] if len(paths) > 3 else [])]),
+            command=suggested("verify", root),
         )
     )
 

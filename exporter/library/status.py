@@ -8,6 +8,7 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.known_damage import known_damage
 from exporter.clock import SystemClock
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
@@ -25,6 +26,8 @@ class StatusProblem(Enum):
     """It left a checkpoint and no line, and nobody is writing now."""
     IN_THE_FUTURE = auto()
     """The last success is dated later than now, so a clock is or was wrong."""
+    DAMAGED = auto()
+    """Files of versions are damaged that a run or ``verify`` found, and still are."""
     STALE = auto()
     FIRST_RUN = auto()
     """No run has ended yet: the first one is under way."""
@@ -76,6 +79,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "complete": bool(completeness.get("complete")),
         "completeness": completeness,
         "problems": problems,
+        "damaged": known_damage(archive),
         "interrupted_run": archive.layout.checkpoint.is_dir(),
         "writer": writer,
     }
@@ -90,6 +94,8 @@ def _problem(document: dict[str, Any], age: timedelta | None) -> StatusProblem |
         return StatusProblem.LAST_RUN_FAILED
     if document["interrupted_run"] and document["writer"] is None:
         return StatusProblem.LAST_RUN_DIED
+    if document["damaged"]:
+        return StatusProblem.DAMAGED
     if document["stale"]:
         return StatusProblem.IN_THE_FUTURE if age is not None and age < timedelta(0) else StatusProblem.STALE
     return None if document["complete"] else StatusProblem.INCOMPLETE

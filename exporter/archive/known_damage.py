@@ -1,0 +1,77 @@
+"""The damage that an earlier run or ``verify`` found, remembered until it is gone.
+
+``status`` and the next run would have to read the whole archive to find it again. The list is in ``.work/``: an archive
+that lost it is checked anew by the next run, which reads the versions' files in turn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Collection
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.checksums import sha256_or_none
+from exporter.archive.layout import SEGMENTS
+from exporter.archive.safe_files import LARGEST_DOCUMENT
+from exporter.errors import ArchiveDamaged, BlogExporterError
+
+if TYPE_CHECKING:
+    from exporter.archive.layout import Layout
+    from exporter.archive.reader import ArchiveReader
+
+_IN_A_VERSION: Final = re.compile(r"versions/([0-9]{1,18})/")
+
+
+def remember_damage(layout: Layout, paths: Collection[str]) -> None:
+    """Replace the list of damaged files, where the archive can be written; paths are relative to the archive."""
+    if set(paths) == set(_remembered(layout)):
+        return
+    with contextlib.suppress(OSError, BlogExporterError), atomic.translated(layout.known_damage):
+        if not paths:
+            layout.known_damage.unlink()
+            return
+        atomic.make_folder(layout.work)
+        atomic.write_file(layout.known_damage, lossless_json.dumps(sorted(paths)) + b"\n")
+
+
+def known_damage(reader: ArchiveReader) -> list[str]:
+    """Return the remembered files that are still damaged, in order; a segment or a picture is read again."""
+    return [path for path in _remembered(reader.layout) if _is_damaged(reader, path)]
+
+
+def damaged_version(path: str) -> int | None:
+    """Return the version that a damaged file belongs to, ``None`` for a file of no version."""
+    found = _IN_A_VERSION.match(path)
+    return None if found is None else int(found[1])
+
+
+def is_segment(path: str) -> bool:
+    """Tell whether a path is that of a version's segment, whose hash the manifest states."""
+    return damaged_version(path) is not None and PurePosixPath(path).name in SEGMENTS
+
+
+def _remembered(layout: Layout) -> list[str]:
+    with contextlib.suppress(OSError, lossless_json.NotJson, ValueError):
+        found = lossless_json.loads(layout.known_damage.read_bytes(LARGEST_DOCUMENT))
+        if isinstance(found, list):
+            return [path for path in found if isinstance(path, str)]
+    return []
+
+
+def _is_damaged(reader: ArchiveReader, path: str) -> bool:
+    """Tell whether a file is still damaged; of documents the list is believed, since each run makes it anew."""
+    number = damaged_version(path)
+    if number is not None and number not in reader.versions():
+        return False
+    if number is None or not is_segment(path):
+        return True
+    name = PurePosixPath(path).name
+    try:
+        info = reader.manifest(number).files.get(name)
+    except ArchiveDamaged:
+        return True
+    return info is None or sha256_or_none(reader.layout.version(number) / name) != info.sha256
