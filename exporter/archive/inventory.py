@@ -27,6 +27,8 @@ class FileState(StrEnum):
     """It is gone for good."""
     LEFT_OUT = "left_out"
     """A setting leaves it out."""
+    REFUSED = "refused"
+    """Its host or port is private, and no setting allows that."""
     MISSING = "missing"
     """It was stored, and is not there any more."""
     UNREAD = "unread"

@@ -36,6 +36,7 @@ _STATES = {
     "pending": message("pending"),
     "lost": message("lost"),
     "left_out": message("left out"),
+    "refused": message("refused"),
     "missing": message("missing"),
     "unread": message("unread"),
     "nameless": message("nameless"),

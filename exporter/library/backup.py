@@ -142,6 +142,7 @@ def backup(
         file_url=None if settings.file_url is None else AddressPattern(settings.file_url, "file_url"),
         archive_fallback=settings.archive_fallback,
         allow_private_network=settings.allow_private_network,
+        service_url=settings.base_url,
         concurrency=settings.concurrency,
         max_bytes=settings.max_asset_size,
         retry_lost=retry_lost,

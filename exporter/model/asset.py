@@ -89,6 +89,8 @@ class AssetState(StrEnum):
     """It is gone for good: its server answered 404 or 410, or the address is none that can be asked."""
     LEFT_OUT = "left_out"
     """A setting says that it is not read."""
+    REFUSED = "refused"
+    """The address guard refused its host or port, which no setting asked for; the backup is incomplete."""
 
 
 def is_sha256(value: object) -> TypeGuard[str]:

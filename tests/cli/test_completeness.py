@@ -428,3 +428,23 @@ def test_files_are_read_on_where_their_sizes_do_not_add_up(served: Served, progr
     assert ran.code == 3
     assert "the file list holds 25 files, its summary counts 20" in ran.err
     assert stated(ran.json["completeness"])[1]["files"] == (25, 0, 0, 0, 25)
+
+
+def test_a_picture_that_the_guard_refuses_makes_the_backup_incomplete(
+    served: Served, program: Program, tmp_path: Path
+) -> None:
+    root = tmp_path / "archive"
+    served.blog.entries[9] = entry_record(
+        BLOG, 9, "ほか", '<img src="http://127.0.0.1:9/other.png">', DAY, user_id=USER
+    )
+    options = ("backup", BLOG, "--base-url", served.service.base_url, "--archive", root, "--file-url", served.rule)
+    ran = program(*options, "--retries", "0", "--json")
+    document = json.loads(ran.out)
+    assert (ran.code, document["completeness"]["complete"]) == (3, False)
+    pictures = document["completeness"]["assets"]
+    assert (pictures["listed"], pictures["saved"]) == (ENTRIES + UPLOADS + 1, ENTRIES + UPLOADS)
+    assert pictures["left_out"] == {"pending": 0, "lost": 0, "by_choice": 0, "refused": 1}
+    assert "--allow-private-network" in document["problems"][0]["reason"]
+    assert program("status", root).code == 3
+    page = (root / "latest/site/about.html").read_text(encoding="utf-8")
+    assert "アドレスの制限で拒否" in page

@@ -45,6 +45,7 @@ class AssetSettings:
         file_url: where uploaded files are served; ``None`` to infer it from embedded addresses, if they show it.
         archive_fallback: the address of a web archive with ``{url}`` in it; ``None`` to ask none.
         allow_private_network: let addresses lead to private networks and any port.
+        service_url: the service's address; its own host and port are allowed in any case.
         concurrency: most files read at a time.
         timeouts: of one request.
         max_bytes: the largest file that is read.
@@ -61,6 +62,7 @@ class AssetSettings:
     file_url: AddressPattern | None = None
     archive_fallback: str | None = None
     allow_private_network: bool = False
+    service_url: str | None = None
     concurrency: int = 8
     timeouts: Timeouts = DOWNLOAD_TIMEOUTS
     max_bytes: int = 100_000_000
@@ -138,7 +140,7 @@ class AssetRun:
         self._clock = clock
         self._emit = emit
         downloader = engine.downloader(
-            AddressGuard(allow_private=settings.allow_private_network),
+            AddressGuard(allow_private=settings.allow_private_network, service=settings.service_url),
             timeouts=settings.timeouts,
             max_bytes=settings.max_bytes,
             policy=settings.policy,

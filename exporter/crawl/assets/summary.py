@@ -52,6 +52,7 @@ class Tally:
     pending: int = 0
     lost: int = 0
     left_out: int = 0
+    refused: int = 0
 
     @classmethod
     def of(cls, states: Iterable[AssetState]) -> Tally:
@@ -64,11 +65,12 @@ class Tally:
     @property
     def listed(self) -> int:
         """All of them."""
-        return self.saved + self.pending + self.lost + self.left_out
+        return self.saved + self.pending + self.lost + self.left_out + self.refused
 
     def document(self) -> dict[str, Any]:
-        """Return it as the manifest writes it."""
+        """Return it as the manifest writes it; ``refused`` only if there are some."""
         left_out = {"pending": self.pending, "lost": self.lost, "by_choice": self.left_out}
+        left_out |= {"refused": self.refused} if self.refused else {}
         return {"listed": self.listed, "saved": self.saved, "left_out": left_out}
 
 
