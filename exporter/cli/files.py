@@ -37,6 +37,7 @@ _STATES = {
     "lost": message("lost"),
     "left_out": message("left out"),
     "refused": message("refused"),
+    "doubtful": message("doubtful"),
     "missing": message("missing"),
     "unread": message("unread"),
     "nameless": message("nameless"),

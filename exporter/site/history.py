@@ -85,6 +85,7 @@ class KindCompleteness(NamedTuple):
     lost: int
     by_choice: int
     refused: int
+    doubtful: int
 
 
 class Completeness(NamedTuple):
@@ -104,6 +105,11 @@ class Completeness(NamedTuple):
         """Whether the address guard refused something."""
         return any(each.refused for each in self.kinds)
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether a stored file contradicts what is known of it."""
+        return any(each.doubtful for each in self.kinds)
+
 
 def completeness_at(archive: Archive, version: int) -> Completeness:
     """Return the completeness of a version: of the newest one as the newest run found it."""
@@ -116,7 +122,7 @@ def completeness_at(archive: Archive, version: int) -> Completeness:
             numbers = [
                 part.get("listed"),
                 part.get("saved"),
-                *map(left_out.get, ("pending", "lost", "by_choice", "refused")),
+                *map(left_out.get, ("pending", "lost", "by_choice", "refused", "doubtful")),
             ]
             kinds.append(KindCompleteness(kind, *(number if type(number) is int else 0 for number in numbers)))
     named = tuple((str(each["kind"]), str(each["id"] or ""), str(each["reason"])) for each in problems)

@@ -373,7 +373,11 @@ def test_a_comment_list_cut_short_has_its_own_problems() -> None:
 def test_a_tally_counts_by_state(mode: AssetState) -> None:
     tally = Tally.of([mode, mode, AssetState.SAVED])
     found = {AssetState.SAVED: tally.saved, AssetState.PENDING: tally.pending, AssetState.LOST: tally.lost}
-    found |= {AssetState.LEFT_OUT: tally.left_out, AssetState.REFUSED: tally.refused}
+    found |= {
+        AssetState.LEFT_OUT: tally.left_out,
+        AssetState.REFUSED: tally.refused,
+        AssetState.DOUBTFUL: tally.doubtful,
+    }
     assert found == {state: (state is mode) * 2 + (state is AssetState.SAVED) for state in AssetState}
     assert tally.listed == 3
 
