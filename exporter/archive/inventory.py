@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from exporter.message import message
-from exporter.model.asset import Asset
+from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import sort_key
 from exporter.model.records import Upload
 
@@ -27,6 +27,10 @@ class FileState(StrEnum):
     """It is gone for good."""
     LEFT_OUT = "left_out"
     """A setting leaves it out."""
+    REFUSED = "refused"
+    """Its host or port is private, and no setting allows that."""
+    DOUBTFUL = "doubtful"
+    """It is stored, and contradicts what is known of it."""
     MISSING = "missing"
     """It was stored, and is not there any more."""
     UNREAD = "unread"
@@ -35,7 +39,7 @@ class FileState(StrEnum):
     """A stored file that no record of this state names; earlier versions may."""
 
 
-_PRESENT = frozenset({FileState.STORED, FileState.NAMELESS})
+_PRESENT = frozenset({FileState.STORED, FileState.DOUBTFUL, FileState.NAMELESS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,9 @@ def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, Store
     files, entries = tuple(asset.ids("file")), tuple(asset.ids("entry"))
     info = next((uploads[file_id] for file_id in files if file_id in uploads), None)
     found = stored.get(asset.sha256) if asset.sha256 is not None else None
-    held = FileState.STORED if found else FileState.MISSING if asset.sha256 is not None else FileState(str(asset.state))
+    held = FileState.MISSING if asset.sha256 is not None else FileState(str(asset.state))
+    if found:
+        held = FileState.DOUBTFUL if asset.state is AssetState.DOUBTFUL else FileState.STORED
     size = asset.bytes if asset.bytes is not None or info is None else info.bytes
     return FileRow(
         held,

@@ -66,7 +66,7 @@ async def fetch_samples(
         connect=settings.connect_timeout.total_seconds(), read=settings.read_timeout.total_seconds(), total=30.0
     )
     downloader = opened.client.engine.downloader(
-        AddressGuard(allow_private=settings.allow_private_network),
+        AddressGuard(allow_private=settings.allow_private_network, service=settings.base_url),
         timeouts=timeouts,
         max_bytes=min(settings.max_asset_size, _MOST_BYTES),
         policy=RetryPolicy(retries=0, max_retry_after=LONGEST_PAUSE),

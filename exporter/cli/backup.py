@@ -70,6 +70,7 @@ SAVED = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code})
     is_flag=True,
     help=message("Ask at once for pictures that were gone, whenever they were last asked for."),
 )
+@click.option("--accept-doubtful", is_flag=True, help=message("Confirm stored pictures that contradict the file list."))
 @click.option(
     "--accept-removals", is_flag=True, help=message("Record removals also when a large part of the blog is gone.")
 )
@@ -94,6 +95,7 @@ def command(
     archive: Path | None,
     config: Path | None,
     retry_lost: bool,
+    accept_doubtful: bool,
     accept_removals: bool,
     new: bool,
     dry_run: bool,
@@ -102,7 +104,8 @@ def command(
     **options: Any,
 ) -> int:
     """Run ``backup``."""
-    wishes = {"retry_lost": retry_lost, "accept_removals": accept_removals, "dry_run": dry_run, "new": new}
+    wishes = {"retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "new": new}
+    wishes |= {"accept_removals": accept_removals, "dry_run": dry_run}
 
     def one(target: BlogTarget, out: Output) -> int:
         if unless_newer is not None and not _is_due(target.root, unless_newer):

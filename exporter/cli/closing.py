@@ -40,6 +40,7 @@ _STATES: Final = {
     "pending": message("not saved yet, and asked for by every backup"),
     "lost": message("gone, and asked for again by every backup"),
     "left_out": message("left out by a setting"),
+    "refused": message("refused, as its address is private: see --allow-private-network"),
 }
 
 

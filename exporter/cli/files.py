@@ -36,6 +36,8 @@ _STATES = {
     "pending": message("pending"),
     "lost": message("lost"),
     "left_out": message("left out"),
+    "refused": message("refused"),
+    "doubtful": message("doubtful"),
     "missing": message("missing"),
     "unread": message("unread"),
     "nameless": message("nameless"),

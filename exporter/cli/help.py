@@ -31,7 +31,7 @@ HEADINGS: Final[dict[Message, tuple[str, ...]]] = {
     ),
     message("Pictures and files"): (
         "assets", "file_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
-        "strict_assets", "retry_lost", "media_base_url", "media_folder",
+        "strict_assets", "retry_lost", "accept_doubtful", "media_base_url", "media_folder",
     ),
     message("Politeness and patience"): (
         "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout", "give_up_after",

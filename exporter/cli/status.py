@@ -254,7 +254,11 @@ def _numbers(document: dict[str, Any], kind: str) -> tuple[int, int]:
     part = document["completeness"].get(kind)
     part = part if isinstance(part, dict) else {}
     left_out = part.get("left_out")
-    missing = [left_out.get(reason) for reason in ("pending", "lost")] if isinstance(left_out, dict) else []
+    missing = (
+        [left_out.get(reason) for reason in ("pending", "lost", "refused", "doubtful")]
+        if isinstance(left_out, dict)
+        else []
+    )
     saved, *others = (each if isinstance(each, int) else 0 for each in (part.get("saved"), *missing))
     return saved, saved + sum(others)
 

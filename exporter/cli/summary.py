@@ -275,7 +275,7 @@ def _missing(completeness: Mapping[str, Any]) -> list[str]:
 def _missing_files(completeness: Mapping[str, Any]) -> int:
     files = _part(completeness, "files")
     nowhere = sum(_number(files.get(name)) for name in ("without_address", "not_on_list"))
-    return _left_out(completeness, "assets", "pending") + nowhere
+    return sum(_left_out(completeness, "assets", reason) for reason in ("pending", "refused", "doubtful")) + nowhere
 
 
 def _left_out(completeness: Mapping[str, Any], kind: str, reason: str) -> int:

@@ -102,7 +102,14 @@ def assess(
             "list_complete": comments.complete,
         },
         "files": {
-            **Tally(uploads.saved, uploads.pending + unlisted_files, uploads.lost, uploads.left_out).document(),
+            **Tally(
+                uploads.saved,
+                uploads.pending + unlisted_files,
+                uploads.lost,
+                uploads.left_out,
+                uploads.refused,
+                uploads.doubtful,
+            ).document(),
             "without_address": len(assets.nameless),
             "not_on_list": unlisted_files,
             "expected": files.total,
@@ -228,6 +235,17 @@ def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[Re
     for absent in assets.of(AssetState.PENDING):
         if absent.url not in assets.doubted:
             yield RecordProblem(str(Kind.ASSETS), absent.url, absent.reason)
+    for refused in assets.of(AssetState.REFUSED):
+        yield RecordProblem(str(Kind.ASSETS), refused.url, refused.reason)
+    for doubtful in assets.of(AssetState.DOUBTFUL):
+        yield RecordProblem(
+            str(Kind.ASSETS),
+            doubtful.url,
+            message(
+                "doubtful: {doubt}. The file is kept; if it is right, confirm it with --accept-doubtful",
+                doubt=doubtful.reason,
+            ),
+        )
     if strict_assets:
         yield from (RecordProblem(str(Kind.ASSETS), lost.url, lost.reason) for lost in assets.of(AssetState.LOST))
 

@@ -11,6 +11,7 @@ import ipaddress
 import re
 import socket
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from yarl import URL
@@ -37,10 +38,17 @@ class _NotPublic(OSError):
 
 @dataclass(frozen=True, slots=True)
 class AddressGuard:
-    """Lets requests through to the public web and to ``ports`` only; with ``allow_private`` to any host and port."""
+    """Lets requests through to the public web and to ``ports`` only.
+
+    Attributes:
+        allow_private: let requests through to any host and port.
+        ports: of public hosts.
+        service: an address whose host and port are allowed although they may be private: the user named them.
+    """
 
     allow_private: bool = False
     ports: frozenset[int] = PORTS
+    service: str | None = None
 
     def check(self, address: str) -> URL:
         """Return an address parsed, to be sent exactly as it is written.
@@ -62,7 +70,7 @@ class AddressGuard:
             )
         if url.raw_user is not None or url.raw_password is not None:
             raise AddressRefused(message("an address with a user name or password is not asked"))
-        if not self.allow_private and port not in self.ports:
+        if not self.allow_private and port not in self.ports and (url.raw_host, port) != self._service_place():
             raise NotPublic(message("port {port} is only asked with --allow-private-network", port=port))
         return url
 
@@ -76,9 +84,35 @@ class AddressGuard:
             OSError: the address is not public; :func:`is_refusal` knows it again.
         """
         family, kind, protocol, _, address = info
-        if not self.allow_private and not is_public(str(address[0])):
+        if not self.allow_private and not is_public(str(address[0])) and not self._is_service(address):
             raise _NotPublic(message("{refusal} ({address})", refusal=_REFUSAL, address=printable(str(address[0]), 60)))
         return socket.socket(family, kind, protocol)
+
+    def _service_place(self) -> tuple[str | None, int | None] | None:
+        if self.service is None:
+            return None
+        try:
+            url = _parsed(self.service, encoded=True)
+            place = url.raw_host, url.port
+        except ValueError:
+            return None
+        return place
+
+    def _is_service(self, address: tuple[Any, ...]) -> bool:
+        """Return whether a socket address is one of the service's."""
+        host, port = self._service_place() or (None, None)
+        return host is not None and port == address[1] and str(address[0]) in _numbers(host)
+
+
+@lru_cache(maxsize=16)
+def _numbers(host: str) -> frozenset[str]:
+    """Return the numeric addresses of a host; empty if it has none."""
+    try:
+        return frozenset(
+            str(info[4][0]) for info in socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+        )
+    except OSError:
+        return frozenset()
 
 
 def states_private(address: str) -> bool:

@@ -113,6 +113,7 @@ def backup(
     *,
     accept_removals: bool = False,
     retry_lost: bool = False,
+    accept_doubtful: bool = False,
     dry_run: bool = False,
     clock: Clock | None = None,
     recorded_url: str | None = None,
@@ -126,6 +127,7 @@ def backup(
         settings: what is read, and which views are kept.
         accept_removals: record removals also when a large part of the blog is gone.
         retry_lost: ask at once for pictures that were gone.
+        accept_doubtful: confirm stored pictures that contradict what is known of them.
         dry_run: only read the lists; nothing is written, not even a lock.
         clock: the time of day that is written down.
         recorded_url: the service's address as the archive shall state it.
@@ -142,9 +144,11 @@ def backup(
         file_url=None if settings.file_url is None else AddressPattern(settings.file_url, "file_url"),
         archive_fallback=settings.archive_fallback,
         allow_private_network=settings.allow_private_network,
+        service_url=settings.base_url,
         concurrency=settings.concurrency,
         max_bytes=settings.max_asset_size,
         retry_lost=retry_lost,
+        accept_doubtful=accept_doubtful,
         skipped_hosts=settings.skip_asset_hosts,
         locate=locate,
     )

@@ -89,6 +89,10 @@ class AssetState(StrEnum):
     """It is gone for good: its server answered 404 or 410, or the address is none that can be asked."""
     LEFT_OUT = "left_out"
     """A setting says that it is not read."""
+    REFUSED = "refused"
+    """The address guard refused its host or port, which no setting asked for; the backup is incomplete."""
+    DOUBTFUL = "doubtful"
+    """A file is stored and contradicts what is known of it; every run asks again until the owner accepts it."""
 
 
 def is_sha256(value: object) -> TypeGuard[str]:
@@ -122,6 +126,7 @@ class Asset:
         width: of a picture, in pixels, where its header tells.
         height: the same.
         source: the address it was read from in the end, where that is another than ``url``'s own server.
+        accepted: whether the owner accepted the file although ``error`` says what is odd about it.
         absence: why there is no file, where the record says so; see :attr:`state`.
     """
 
@@ -136,6 +141,7 @@ class Asset:
     height: int | None = None
     source: str | None = None
     absence: AssetState | None = None
+    accepted: bool = False
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Asset:
@@ -153,10 +159,11 @@ class Asset:
             height=_number(raw.get("height")),
             source=_text(raw.get("source")),
             absence=_absence(raw.get("state")),
+            accepted=raw.get("accepted") is True,
         )
 
     def data(self) -> dict[str, Any]:
-        """Return the record; ``width``, ``height``, ``source`` and ``state`` are in it only where there is one."""
+        """Return the record; optional members are in it only if they have a value."""
         record: dict[str, Any] = {
             "url": self.url,
             "status": self.status,
@@ -167,7 +174,10 @@ class Asset:
             "refs": [dict(ref) for ref in self.refs],
         }
         absence = None if self.absence is None else str(self.absence)
-        extra = {"width": self.width, "height": self.height, "source": self.source, "state": absence}
+        extra = {
+            "width": self.width, "height": self.height, "source": self.source, "state": absence,
+            "accepted": self.accepted or None,
+        }  # fmt: skip
         return record | {name: value for name, value in extra.items() if value is not None}
 
     @property
@@ -179,7 +189,7 @@ class Asset:
     def state(self) -> AssetState:
         """What became of the file; records of versions that did not say so are judged by the status."""
         if self.sha256 is not None:
-            return AssetState.SAVED
+            return AssetState.DOUBTFUL if self.error is not None and not self.accepted else AssetState.SAVED
         if self.absence is not None:
             return self.absence
         return AssetState.LOST if self.status in _GONE else AssetState.PENDING
@@ -194,7 +204,7 @@ def _text(value: Any) -> str | None:
 
 
 def _absence(value: Any) -> AssetState | None:
-    absent = {str(state): state for state in AssetState if state is not AssetState.SAVED}
+    absent = {str(state): state for state in AssetState if state not in {AssetState.SAVED, AssetState.DOUBTFUL}}
     return absent.get(value) if isinstance(value, str) else None
 
 

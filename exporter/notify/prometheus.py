@@ -73,7 +73,7 @@ def _saved(completeness: Mapping[str, Any]) -> Iterator[Sample]:
 
 
 def _left_out(
-    completeness: Mapping[str, Any], reasons: Iterable[str] = ("pending", "lost", "by_choice")
+    completeness: Mapping[str, Any], reasons: Iterable[str] = ("pending", "lost", "by_choice", "refused", "doubtful")
 ) -> Iterator[Sample]:
     for kind in _KINDS:
         left_out = _part(_part(completeness, kind), "left_out")

@@ -84,6 +84,8 @@ class KindCompleteness(NamedTuple):
     pending: int
     lost: int
     by_choice: int
+    refused: int
+    doubtful: int
 
 
 class Completeness(NamedTuple):
@@ -98,6 +100,16 @@ class Completeness(NamedTuple):
         """Whether something is neither saved nor still to be read."""
         return any(each.lost or each.by_choice for each in self.kinds)
 
+    @property
+    def refused(self) -> bool:
+        """Whether the address guard refused something."""
+        return any(each.refused for each in self.kinds)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a stored file contradicts what is known of it."""
+        return any(each.doubtful for each in self.kinds)
+
 
 def completeness_at(archive: Archive, version: int) -> Completeness:
     """Return the completeness of a version: of the newest one as the newest run found it."""
@@ -107,7 +119,11 @@ def completeness_at(archive: Archive, version: int) -> Completeness:
         part = document.get(kind)
         left_out = part.get("left_out") if isinstance(part, dict) else None
         if isinstance(part, dict) and isinstance(left_out, dict):
-            numbers = [part.get("listed"), part.get("saved"), *map(left_out.get, ("pending", "lost", "by_choice"))]
+            numbers = [
+                part.get("listed"),
+                part.get("saved"),
+                *map(left_out.get, ("pending", "lost", "by_choice", "refused", "doubtful")),
+            ]
             kinds.append(KindCompleteness(kind, *(number if type(number) is int else 0 for number in numbers)))
     named = tuple((str(each["kind"]), str(each["id"] or ""), str(each["reason"])) for each in problems)
     return Completeness(bool(document.get("complete")), tuple(kinds), named)

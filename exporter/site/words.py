@@ -188,6 +188,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "pending": ("まだ読めていない", "Pending"),
     "lost": ("失われた", "Gone for good"),
     "by_choice": ("設定で除外", "Left out by a setting"),
+    "refused": ("アドレスの制限で拒否", "Refused by the address guard"),
+    "doubtful": ("内容が疑わしい", "Doubtful"),
     "uploads": ("アップロードしたファイル", "Uploaded files"),
     "tool": ("作成ツール", "With"),
     "manifest": ("manifest.json の SHA-256", "SHA-256 of manifest.json"),

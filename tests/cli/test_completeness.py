@@ -428,3 +428,60 @@ def test_files_are_read_on_where_their_sizes_do_not_add_up(served: Served, progr
     assert ran.code == 3
     assert "the file list holds 25 files, its summary counts 20" in ran.err
     assert stated(ran.json["completeness"])[1]["files"] == (25, 0, 0, 0, 25)
+
+
+def test_a_picture_that_the_guard_refuses_makes_the_backup_incomplete(
+    served: Served, program: Program, tmp_path: Path
+) -> None:
+    root = tmp_path / "archive"
+    served.blog.entries[9] = entry_record(
+        BLOG, 9, "ほか", '<img src="http://127.0.0.1:9/other.png">', DAY, user_id=USER
+    )
+    options = ("backup", BLOG, "--base-url", served.service.base_url, "--archive", root, "--file-url", served.rule)
+    ran = program(*options, "--retries", "0", "--json")
+    document = json.loads(ran.out)
+    assert (ran.code, document["completeness"]["complete"]) == (3, False)
+    pictures = document["completeness"]["assets"]
+    assert (pictures["listed"], pictures["saved"]) == (ENTRIES + UPLOADS + 1, ENTRIES + UPLOADS)
+    assert pictures["left_out"] == {"pending": 0, "lost": 0, "by_choice": 0, "refused": 1}
+    assert "--allow-private-network" in document["problems"][0]["reason"]
+    assert program("status", root).code == 3
+    page = (root / "latest/site/about.html").read_text(encoding="utf-8")
+    assert "アドレスの制限で拒否" in page
+
+
+@pytest.mark.parametrize("wrong", [b"Not Found", b'{"error": 404}', png(1001)[:60], png(1001)[:8], png(7, 1, 1)])
+def test_a_file_that_contradicts_the_list_is_doubtful_until_accepted(
+    wrong: bytes, served: Served, program: Program, tmp_path: Path
+) -> None:
+    root = tmp_path / "archive"
+    address = f"{served.service.base_url}/v1/blog/user/{USER}/{1_500_000_001}"
+    served.blog.pictures[address] = wrong
+    doubted = {"pending": 0, "lost": 0, "by_choice": 0, "doubtful": 1}
+    for _ in range(2):
+        ran = backup(program, served, root, "--json").json
+        assert (ran["exit_code"], ran["completeness"]["complete"]) == (3, False)
+        for kind, total in (("files", UPLOADS), ("assets", ENTRIES + UPLOADS)):
+            part = ran["completeness"][kind]
+            assert (part["listed"], part["saved"], part["left_out"]) == (total, total - 1, doubted)
+        assert "--accept-doubtful" in ran["problems"][0]["reason"]
+    status = program("status", root, "--json")
+    assert (status.code, json.loads(status.out.splitlines()[0])["completeness"]["assets"]["left_out"]) == (3, doubted)
+    assert program("verify", root).code == 3
+    assert json.loads(program("files", root, "--json").out.splitlines()[0])["counts"]["doubtful"] == 1
+    assert "内容が疑わしい" in (root / "latest/site/about.html").read_text(encoding="utf-8")
+
+    accepted = backup(program, served, root, "--json", "--accept-doubtful").json
+    assert (accepted["exit_code"], accepted["completeness"]["complete"]) == (0, True)
+    assert backup(program, served, root, "-q").code == 0, "what was accepted stays accepted"
+    assert program("verify", root).code == 0
+
+
+def test_a_doubtful_file_is_asked_for_again_and_replaced(served: Served, program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    address = f"{served.service.base_url}/v1/blog/user/{USER}/{1_500_000_001}"
+    genuine, served.blog.pictures[address] = served.blog.pictures[address], b"Not Found"
+    assert backup(program, served, root, "-q").code == 3
+    served.blog.pictures[address] = genuine
+    assert backup(program, served, root, "-q").code == 0
+    assert program("status", root).code == 0

@@ -319,6 +319,14 @@ def test_what_is_gone_for_good_or_left_out_keeps_a_backup_complete(state: AssetS
     assert [each.id for each in strict] == (["u"] if state is AssetState.LOST else [])
 
 
+def test_what_the_address_guard_refused_is_no_choice() -> None:
+    refused = AssetState.REFUSED
+    summary = AssetSummary(addresses=Tally.of([refused]), absent=(AbsentAsset("u", refused, "why", known=True),))
+    document, problems = assessed(assets=summary)
+    assert (document["complete"], [(each.id, each.reason) for each in problems]) == (False, [("u", "why")])
+    assert document["assets"] == {"listed": 1, "saved": 0, "left_out": {**left_out(), "refused": 1}}
+
+
 def test_totals_are_compared_also_where_the_lists_kept_changing() -> None:
     files = SweepResult(Kind.FILES, complete=True, agreed=False, listed=1, total=2)
     document, problems = assessed(sweeps(files=files), number_of_sweeps=4, short_comments={"2": 3, "10": 1})
@@ -365,7 +373,11 @@ def test_a_comment_list_cut_short_has_its_own_problems() -> None:
 def test_a_tally_counts_by_state(mode: AssetState) -> None:
     tally = Tally.of([mode, mode, AssetState.SAVED])
     found = {AssetState.SAVED: tally.saved, AssetState.PENDING: tally.pending, AssetState.LOST: tally.lost}
-    found[AssetState.LEFT_OUT] = tally.left_out
+    found |= {
+        AssetState.LEFT_OUT: tally.left_out,
+        AssetState.REFUSED: tally.refused,
+        AssetState.DOUBTFUL: tally.doubtful,
+    }
     assert found == {state: (state is mode) * 2 + (state is AssetState.SAVED) for state in AssetState}
     assert tally.listed == 3
 

@@ -11,7 +11,7 @@ from exporter.model.asset import Asset, AssetState
 SHA = "ab" * 32
 
 
-@pytest.mark.parametrize("state", [AssetState.PENDING, AssetState.LOST, AssetState.LEFT_OUT])
+@pytest.mark.parametrize("state", [AssetState.PENDING, AssetState.LOST, AssetState.LEFT_OUT, AssetState.REFUSED])
 def test_a_record_reads_back_with_why_there_is_no_file(state: AssetState) -> None:
     asset = Asset("http://h/a.gif", 404, error="why", refs=({"entry": "1"},), absence=state)
     assert asset.data()["state"] == str(state)

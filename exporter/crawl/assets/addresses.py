@@ -44,6 +44,7 @@ class Wanted:
         files: ids of the file records that mean it.
         sizes: the sizes these say it has.
         endings: the extensions these say it has, lower case.
+        dimensions: the widths and heights in pixels these say it has.
         stamp: what changes when one of these file records does.
     """
 
@@ -52,6 +53,7 @@ class Wanted:
     files: set[str] = field(default_factory=set)
     sizes: set[int] = field(default_factory=set)
     endings: set[str] = field(default_factory=set)
+    dimensions: set[tuple[int, int]] = field(default_factory=set)
     stamp: str = ""
 
     @property
@@ -65,7 +67,8 @@ class Wanted:
     @property
     def expected(self) -> Expected:
         """What is known of the file before it is read."""
-        return Expected(bool(self.entries), frozenset(self.sizes), frozenset(self.endings))
+        stated = self.dimensions if len(self.files) == 1 else ()
+        return Expected(bool(self.entries), frozenset(self.sizes), frozenset(self.endings), frozenset(stated))
 
 
 def addresses(post: Post, base: str) -> list[FoundAddress]:
@@ -125,6 +128,8 @@ class AddressCollection:
         wanted.stamp = f"{wanted.stamp} {info.id}:{info.bytes}:{info.modified}".strip()
         if info.bytes is not None:
             wanted.sizes.add(info.bytes)
+        if info.width and info.height:
+            wanted.dimensions.add((info.width, info.height))
         if info.extension:
             wanted.endings.add(info.extension.lower().lstrip("."))
 

@@ -139,7 +139,7 @@ class Fetcher:
             raise _Failed(str(error), _OK, elsewhere=True) from None
         except NotPublic as error:
             stated = states_private(self._locate(url))
-            raise _Failed(str(error), None, AssetState.LEFT_OUT if stated else AssetState.PENDING) from None
+            raise _Failed(str(error), None, AssetState.REFUSED if stated else AssetState.PENDING) from None
         except AddressRefused as error:
             raise _Failed(str(error), None, AssetState.LOST) from None
         except BodyTooLarge as error:

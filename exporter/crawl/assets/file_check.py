@@ -6,13 +6,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from exporter.crawl.assets.content_type import HEAD_BYTES, sniff
+from exporter.crawl.assets.content_type import HEAD_BYTES, UNKNOWN_TYPE, sniff
 from exporter.crawl.assets.image_size import Size, dimensions, is_cut_short
 from exporter.errors import BadBody
 from exporter.message import either, message
 
 _PAGES = frozenset({"text/html", "text/plain", "application/xml"})
 """What servers answer in place of a file that is gone."""
+
+_PICTURE_ENDINGS = frozenset({"bmp", "gif", "jpeg", "jpg", "png", "webp"})
 
 _PAGE_ENDINGS = {"text/html": frozenset({"htm", "html", "xhtml"})}
 
@@ -29,11 +31,13 @@ class Expected:
         embedded: whether an entry shows it as a picture or links to it as one.
         sizes: the ``file_size`` of every file record that has this address; empty where none does.
         endings: the ``extension`` of these records, lower case.
+        dimensions: their ``width`` and ``height`` in pixels; empty if it is unknown which record is meant.
     """
 
     embedded: bool = True
     sizes: Collection[int] = ()
     endings: Collection[str] = ()
+    dimensions: Collection[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,26 @@ def check_file(file: BinaryIO, length: int, expected: Expected, *, certain: bool
     cut = is_cut_short(file, kind)
     if not certain and (cut or length < min(expected.sizes, default=0)):
         raise BadBody(message("the file was cut short"))
-    doubt = message("its end is missing, at the server too") if cut else None
+    doubt = _doubt(kind, size := dimensions(file, kind), expected)
+    if cut:
+        doubt = message("its end is missing, at the server too")
     if expected.sizes and length not in expected.sizes:
         sizes = either(map(str, sorted(expected.sizes)))
         doubt = message("it has {length} bytes, the file list says {sizes}", length=length, sizes=sizes)
-    return FileFacts(kind, dimensions(file, kind), doubt)
+    return FileFacts(kind, size, doubt)
+
+
+def _doubt(kind: str, size: Size | None, expected: Expected) -> str | None:
+    """Return how the type or the pixels of a file contradict the file list; a photograph may be stored turned."""
+    called_picture = bool(expected.endings) and _PICTURE_ENDINGS.issuperset(expected.endings)
+    if called_picture and kind != UNKNOWN_TYPE and not kind.startswith("image/"):
+        return message("it is no picture but {kind}", kind=kind)
+    stated = {pair for width, height in expected.dimensions for pair in ((width, height), (height, width))}
+    if size is not None and stated and size not in stated:
+        said = either(f"{width}x{height}" for width, height in sorted(expected.dimensions))
+        measured = f"{size.width}x{size.height}"
+        return message("it has {measured} pixels, the file list says {said}", measured=measured, said=said)
+    return None
 
 
 def _may_be_page(kind: str, expected: Expected) -> bool:

@@ -46,9 +46,34 @@ def is_cut_short(file: BinaryIO, content_type: str) -> bool:
     mark = _END_MARKS.get(content_type)
     if mark is None:
         return False
-    size = file.seek(0, 2)
-    file.seek(max(0, size - _TAIL))
-    return mark not in file.read(_TAIL)
+    start = _scan_start(file) if content_type == "image/jpeg" else 0
+    tail_at = max(start, file.seek(0, 2) - _TAIL)
+    file.seek(tail_at)
+    tail = file.read(_TAIL)
+    # Many old GIFs lack only the trailer; a zero byte ends the data of their last picture.
+    if mark in tail or (content_type == "image/gif" and tail.endswith(b"\0")):
+        return False
+    file.seek(start)
+    before = b""
+    while block := file.read(_TAIL):
+        if mark in before + block:
+            return False
+        before = block[-len(mark) :]
+    return True
+
+
+def _scan_start(file: BinaryIO) -> int:
+    """Return where the pixels of a JPEG begin, after any thumbnail in its header; 0 if the header makes no sense."""
+    file.seek(2)
+    for _ in range(_MOST_SEGMENTS):
+        marker = _next_marker(file)
+        if marker == 0xDA:
+            return file.tell()
+        if marker is None:
+            break
+        if marker not in _BARE_MARKERS:
+            file.seek(max(0, int.from_bytes(file.read(2), "big") - 2), 1)
+    return 0
 
 
 def _png(file: BinaryIO) -> Size | None:

@@ -45,12 +45,14 @@ class AssetChoice:
         skipped_hosts: hosts, in lower case, whose files are left out, those of their subdomains too.
         max_bytes: the largest file that is read.
         retry_lost: try lost files again although their time has not come.
+        accept_doubtful: keep stored files that contradict what is known of them, and ask for them no more.
     """
 
     mode: AssetMode = AssetMode.LINKED
     skipped_hosts: frozenset[str] = frozenset()
     max_bytes: int = 100_000_000
     retry_lost: bool = False
+    accept_doubtful: bool = False
 
     def leaves_out(self, wanted: Wanted) -> bool:
         """Return whether a file is not to be read."""
@@ -94,7 +96,9 @@ def decide(
     waits = attempt is not None and attempt.tries > 0 and attempt.due_at > now and not choice.retry_lost
     if held is not None:
         outdated = attempt is not None and bool(wanted.stamp) and attempt.stamp not in {"", wanted.stamp}
-        return AssetDecision(AssetAction.READ if outdated and not left_out and not waits else AssetAction.KEEP, held)
+        doubtful = held.state is AssetState.DOUBTFUL and not choice.accept_doubtful
+        again = (outdated or doubtful) and not left_out and not waits
+        return AssetDecision(AssetAction.READ if again else AssetAction.KEEP, held)
     known = base or tried
     if left_out:
         return AssetDecision(AssetAction.SKIP, known)

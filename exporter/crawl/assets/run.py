@@ -45,12 +45,14 @@ class AssetSettings:
         file_url: where uploaded files are served; ``None`` to infer it from embedded addresses, if they show it.
         archive_fallback: the address of a web archive with ``{url}`` in it; ``None`` to ask none.
         allow_private_network: let addresses lead to private networks and any port.
+        service_url: the service's address; its own host and port are allowed in any case.
         concurrency: most files read at a time.
         timeouts: of one request.
         max_bytes: the largest file that is read.
         policy: of trying again within this run.
         retry_lost: try lost files again although their time has not come.
         skipped_hosts: hosts whose files are left out, those of their subdomains too.
+        accept_doubtful: keep stored files that contradict what is known of them, and ask for them no more.
         recheck: read all stored files first, also those that have not changed since they were right; what is damaged is
             read from the web again.
         locate: says where an address is really asked for, such as a copy of a host that is gone; ``None`` for itself.
@@ -61,19 +63,21 @@ class AssetSettings:
     file_url: AddressPattern | None = None
     archive_fallback: str | None = None
     allow_private_network: bool = False
+    service_url: str | None = None
     concurrency: int = 8
     timeouts: Timeouts = DOWNLOAD_TIMEOUTS
     max_bytes: int = 100_000_000
     policy: RetryPolicy = DOWNLOAD_POLICY
     retry_lost: bool = False
     skipped_hosts: frozenset[str] = frozenset()
+    accept_doubtful: bool = False
     recheck: bool = False
     locate: Callable[[str], str] | None = None
 
     @property
     def choice(self) -> AssetChoice:
         """Which files are asked for."""
-        return AssetChoice(self.mode, self.skipped_hosts, self.max_bytes, self.retry_lost)
+        return AssetChoice(self.mode, self.skipped_hosts, self.max_bytes, self.retry_lost, self.accept_doubtful)
 
 
 @dataclass(slots=True)
@@ -83,7 +87,8 @@ class AssetResult:
     Attributes:
         records: the record of every address, new, changed or as it was, by address in the order of its text.
         states: what became of each address somebody needs, in the same order.
-        absent: the addresses somebody needs whose newest file is not in the archive, with the reasons of this run.
+        absent: the addresses somebody needs whose newest file is not in the archive or is doubtful, with the reasons of
+            this run.
         uploads: the address of each uploaded file by its id; ``None`` where it is not known.
         inferred: where uploads are served, where embedded addresses had to show it.
         read: how many files were read.
@@ -138,7 +143,7 @@ class AssetRun:
         self._clock = clock
         self._emit = emit
         downloader = engine.downloader(
-            AddressGuard(allow_private=settings.allow_private_network),
+            AddressGuard(allow_private=settings.allow_private_network, service=settings.service_url),
             timeouts=settings.timeouts,
             max_bytes=settings.max_bytes,
             policy=settings.policy,
@@ -265,7 +270,8 @@ class AssetRun:
 
     def _known(self, decision: AssetDecision, note: Attempt | None) -> Download | None:
         """Return the answer that the file in the archive came with, to ask whether it is still right."""
-        if decision.asset is None or not self._has(decision.asset) or note is None:
+        asset = decision.asset
+        if asset is None or asset.state is AssetState.DOUBTFUL or not self._has(asset) or note is None:
             return None
         return Download(200, etag=note.etag, last_modified=note.last_modified)
 
@@ -283,7 +289,14 @@ class AssetRun:
             if found is not None and (
                 known is None or found.sha256 is not None or not self._need_not_change(known, found)
             ):
-                known = found
+                kept = known is not None and (known.accepted, known.sha256, known.error) == (
+                    True,
+                    found.sha256,
+                    found.error,
+                )
+                known = replace(found, accepted=kept)
+            if known is not None and known.state is AssetState.DOUBTFUL and self._settings.accept_doubtful:
+                known = replace(known, accepted=True)
             if url in wanted:
                 self._judge(url, decisions[url].action, known, found)
             if known is not None:
@@ -305,7 +318,7 @@ class AssetRun:
             # A file that was replaced at the service and could not be read again counts as not saved.
             state = failure.state
         else:
-            state = AssetState.PENDING if missing else AssetState.SAVED
+            state = AssetState.PENDING if known is None or missing else known.state
         self._result.states[url] = state
         if state is not AssetState.SAVED:
             self._result.absent.append(replace(failure or known or Asset(url), url=url))

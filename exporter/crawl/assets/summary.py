@@ -29,7 +29,7 @@ _UNPROVEN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class AbsentAsset:
-    """A picture or file that the blog needs and the archive does not hold.
+    """A picture or file that the blog needs and the archive does not hold, or holds a doubtful file of.
 
     Attributes:
         url: its address.
@@ -52,6 +52,8 @@ class Tally:
     pending: int = 0
     lost: int = 0
     left_out: int = 0
+    refused: int = 0
+    doubtful: int = 0
 
     @classmethod
     def of(cls, states: Iterable[AssetState]) -> Tally:
@@ -64,11 +66,13 @@ class Tally:
     @property
     def listed(self) -> int:
         """All of them."""
-        return self.saved + self.pending + self.lost + self.left_out
+        return self.saved + self.pending + self.lost + self.left_out + self.refused + self.doubtful
 
     def document(self) -> dict[str, Any]:
-        """Return it as the manifest writes it."""
+        """Return it as the manifest writes it; ``refused`` and ``doubtful`` only if there are some."""
         left_out = {"pending": self.pending, "lost": self.lost, "by_choice": self.left_out}
+        left_out |= {"refused": self.refused} if self.refused else {}
+        left_out |= {"doubtful": self.doubtful} if self.doubtful else {}
         return {"listed": self.listed, "saved": self.saved, "left_out": left_out}
 
 
@@ -83,7 +87,7 @@ class AssetSummary:
         nameless: the ids of uploads that were asked for and whose address is not known.
         shadowed: the ids of uploads at whose address another upload is served.
         doubted: addresses of uploads that answer 404 and are pending, since the rule that led there may be wrong.
-        absent: the addresses whose newest file the archive does not hold.
+        absent: the addresses whose newest file the archive does not hold, or holds and doubts.
         bytes_saved: the size of the uploads that it holds.
         file_url: the rule by which uploads were looked for; ``None`` when there is none.
         inferred: how many embedded addresses showed that rule; 0 when it was given.
@@ -178,19 +182,22 @@ async def read_assets(
 def unread_assets(layout: Layout, records: PendingState) -> AssetSummary:
     """Return what a run has that reads no pictures and files: those read before are saved, the others left out."""
     store = AssetStore(layout)
-    held: set[str] = set()
+    held: dict[str, AssetState] = {}
+    doubtful: list[AbsentAsset] = []
     states: list[AssetState] = []
     size = 0
     for _, raw in records.scan(Kind.ASSETS):
         asset = Asset.from_raw(raw)
         saved = asset.sha256 is not None and store.find(asset.sha256) is not None
         if asset.refs:
-            states.append(AssetState.SAVED if saved else AssetState.LEFT_OUT)
+            states.append(asset.state if saved else AssetState.LEFT_OUT)
+            if states[-1] is AssetState.DOUBTFUL:
+                doubtful.append(AbsentAsset(asset.url, asset.state, asset.error or "", known=True))
         if saved and asset.ids("file"):
-            held.update(asset.ids("file"))
+            held.update(dict.fromkeys(asset.ids("file"), asset.state))
             size += asset.bytes or 0
-    uploads = [AssetState.SAVED if each in held else AssetState.LEFT_OUT for each in records.ids(Kind.FILES)]
-    return AssetSummary(addresses=Tally.of(states), uploads=Tally.of(uploads), bytes_saved=size)
+    uploads = [held.get(each, AssetState.LEFT_OUT) for each in records.ids(Kind.FILES)]
+    return AssetSummary(addresses=Tally.of(states), uploads=Tally.of(uploads), absent=tuple(doubtful), bytes_saved=size)
 
 
 def _state_of(url: str | None, states: dict[str, AssetState], mode: AssetMode) -> AssetState:

@@ -22,7 +22,7 @@ from exporter.fleet.catalogue.language import language_of
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, commenter_link, host_of
 from exporter.html.text import collapse
-from exporter.model.asset import Asset, AssetState
+from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.model.records import Post
 from exporter.service.interface import Records
@@ -232,7 +232,7 @@ class _Blog:
             entries, uploads = asset.ids("entry"), asset.ids("file")
             seen.update(uploads)
             uses.update(entries)
-            saved = asset.state is AssetState.SAVED
+            saved = asset.sha256 is not None
             if not saved:
                 missing.update(entries)
             if entries or uploads:

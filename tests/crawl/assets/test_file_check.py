@@ -85,3 +85,26 @@ def test_fewer_bytes_than_listed_are_an_error_until_it_is_certain() -> None:
         said(b"\0" * 9, wanted, certain=False)
     assert said(b"\0" * 9, wanted).doubt == "it has 9 bytes, the file list says 10 or 20"
     assert said(b"\0" * 15, wanted, certain=False).doubt is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "doubt"),
+    [
+        (b"Not Found", "it is no picture but text/plain"),
+        (b'{"error": "no such file"}', "it is no picture but text/plain"),
+        (b"%PDF-1.4 a document", "it is no picture but application/pdf"),
+        (png(1)[:8], "its end is missing, at the server too"),
+        (png(1)[:60], "its end is missing, at the server too"),
+        (png(1, 1, 1), "it has 1x1 pixels, the file list says 5x6"),
+        (png(1, 5, 6), None),
+        (png(1, 6, 5), None),
+        (b"\0\1\2unknown", None),
+    ],
+)
+def test_what_contradicts_the_file_list_is_a_doubt_also_at_the_right_size(body: bytes, doubt: str | None) -> None:
+    assert said(body, Expected(False, {len(body)}, {"png"}, {(5, 6)})).doubt == doubt
+
+
+@pytest.mark.parametrize(("end", "doubted"), [(b"\x00;", False), (b"\x00", False), (b"\x07abc", True)])
+def test_a_gif_that_lacks_only_its_trailer_is_whole(end: bytes, doubted: bool) -> None:
+    assert bool(said(b"GIF89a\x02\x00\x03\x00\x80\0\0" + b"\x02\x02\x44\x01" + end).doubt) == doubted

@@ -325,7 +325,8 @@ async def test_a_size_other_than_the_file_list_says_is_kept_and_named(served: We
     (record,) = result.records.values()
     assert record["sha256"] == sha(png(7))
     assert record["error"] == f"it has {len(png(7))} bytes, the file list says 5"
-    assert (result.absent, list(result.states.values())) == ([], [AssetState.SAVED])
+    assert list(result.states.values()) == [AssetState.DOUBTFUL]
+    assert [each.error for each in result.absent] == [record["error"]]
 
 
 async def test_an_upload_that_was_replaced_is_asked_for_again_and_an_unchanged_one_is_not_sent(
@@ -622,13 +623,23 @@ async def test_by_default_nothing_private_is_touched(served: Web, blog: Blog) ->
         result = await blog.backup(settings(allow_private_network=False))
         assert len(result.absent) == 6
         assert all("--allow-private-network" in str(each.error) for each in result.absent)
-        assert list(result.states.values()) == [AssetState.LEFT_OUT] * 6
+        assert list(result.states.values()) == [AssetState.REFUSED] * 6
         assert served.requests == []
     served.pictures["/a.png"] = png(1)
     allowed = await blog.backup(settings())
     assert [url for url, state in allowed.states.items() if state is AssetState.SAVED] == [
         f"http://{host}:{port}/a.png" for host in ("127.0.0.1", "localhost")
     ]
+
+
+async def test_uploads_beside_the_service_are_read_and_other_ports_refused(served: Web, blog: Blog) -> None:
+    served.pictures["/a.png"] = png(1)
+    port = int(served.url.rpartition(":")[2])
+    beside, other = f"{served.url}/a.png", f"http://127.0.0.1:{port + 1}/a.png"
+    blog.entry(1, shown(beside) + shown(other))
+    result = await blog.backup(settings(allow_private_network=False, service_url=served.url + "/api"))
+    assert result.states == {beside: AssetState.SAVED, other: AssetState.REFUSED}
+    assert result.records[other]["state"] == "refused"
 
 
 async def test_a_name_that_resolves_to_a_private_address_for_now_is_pending(blog: Blog) -> None:
