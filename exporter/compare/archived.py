@@ -74,7 +74,9 @@ def _pictures(post: ExportPost, media: Media) -> tuple[tuple[Picture, ...], int]
             if picture is None or asset is None or asset.sha256 is None:
                 unknown.add(address)
             else:
-                found[asset.url] = Picture(asset.url, asset.sha256, asset.width, asset.height, picture.name.lower())
+                found[asset.url] = Picture(
+                    asset.url, asset.sha256, asset.width, asset.height, picture.name.lower(), picture.source or ""
+                )
     return tuple(found.values()), len(unknown)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final
+import tempfile
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from typing import Final, Self
 
+from exporter.compare.picture_look import look_of
 from exporter.compare.posts import PictureFacts
 from exporter.crawl.assets.content_type import sniff
 from exporter.crawl.assets.image_size import dimensions
@@ -16,6 +18,8 @@ from exporter.http.engine import Downloader
 from exporter.message import message, said
 
 _AT_A_TIME: Final = 12
+_IN_MEMORY: Final = 1024 * 1024
+"""Bytes of a picture that are kept in memory until it is decoded."""
 _HEAD: Final = 256 * 1024
 """Bytes of a file that its size in pixels is looked for in."""
 _GONE: Final = frozenset({404, 410})
@@ -33,19 +37,27 @@ class PictureReader:
         self._downloader = downloader
         self._progress = progress
 
-    async def read(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
-        """Return what is known of each address; a failure is an answer here."""
+    async def read(self, addresses: Sequence[str], held: Container[str] = frozenset()) -> Mapping[str, PictureFacts]:
+        """Return what is known of each address; a failure is an answer here.
+
+        Args:
+            addresses: of the pictures.
+            held: the SHA-256 of pictures that need not be decoded, as the archive holds the same bytes.
+        """
         found: dict[str, PictureFacts] = {}
 
         async def look(address: str) -> None:
-            found[address] = await self._one(address)
+            found[address] = await self._one(address, held)
             self._progress(len(found))
 
         await each_of(addresses, look)
         return found
 
-    async def _one(self, address: str) -> PictureFacts:
-        sink = _Measured()
+    async def _one(self, address: str, held: Container[str]) -> PictureFacts:
+        with _Measured() as sink:
+            return await self._read(address, sink, held)
+
+    async def _read(self, address: str, sink: _Measured, held: Container[str]) -> PictureFacts:
         try:
             answer = await self._downloader.read(address, sink)
         except NotPublic:
@@ -58,7 +70,10 @@ class PictureReader:
             return PictureFacts(gone=str(answer.status))
         if answer.status != 200:
             return PictureFacts(unknown=message("it answers {status}", status=answer.status))
-        return sink.facts()
+        found = sink.facts()
+        if found.sha256 is None or found.sha256 in held:
+            return found
+        return found._replace(look=await asyncio.to_thread(look_of, sink.file))
 
 
 async def each_of(addresses: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
@@ -84,26 +99,41 @@ def facts_of(head: bytes, sha256: str) -> PictureFacts:
 
 
 class _Measured:
-    """Hashes what is written, and keeps its beginning; see :class:`~exporter.http.body.Sink`."""
+    """Hashes what is written, and keeps it for a while; see :class:`~exporter.http.body.Sink`.
+
+    Attributes:
+        file: all that was written; a large one is on the disk, under no name.
+    """
 
     def __init__(self) -> None:
         self.size = 0
+        self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed in __exit__
         self.validator: str | None = None
         self._head = bytearray()
         self._digest = hashlib.sha256()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
 
     def restart(self, validator: str | None, length: int | None) -> None:  # noqa: ARG002 - what is kept is not resumed
         """Begin anew; what was read cannot be continued."""
         self.size = 0
         self._head.clear()
+        self.file.seek(0)
+        self.file.truncate()
         self._digest = hashlib.sha256()
 
     def write(self, data: bytes) -> None:
         """Take bytes."""
         self.size += len(data)
         self._digest.update(data)
+        self.file.write(data)
         self._head += data[: max(0, _HEAD - len(self._head))]
 
     def facts(self) -> PictureFacts:
-        """Return what is known of all that was written."""
+        """Return what is known of all that was written, and let the file be read from its beginning."""
+        self.file.seek(0)
         return facts_of(bytes(self._head), self._digest.hexdigest())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
@@ -13,6 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 from exporter.compare.fetching import facts_of
 from exporter.compare.markdown_page import NoPost, read_markdown
 from exporter.compare.pages import read_page
+from exporter.compare.picture_look import look_of
 from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
 from exporter.errors import UsageError
 from exporter.html.limits import TooComplex
@@ -72,9 +74,11 @@ class FolderHome:
         )
         return HomeState(kind, posts, unread, withheld, words=words)
 
-    async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
+    async def pictures(
+        self, addresses: Sequence[str], held: Container[str] = frozenset()
+    ) -> Mapping[str, PictureFacts]:
         """Look at the pictures in the folder."""
-        return {address: self._picture(address) for address in dict.fromkeys(addresses)}
+        return {address: self._picture(address, held) for address in dict.fromkeys(addresses)}
 
     def _files(self) -> Iterator[Path]:
         count = 0
@@ -123,7 +127,7 @@ class FolderHome:
             self._unread[message("they are too large or too complex")] += 1
             return None
 
-    def _picture(self, address: str) -> PictureFacts:
+    def _picture(self, address: str, held: Container[str]) -> PictureFacts:
         if not address.startswith(_ROOT):
             return PictureFacts(unknown=_OUTSIDE)
         relative = unquote(urlsplit(address).path).lstrip("/")
@@ -131,15 +135,18 @@ class FolderHome:
         for place in _PLACES:
             path = (root / place / relative).resolve()
             if path.is_relative_to(root) and path.is_file():
-                return _read_picture(path)
+                return _read_picture(path, held)
         return PictureFacts(gone=message("there is no such file"))
 
 
-def _read_picture(path: Path) -> PictureFacts:
+def _read_picture(path: Path, held: Container[str]) -> PictureFacts:
     try:
         if path.stat().st_size > _MOST_BYTES:
             return PictureFacts(unknown=message("it is too large"))
         content = path.read_bytes()
     except OSError as error:
         return PictureFacts(unknown=error.strerror or message("the disk failed"))
-    return facts_of(content, hashlib.sha256(content).hexdigest())
+    found = facts_of(content, hashlib.sha256(content).hexdigest())
+    if found.sha256 is None or found.sha256 in held:
+        return found
+    return found._replace(look=look_of(io.BytesIO(content)))

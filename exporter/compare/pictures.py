@@ -12,12 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from exporter.compare.picture_look import PictureLook, same_look
 from exporter.compare.posts import Difference, Fault, Picture, PictureFacts
 from exporter.html.links import host_of, meaning
 from exporter.message import message
 
 _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{10,13}|[0-9]{1,3})(?=\.[a-z0-9]+$)")
 """What WordPress adds to the names of copies, and of files whose name was taken."""
+_LEAST_SIDE: Final = 600
+_LEAST_PART: Final = 0.25
+"""A copy's longer side has at least so many pixels, or this part of the old one's: readers still see what it shows."""
+
+OldLook = Callable[[Picture], PictureLook]
 
 
 class ComparedPictures(NamedTuple):
@@ -29,7 +35,11 @@ class ComparedPictures(NamedTuple):
 
 
 def compare_pictures(
-    olds: Sequence[Picture], news: Sequence[str], facts: Mapping[str, PictureFacts], old_hosts: frozenset[str]
+    olds: Sequence[Picture],
+    news: Sequence[str],
+    facts: Mapping[str, PictureFacts],
+    old_hosts: frozenset[str],
+    old_look: OldLook | None = None,
 ) -> ComparedPictures:
     """Pair pictures by their bytes, their names, and then their order, and compare them.
 
@@ -38,6 +48,7 @@ def compare_pictures(
         news: the addresses of those that the new post shows.
         facts: what is known of these addresses.
         old_hosts: the hosts that die with the old blog.
+        old_look: returns what a picture of the archive looks like; with ``None`` only sizes are compared.
     """
     shown = dict.fromkeys(news)
     still = [address for address in shown if host_of(address) in old_hosts]
@@ -57,11 +68,28 @@ def compare_pictures(
             differences.append(Difference(Fault.PICTURE_MISSING, picture.address, f"{address} ({found.gone})"))
         elif found.unknown or found.sha256 is None:
             unknown, why = unknown + 1, why or found.unknown
-        elif not same_picture(picture, found):
+        elif not same_picture(picture, found) or (found.look is not None and found.look.broken):
             differences.append(
                 Difference(Fault.PICTURE_CHANGED, _described(picture, picture.address), _described(found, address))
             )
+        elif old_look is not None and picture.sha256 != found.sha256:
+            unseen = _unseen(picture, found, old_look)
+            if unseen is None:
+                after = message("{address} (another picture)", address=address)
+                differences.append(Difference(Fault.PICTURE_CHANGED, _described(picture, picture.address), after))
+            elif unseen:
+                unknown, why = unknown + 1, why or unseen
     return ComparedPictures(differences, unknown, why)
+
+
+def _unseen(old: Picture, new: PictureFacts, old_look: OldLook) -> str | None:
+    """Return why two looks could not be compared, empty if they are the same, ``None`` if they differ."""
+    there = new.look or PictureLook(unknown=message("it was not decoded"))
+    here = PictureLook() if there.unknown else old_look(old)
+    unknown = there.unknown or here.unknown or here.broken
+    if unknown:
+        return unknown
+    return "" if same_look(here.light, there.light) else None
 
 
 def same_picture(old: Picture, new: PictureFacts) -> bool:
@@ -69,6 +97,8 @@ def same_picture(old: Picture, new: PictureFacts) -> bool:
     if old.sha256 == new.sha256:
         return True
     if not (old.width and old.height and new.width and new.height):
+        return False
+    if max(new.width, new.height) < min(_LEAST_SIDE, max(old.width, old.height) * _LEAST_PART):
         return False
     turned = (new.height, new.width)
     return any(_same_ratio(old.width, old.height, *sides) for sides in ((new.width, new.height), turned))

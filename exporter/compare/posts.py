@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
+
+from exporter.compare.picture_look import PictureLook
 
 
 class Aspect(StrEnum):
@@ -97,6 +99,7 @@ class Picture:
         sha256: of its bytes.
         width: in pixels; ``None`` where its header does not tell, like ``height``.
         name: the file name that exports give it, in lower case.
+        source: its path inside the archive; empty if that is not known.
     """
 
     address: str
@@ -104,6 +107,7 @@ class Picture:
     width: int | None
     height: int | None
     name: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +218,7 @@ class PictureFacts(NamedTuple):
         width: in pixels; ``None`` where its header does not tell, like ``height``.
         gone: why there is no picture, for certain; empty where there is one, or where it is not known.
         unknown: why it could not be looked at.
+        look: what it looks like; ``None`` if it was not decoded, as its bytes are those of the archive.
     """
 
     sha256: str | None = None
@@ -221,6 +226,7 @@ class PictureFacts(NamedTuple):
     height: int | None = None
     gone: str = ""
     unknown: str = ""
+    look: PictureLook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +282,9 @@ class Home(Protocol):
             UsageError: there is nothing of the kind.
         """
 
-    async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
+    async def pictures(
+        self, addresses: Sequence[str], held: Container[str] = frozenset()
+    ) -> Mapping[str, PictureFacts]:
         """Look at pictures, each once; one that fails is an answer here."""
 
 
@@ -288,8 +296,10 @@ class Wish:
         aspects: all but those that were left out by choice.
         fetch: whether pictures are looked at, and not their addresses alone.
         old_hosts: the hosts that die with the old blog, in lower case.
+        old_look: returns what a picture of the archive looks like; ``None`` compares sizes alone.
     """
 
     aspects: frozenset[Aspect] = field(default_factory=lambda: frozenset(Aspect))
     fetch: bool = True
     old_hosts: frozenset[str] = frozenset()
+    old_look: Callable[[Picture], PictureLook] | None = None

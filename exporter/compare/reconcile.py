@@ -230,7 +230,7 @@ class _Comparing:
         if new.status is ShownAs.PASSWORD:
             self._skip(Aspect.PICTURES, message("they are behind a password"), len(old.pictures))
             return
-        found = compare_pictures(old.pictures, new.pictures, self._facts, self._wish.old_hosts)
+        found = compare_pictures(old.pictures, new.pictures, self._facts, self._wish.old_hosts, self._wish.old_look)
         yield from found.differences
         if found.unknown and self._wish.fetch:
             self._skip(Aspect.PICTURES, found.why, found.unknown)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
@@ -103,9 +103,11 @@ class SiteHome:
         in_order = [posts[address] for address in listed.pages if address in posts]
         return HomeState("site", in_order, unread, _PUBLIC_ONLY, listed.partial, host_of(self._origin))
 
-    async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
+    async def pictures(
+        self, addresses: Sequence[str], held: Container[str] = frozenset()
+    ) -> Mapping[str, PictureFacts]:
         """Look at pictures."""
-        return await self._pictures.read(addresses)
+        return await self._pictures.read(addresses, held)
 
     async def _listed(self) -> _Listed:
         if self._address.endswith((".xml", ".rss", ".atom")):

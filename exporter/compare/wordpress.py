@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import datetime
 from html import unescape
 from typing import Any, Final, TypeVar
@@ -61,9 +61,11 @@ class WordPressHome:
             categories=list(names.values()),
         )
 
-    async def pictures(self, addresses: Sequence[str]) -> Mapping[str, PictureFacts]:
+    async def pictures(
+        self, addresses: Sequence[str], held: Container[str] = frozenset()
+    ) -> Mapping[str, PictureFacts]:
         """Look at pictures."""
-        return await self._pictures.read(addresses)
+        return await self._pictures.read(addresses, held)
 
     async def _posts(self) -> dict[int, RestPost]:
         fields = {"_fields": _POST_FIELDS}

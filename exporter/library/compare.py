@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,12 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.layout import Layout
 from exporter.archive.state import State
 from exporter.compare.archived import in_words, old_posts
 from exporter.compare.fetching import PictureReader
 from exporter.compare.folder import FolderHome
 from exporter.compare.matching import match
-from exporter.compare.posts import Aspect, Home, OldPost, PictureFacts, Wish
+from exporter.compare.picture_look import PictureLook, look_of
+from exporter.compare.posts import Aspect, Home, OldPost, Picture, PictureFacts, Wish
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
@@ -180,5 +183,18 @@ async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
     facts: dict[str, PictureFacts] = {}
     if wish.fetch and Aspect.PICTURES in wish.aspects:
         shown = [address for new in matches.pairs.values() for address in state.posts[new].pictures]
-        facts = dict(await home.pictures([each for each in shown if host_of(each) not in wish.old_hosts]))
+        held = {picture.sha256 for post in posts for picture in post.pictures}
+        facts = dict(await home.pictures([each for each in shown if host_of(each) not in wish.old_hosts], held))
+        archive = expected.about.get("archive")
+        look = None if archive is None else functools.cache(functools.partial(_look_in, Path(archive)))
+        wish = replace(wish, old_look=look)
     return Compared(state.kind, reconcile(posts, state, matches, facts, wish))
+
+
+def _look_in(archive: Path, picture: Picture) -> PictureLook:
+    """Return what a picture of the archive looks like."""
+    try:
+        with Layout(archive).root.joinpath(*picture.source.split("/")).open("rb") as file:
+            return look_of(file)
+    except OSError as error:
+        return PictureLook(unknown=error.strerror or message("the disk failed"))
