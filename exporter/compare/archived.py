@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -16,9 +17,13 @@ from exporter.export.post_html import comment_html
 from exporter.export.post_names import UniqueNames, wordpress_name
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
+from exporter.html.limits import TooComplex
 from exporter.html.text import collapse
+from exporter.html.tree import find
 
 _TITLE_BYTES: Final = 150
+_MAY_PLAY: Final = re.compile(r"<(?:iframe|video|audio|object|embed)\b", re.IGNORECASE)
+_PLAYERS: Final = "iframe, video, audio, object, embed"
 _DAY: Final = len("2016-03-19-")
 
 
@@ -43,6 +48,7 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
             comments=tuple(_comment(each, hidden_comments) for each in post.comments),
             letters=letters("".join(map(body_letters, bodies))),  # what ends one and begins the other may be one dash
             unknown_pictures=unknown,
+            players=players("".join(bodies)),
         )
 
 
@@ -62,6 +68,16 @@ def shown_pictures(html: str) -> Iterator[str]:
     Of a picture in several sizes only the usual one counts: a home may make such copies, or leave them out.
     """
     return (found.text for found in embedded(html.replace("srcset", "data-sizes")) if found.use is Use.SHOWN)
+
+
+def players(html: str) -> int | None:
+    """Count the videos, sounds and other players that HTML embeds; ``None`` if it is too complex to be parsed."""
+    if not _MAY_PLAY.search(html):
+        return 0
+    try:
+        return sum(1 for _ in find(html, _PLAYERS))
+    except TooComplex:
+        return None
 
 
 def _pictures(post: ExportPost, media: Media) -> tuple[tuple[Picture, ...], int]:

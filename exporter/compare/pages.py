@@ -33,6 +33,7 @@ _TYPED: Final = re.compile(r"schema\.org/(?:BlogPosting|Article|NewsArticle)", r
 _SPLIT: Final = re.compile(r"\s+[|\-–—·»«:/]\s+|\s*[｜：]\s*")
 _PUBLISHED: Final = re.compile(r'"datePublished"\s*:\s*"([^"\\]{4,40})"')
 _LISTED: Final = re.compile(r"/(?:categor(?:y|ies)|tags?|topics?)/[^/?#]+", re.IGNORECASE)
+_PLAYERS: Final = frozenset({"iframe", "video", "audio", "object", "embed"})
 _SOURCES: Final = ("data-src", "data-lazy-src", "data-original", "src")
 _SHOWN: Final = {
     "img": _SOURCES, "input": ("src",), "video": ("poster",), "table": ("background",), "td": ("background",),
@@ -87,6 +88,7 @@ def read_page(html: str, address: str) -> NewPost:
         links=tuple(_links(region, base)),
         comments=None,
         page=_letters(page),
+        players=sum(isinstance(each, Element) and each.tag in _PLAYERS for each in region.walk()),
         article=typed or (when is not None and len(found.articles) == 1),
     )
 

@@ -45,6 +45,8 @@ class Fault(StrEnum):
     """A picture is not shown, or its address answers no picture."""
     PICTURE_CHANGED = "picture_changed"
     PICTURE_ON_OLD_HOST = "picture_on_old_host"
+    PLAYER_MISSING = "player_missing"
+    """It shows fewer videos, sounds and other embedded players."""
     LINK_ON_OLD_HOST = "link_on_old_host"
     COMMENT_MISSING = "comment_missing"
     COMMENT_HELD = "comment_held"
@@ -149,6 +151,7 @@ class OldPost:
         comments: in their order.
         letters: all of its text as letters.
         unknown_pictures: how many pictures it shows that the archive does not have.
+        players: how many videos, sounds and other players it embeds; ``None`` if it is too complex to tell.
     """
 
     id: str
@@ -163,6 +166,7 @@ class OldPost:
     comments: tuple[OldComment, ...]
     letters: str
     unknown_pictures: int = 0
+    players: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,7 @@ class NewPost:
         comments: ``None`` where they are not told one by one.
         page: the letters of all of a page, where comments are looked for by their letters.
         article: whether it is a post for certain; a page may be a list or a text about the blog.
+        players: how many videos, sounds and other players it embeds; ``None`` if that is not told.
     """
 
     key: str
@@ -208,6 +213,7 @@ class NewPost:
     comments: tuple[NewComment, ...] | None = ()
     page: str = ""
     article: bool = True
+    players: int | None = None
 
 
 class PictureFacts(NamedTuple):

@@ -170,6 +170,7 @@ class _Comparing:
         for aspect, compare in (
             (Aspect.TITLE, self._title), (Aspect.TEXT, self._text), (Aspect.DATE, self._date),
             (Aspect.SLUG, self._slug), (Aspect.CATEGORY, self._category), (Aspect.PICTURES, self._pictures),
+            (Aspect.TEXT, self._players),
             (Aspect.LINKS, self._links), (Aspect.COMMENTS, self._comments),
         ):  # fmt: skip
             if aspect in self._wish.aspects:
@@ -193,6 +194,10 @@ class _Comparing:
                 if text not in new.letters:
                     yield Difference(Fault.TEXT, *missing_piece(text, new.letters))
                     return
+
+    def _players(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        if old.players and new.players is not None and new.players < old.players:
+            yield Difference(Fault.PLAYER_MISSING, str(old.players), str(new.players))
 
     def _date(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if old.when is None:

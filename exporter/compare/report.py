@@ -21,6 +21,7 @@ _WORDS: Final = {
     Fault.PICTURE_MISSING: message("pictures missing"),
     Fault.PICTURE_CHANGED: message("other pictures"),
     Fault.PICTURE_ON_OLD_HOST: message("pictures still on the old host"),
+    Fault.PLAYER_MISSING: message("videos or sounds missing"),
     Fault.LINK_ON_OLD_HOST: message("links to the old host"),
     Fault.COMMENT_MISSING: message("comments missing"),
     Fault.COMMENT_HELD: message("comments held back"),

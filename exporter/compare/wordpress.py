@@ -8,7 +8,7 @@ from datetime import datetime
 from html import unescape
 from typing import Any, Final, TypeVar
 
-from exporter.compare.archived import shown_pictures, slug_of
+from exporter.compare.archived import players, shown_pictures, slug_of
 from exporter.compare.fetching import PictureReader
 from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, PictureFacts, ShownAs, Unchecked, When
 from exporter.compare.texts import body_letters, word_letters
@@ -170,6 +170,7 @@ def _post(post: RestPost, names: Mapping[int, str], comments: Sequence[NewCommen
         pictures=tuple(filter(None, shown)),
         links=tuple(filter(None, links)),
         comments=None if comments is None else tuple(comments),
+        players=players(post.content),
     )
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from exporter.compare.archived import players
 from exporter.compare.matching import match
+from exporter.compare.pages import read_page
 from exporter.compare.posts import Aspect, Fault, HomeState, NewPost, OldPost, ShownAs, Unchecked, When, Wish
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.report import document, lines, verdict
@@ -132,3 +134,13 @@ def test_the_document_and_the_lines_say_the_same() -> None:
     assert "… 3 more" not in "\n".join(lines(found, every=True))
     assert "2 題2: 題2 -> ほか" in text
     assert verdict(found) == "of 9 entries 1 are missing and 8 changed"
+
+
+def test_a_video_that_is_gone_is_a_difference() -> None:
+    for there, faults in ((1, [Fault.PLAYER_MISSING]), (2, []), (3, []), (None, [])):
+        found = compared([old(players=2)], [new(players=there)])
+        assert [each.change for each in found.results[0].differences] == faults
+    assert players("<p>x</p>") == 0
+    html = '<iframe src="https://video.example/1"></iframe><video controls></video><!-- <iframe> --><p>&lt;iframe></p>'
+    assert players(html) == 2
+    assert read_page(f"<article>{html}</article>", "https://new.example/1").players == 2
