@@ -48,7 +48,7 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
             comments=tuple(_comment(each, hidden_comments) for each in post.comments),
             letters=letters("".join(map(body_letters, bodies))),  # what ends one and begins the other may be one dash
             unknown_pictures=unknown,
-            players=players("".join(bodies)),
+            players=tuple(players("".join(bodies)) or ()),
         )
 
 
@@ -70,12 +70,15 @@ def shown_pictures(html: str) -> Iterator[str]:
     return (found.text for found in embedded(html.replace("srcset", "data-sizes")) if found.use is Use.SHOWN)
 
 
-def players(html: str) -> int | None:
-    """Count the videos, sounds and other players that HTML embeds; ``None`` if it is too complex to be parsed."""
+def players(html: str) -> list[str] | None:
+    """Return the addresses of the videos, sounds and other players that HTML embeds, as they are written.
+
+    A player without an address has an empty one. ``None`` if the HTML is too complex to be parsed.
+    """
     if not _MAY_PLAY.search(html):
-        return 0
+        return []
     try:
-        return sum(1 for _ in find(html, _PLAYERS))
+        return [each.attributes.get("src") or each.attributes.get("data", "") for each in find(html, _PLAYERS)]
     except TooComplex:
         return None
 

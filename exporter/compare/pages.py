@@ -49,6 +49,7 @@ class _Found:
     titles: list[str] = field(default_factory=list)
     dates: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    lists: list[Element] = field(default_factory=list)
     marked: dict[str, Element] = field(default_factory=dict)
     articles: list[Element] = field(default_factory=list)
     main: Element | None = None
@@ -72,7 +73,11 @@ def read_page(html: str, address: str) -> NewPost:
     if region is None:
         region = found.articles[0] if len(found.articles) == 1 else found.main or page
     when = _date(found)
-    names = tuple(dict.fromkeys([*found.names, *(each for name in _NAME_METAS for each in found.metas.get(name, ()))]))
+    inside = set(map(id, region.walk())) if found.lists and region is not page else set()
+    listed = (_words(each) for each in found.lists if id(each) not in inside)
+    names = tuple(
+        dict.fromkeys([*found.names, *listed, *(each for name in _NAME_METAS for each in found.metas.get(name, ()))])
+    )
     base = absolute(found.base, address) or address
     typed = found.typed or "article" in found.metas.get("og:type", ())
     return NewPost(
@@ -143,15 +148,19 @@ def _note_words(found: _Found, element: Element, marks: set[str]) -> None:
         values = (attributes.get(name) for name in ("datetime", "content", "title"))
         found.dates.append(next(filter(None, values), None) or element.text())
     elif tag in {"a", "i", "span", "li"} and _names_category(element, marks):
-        found.names.append(" ".join(element.text().split()))
+        found.names.append(_words(element))
+    elif tag == "a" and _LISTED.search(attributes.get("href", "")):
+        found.lists.append(element)
+
+
+def _words(element: Element) -> str:
+    return " ".join(element.text().split())
 
 
 def _names_category(element: Element, marks: set[str]) -> bool:
-    """Tell whether an element is one of a post's categories or tags."""
+    """Return whether an element is marked as one of a post's categories or tags."""
     rel = set(element.attributes.get("rel", "").lower().split())
-    if rel & {"tag", "category"} or marks & {"p-category", "category", "tag", "post-category", "post-tag"}:
-        return True
-    return element.tag == "a" and _LISTED.search(element.attributes.get("href", "")) is not None
+    return bool(rel & {"tag", "category"} or marks & {"p-category", "category", "tag", "post-category", "post-tag"})
 
 
 def _titles(found: _Found) -> Iterator[str]:

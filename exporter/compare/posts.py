@@ -151,7 +151,7 @@ class OldPost:
         comments: in their order.
         letters: all of its text as letters.
         unknown_pictures: how many pictures it shows that the archive does not have.
-        players: how many videos, sounds and other players it embeds; ``None`` if it is too complex to tell.
+        players: the addresses of the videos, sounds and other players that it embeds, as they are written.
     """
 
     id: str
@@ -166,7 +166,7 @@ class OldPost:
     comments: tuple[OldComment, ...]
     letters: str
     unknown_pictures: int = 0
-    players: int | None = None
+    players: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

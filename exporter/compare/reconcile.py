@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+from urllib.parse import unquote
 
 from exporter.compare.comments import compare_comments, find_comments
 from exporter.compare.matching import Matches
@@ -196,8 +197,13 @@ class _Comparing:
                     return
 
     def _players(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
-        if old.players and new.players is not None and new.players < old.players:
-            yield Difference(Fault.PLAYER_MISSING, str(old.players), str(new.players))
+        if not old.players or new.players is None:
+            return
+        # Exports to Markdown have a link in place of a player: it leads to the player's host, or to the page it names.
+        hosts = set(filter(None, map(host_of, new.links)))
+        linked = sum(any(host in unquote(address) for host in hosts) for address in old.players)
+        if new.players + linked < len(old.players):
+            yield Difference(Fault.PLAYER_MISSING, str(len(old.players)), str(new.players))
 
     def _date(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if old.when is None:

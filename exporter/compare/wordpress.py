@@ -158,6 +158,7 @@ class WordPressHome:
 def _post(post: RestPost, names: Mapping[int, str], comments: Sequence[NewComment] | None) -> NewPost:
     links = (absolute(found.text, post.link) for found in embedded(post.content) if found.use is Use.LINKED)
     shown = (absolute(address, post.link) for address in shown_pictures(post.content))
+    playing = players(post.content)
     return NewPost(
         key=post.link or str(post.id),
         titles=(post.title,),
@@ -170,7 +171,7 @@ def _post(post: RestPost, names: Mapping[int, str], comments: Sequence[NewCommen
         pictures=tuple(filter(None, shown)),
         links=tuple(filter(None, links)),
         comments=None if comments is None else tuple(comments),
-        players=players(post.content),
+        players=None if playing is None else len(playing),
     )
 
 

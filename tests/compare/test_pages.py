@@ -191,3 +191,10 @@ def test_nothing_that_stands_on_a_page_is_an_error(text: str, address: str) -> N
         read_markdown(text, "x.md", address)
     with contextlib.suppress(NoPost):
         read_markdown(f"---\n{text}\n---\n{text}", "x.md", address)
+
+
+def test_a_link_in_the_text_to_a_list_of_posts_is_no_category() -> None:
+    body = '<article><p>今日は<a href="/Category/1/">旅の記事</a>を読んだ。</p></article>'
+    assert read_page(body, "https://new.example/1").names is None
+    named = f'{body}<footer><a href="/categories/tabi/">旅</a></footer>'
+    assert read_page(named, "https://new.example/1").names == ("旅",)

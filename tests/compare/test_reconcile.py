@@ -138,9 +138,13 @@ def test_the_document_and_the_lines_say_the_same() -> None:
 
 def test_a_video_that_is_gone_is_a_difference() -> None:
     for there, faults in ((1, [Fault.PLAYER_MISSING]), (2, []), (3, []), (None, [])):
-        found = compared([old(players=2)], [new(players=there)])
+        found = compared([old(players=("https://video.example/1", ""))], [new(players=there)])
         assert [each.change for each in found.results[0].differences] == faults
-    assert players("<p>x</p>") == 0
+    embeds = ("https://video.example/embed/1", "https://parts.example/embed?url=https%3A%2F%2Fpage.example%2F")
+    links = ("https://video.example/watch?v=1", "https://page.example/")
+    assert compared([old(players=embeds)], [new(players=0, links=links)]).results[0].differences == ()
+    assert len(compared([old(players=embeds)], [new(players=0, links=links[1:])]).results[0].differences) == 1
+    assert players("<p>x</p>") == []
     html = '<iframe src="https://video.example/1"></iframe><video controls></video><!-- <iframe> --><p>&lt;iframe></p>'
-    assert players(html) == 2
+    assert players(html) == ["https://video.example/1", ""]
     assert read_page(f"<article>{html}</article>", "https://new.example/1").players == 2
