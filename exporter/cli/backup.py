@@ -13,7 +13,7 @@ import click
 
 from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
 from exporter.cli.output import OnLoss, Output
-from exporter.cli.target import BlogTarget, find_target, remember_options
+from exporter.cli.target import BlogTarget, find_target, named_archive, remember_options
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
 from exporter.message import message, message_n, suggested
@@ -104,6 +104,8 @@ def command(
     **options: Any,
 ) -> int:
     """Run ``backup``."""
+    from exporter.library.refused_run import recording_refusal
+
     wishes = {"retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "new": new}
     wishes |= {"accept_removals": accept_removals, "dry_run": dry_run}
 
@@ -134,7 +136,8 @@ def command(
         return back_up_all(options, config, out, one)
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
-    return one(find_target(words, options, archive=archive, config=config, new=new, warn=out.warn), out)
+    with recording_refusal(named_archive(words, archive, config), unattended=out.verbosity < 0):
+        return one(find_target(words, options, archive=archive, config=config, new=new, warn=out.warn), out)
 
 
 def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:

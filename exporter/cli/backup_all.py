@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from exporter.cli.main import known
 from exporter.cli.output import Output, report
-from exporter.cli.target import BlogTarget, find_target
+from exporter.cli.target import BlogTarget, find_target, named_archive
 from exporter.config_file import own_config_path, read_config
 from exporter.errors import BlogExporterError, Interrupted, UsageError
+from exporter.library.refused_run import recording_refusal
 from exporter.message import message, said
 
 ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
@@ -68,7 +69,8 @@ def _one(
 ) -> int:
     own = _OutputOfOne(out.as_json, out.verbosity, name)
     try:
-        code = back_up(find_target(name, options, config=config, warn=out.warn), own)
+        with recording_refusal(named_archive(name, None, config), unattended=out.verbosity < 0):
+            code = back_up(find_target(name, options, config=config, warn=out.warn), own)
     except (Interrupted, KeyboardInterrupt):
         raise
     except Exception as failure:  # noqa: BLE001 - whatever it is, the other blogs have their turn

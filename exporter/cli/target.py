@@ -100,6 +100,17 @@ def find_target(
     return BlogTarget(blog_id, root, settings, table, notices, label)
 
 
+def named_archive(words: str, archive: Path | None, config: Path | None) -> Path:
+    """Return where the archive is that ``backup`` is about, as far as that can be told before its settings are read."""
+    if archive is not None:
+        return archive
+    try:
+        table = read_config(config).blogs.get(words)
+    except BlogExporterError:
+        table = None
+    return Path(words.replace("\0", "")) if table is None else table.archive
+
+
 def settings_to_read_with(
     root: Path, blog_id: str, options: Mapping[str, str | None], config: Path | None, warn: Callable[[str], None]
 ) -> Settings:
