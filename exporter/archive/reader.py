@@ -27,7 +27,7 @@ from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, HeldFolder, NotPlain, newest_lines
 from exporter.archive.segment_sizes import NOTHING, SegmentSize, require_size, stated_sizes, wrong_sizes
 from exporter.archive.state import State
-from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord
+from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord, UsageError
 from exporter.message import message, suggested
 from exporter.model.kinds import Kind
 
@@ -99,6 +99,22 @@ def copied_info(layout: Layout) -> ArchiveInfo | None:
 def is_archive(layout: Layout) -> bool:
     """Tell whether there is an archive: ``archive.json``, or its copy where that is missing."""
     return layout.info.kind() is not None or copied_info(layout) is not None
+
+
+def require_outside_archives(path: Path) -> None:
+    """Refuse a place for output that is inside of an archive, where it could replace the only copy of something.
+
+    Raises:
+        UsageError: it is an archive's folder, or inside of one.
+    """
+    place = path.resolve()
+    for folder in (place, *place.parents):
+        if folder.is_dir() and is_archive(Layout(folder)):
+            raise UsageError(
+                message(
+                    "{path} is inside the archive {archive}; name a place outside of it.", path=path, archive=folder
+                )
+            )
 
 
 def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:

@@ -103,6 +103,10 @@ def command(
     found = Archive.open(place) if Archive.exists(place) else None
     if offline and (found is None or report_file is None):
         raise UsageError(message("--offline needs the folder of an archive, and --report FILE."))
+    if report_file is not None:
+        from exporter.archive.reader import require_outside_archives
+
+        require_outside_archives(report_file)
     if report_file is not None and report_file.exists() and not force:
         raise UsageError(message("{path} is there already: name another file, or give --force.", path=report_file))
     for notice in target.notices:

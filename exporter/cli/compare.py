@@ -81,7 +81,7 @@ def command(*, out: Output, archive: Path, home: str, report: Path | None, confi
 
     check_choice(given)
     if report is not None:
-        _check_report(report, archive, force=given["force"])
+        _check_report(report, force=given["force"])
     options = {name: value for name, value in given.items() if name in SETTINGS} | answers.flag_answers(given)
     found, settings = opened(out, archive, options, config)
     expected = _expected(out, found, settings, given)
@@ -164,9 +164,10 @@ async def _read(
         return await compare(home, expected, wish)
 
 
-def _check_report(report: Path, archive: Path, *, force: bool) -> None:
-    if report.resolve().is_relative_to(archive.resolve()):
-        raise UsageError(message("{path} is inside the archive; name a file outside of it.", path=report))
+def _check_report(report: Path, *, force: bool) -> None:
+    from exporter.archive.reader import require_outside_archives
+
+    require_outside_archives(report)
     if report.is_dir():
         raise UsageError(message("{path} is a folder; name a file.", path=report))
     if os.path.lexists(report) and not force:

@@ -82,7 +82,7 @@ def command(
         from exporter.archive import atomic
         from exporter.html.pages import diff_page
 
-        _check_page(page, archive.path, force=force)
+        _check_page(page, force=force)
         names = [
             message("version {number} ({time})", number=number, time=_finished(archive, number, settings))
             for number in (before, after)
@@ -120,9 +120,10 @@ def _finished(archive: Archive, number: int, settings: Settings) -> str:
     return for_people(archive.manifest(number).finished_at, settings.timezone)
 
 
-def _check_page(page: Path, archive: Path, *, force: bool) -> None:
-    if page.resolve().is_relative_to(archive.resolve()):
-        raise UsageError(message("{path} is inside the archive; name a file outside of it.", path=page))
+def _check_page(page: Path, *, force: bool) -> None:
+    from exporter.archive.reader import require_outside_archives
+
+    require_outside_archives(page)
     if page.is_dir():
         raise UsageError(message("{path} is a folder; name a file.", path=page))
     if os.path.lexists(page) and not force:

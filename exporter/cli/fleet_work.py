@@ -258,7 +258,9 @@ def _lines(report: Path | None) -> Iterator[BinaryIO | None]:
         yield None
         return
     from exporter.archive.atomic import translated
+    from exporter.archive.reader import require_outside_archives
 
+    require_outside_archives(report)
     with translated(report), report.open("wb") as file:
         yield file
 

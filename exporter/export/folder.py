@@ -19,6 +19,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
+from exporter.archive.reader import require_outside_archives
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.export.interface import (
     Content,
@@ -60,6 +61,7 @@ def check_target(target: Path, *, force: bool) -> None:
     """
     if not target.name:
         raise UsageError(message("{target} cannot be a new folder; name one.", target=target))
+    require_outside_archives(target)
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not target.is_dir() or not report_path(target).is_file():

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.layout import Layout
+from exporter.archive.reader import require_outside_archives
 from exporter.archive.state import State
 from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
@@ -142,12 +143,7 @@ def move_blog(
         ServiceError: the new home failed; what is there stays, and the next run goes on from there.
     """
     _credentials(check_address(home.url), settings)
-    if home.map_file.resolve().is_relative_to(archive.resolve()):
-        raise UsageError(
-            message(
-                "{map_file} would be inside the archive; name a file outside of it with --map.", map_file=home.map_file
-            )
-        )
+    require_outside_archives(home.map_file)
     mover = _Mover(home, settings, watching or Watching(), clock or SystemClock(), dry_run)
 
     def moved(reader: Archive) -> list[Moved]:

@@ -58,8 +58,6 @@ def copy_site(
     Raises:
         UsageError: the folder cannot be written, or nothing declares which entries are public.
     """
-    if target.resolve().is_relative_to(archive.resolve()):
-        raise UsageError(message("{target} is inside the archive; name a folder outside of it.", target=target))
     if public is not None and public.public_access is None:
         raise UsageError(message("Nothing says yet which entries are public: declare it."))
     check_target(target, force=force)

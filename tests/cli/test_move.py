@@ -275,7 +275,7 @@ def test_options_that_contradict_each_other_are_refused(program: Program, archiv
     assert program(*command, "--since", "2020-01-02", "--until", "2020-01-01").code == 2
     assert program(*command, "--public-only", "--only", "all").code == 2
     assert program(*command, "--category", "ない").code == 5
-    assert "would be inside the archive" in program(*command, "--map", archive / "latest" / "map").err
+    assert "is inside the archive" in program(*command, "--map", archive / "latest" / "map").err
     assert program("move", "elsewhere", archive, "--to", home.url).code == 2
     assert home.writes == []
 
