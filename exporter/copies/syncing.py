@@ -7,6 +7,7 @@ into every other place objects are sent (:mod:`exporter.copies.push`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import FoundArchive, archives_in, shards_in
+from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.copies.address import is_address
 from exporter.copies.encrypted import EncryptedStore
@@ -152,7 +155,7 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
         open_store(target, StoreOptions(archive=None if is_address(source) else Path(source)))
         reading = StoreOptions(identities=options.store.identities, archive=Path(target))
         store = open_store(source, reading)
-        yield from _pull_all(store, Path(target), options, started)
+        yield from _pull_all(store, Path(target), options, started, None if is_address(source) else Path(source))
         if isinstance(store, EncryptedStore) and not options.dry_run:
             store.keep_keys()
 
@@ -191,17 +194,48 @@ def _push_all(root: Path, store: Store, options: SyncOptions, started: Started) 
         yield _one(name, partial(_push_found, found, name, store, options, started))
 
 
-def _pull_all(store: Store, root: Path, options: SyncOptions, started: Started) -> Iterator[Synced]:
+def _pull_all(
+    store: Store, root: Path, options: SyncOptions, started: Started, source: Path | None
+) -> Iterator[Synced]:
     names = archives_of(store)
     if names == ["."]:
-        yield _pull_into(root, ".", store, options, started)
+        with _unchanging(source, options):
+            yield _pull_into(root, ".", store, options, started)
         return
     for name in names:
-        yield _one(name, partial(_pull_into, root / name, name, WithinStore(store, name), options, started))
+        held = None if source is None else source / name
+        within = WithinStore(store, name)
+        yield _one(name, partial(_pull_held, held, root / name, name, within, options, started))
+
+
+def _pull_held(
+    held: Path | None, root: Path, name: str, store: Store, options: SyncOptions, started: Started
+) -> Synced:
+    with _unchanging(held, options):
+        return _pull_into(root, name, store, options, started)
 
 
 def _push_from(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:
-    return _push(name, Archive.open(root), store, options, started(name))
+    with _unchanging(root, options):
+        return _push(name, Archive.open(root), store, options, started(name))
+
+
+@contextmanager
+def _unchanging(root: Path | None, options: SyncOptions) -> Iterator[None]:
+    """Keep backups and prunes out of an archive while it is read: what they remove could be missing in the copy.
+
+    An archive that this user may not write is read without a lock, as nothing of this user's can change it.
+
+    Raises:
+        ArchiveLocked: a backup, a prune or another sync has it.
+    """
+    if root is None or options.dry_run or not Archive.exists(root):
+        yield
+        return
+    with ArchiveLock(Layout(root).lock) as lock:
+        with suppress(UsageError):
+            lock.acquire(SystemClock().now())
+        yield
 
 
 def _push_found(found: FoundArchive, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:

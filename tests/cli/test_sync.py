@@ -6,11 +6,17 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exporter.archive.archive import Archive
+from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
+from exporter.copies.syncing import SyncOptions, sync
+from exporter.errors import ArchiveLocked
 from tests.cli.conftest import Program
 from tests.copies.s3_servers import Service, moto
 from tests.copies.support import files_in
@@ -104,6 +110,34 @@ def test_what_cannot_be_synced_is_refused(program: Program, archive: Path, tmp_p
         (tmp_path / "nowhere", tmp_path / "copy", 10),
     ):
         assert program("sync", source, target).code == code
+
+
+def test_sync_and_prune_exclude_each_other(program: Program, archive: Path, tmp_path: Path, bucket: str) -> None:
+    copy = tmp_path / "copy"
+    with ArchiveLock(Layout(archive).lock) as lock:
+        lock.acquire(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        for target in (copy, bucket):
+            done = program("sync", archive, target)
+            assert done.code == 11, done.err
+        assert not copy.exists()
+        assert program("sync", archive, copy, "--dry-run").code == 0
+    assert program("sync", archive, copy).code == 0
+    with ArchiveLock(Layout(copy).lock) as lock:
+        lock.acquire(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        assert program("sync", copy, tmp_path / "back").code == 11
+
+
+def test_prune_waits_for_no_sync_that_reads_the_archive(archive: Path, tmp_path: Path) -> None:
+    held = []
+
+    def started(_name: str) -> Any:
+        with ArchiveLock(Layout(archive).lock) as lock, pytest.raises(ArchiveLocked):
+            lock.acquire(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        held.append(True)
+        return lambda *_: None
+
+    list(sync(str(archive), str(tmp_path / "copy"), SyncOptions(), started))
+    assert held == [True]
 
 
 @pytest.mark.parametrize("place", ["gs://bucket/x", "sftp://host/x", "https://host/x", "b2:bucket"])
