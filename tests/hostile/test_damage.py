@@ -15,13 +15,13 @@ import pytest
 
 from exporter.cli.main import main
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
-from tests.hostile.commands import PUBLIC
+from tests.hostile.commands import HOME, PUBLIC
 from tests.hostile.conftest import Whole
 
 pytestmark = pytest.mark.hostile
 
 REFUSALS = {ArchiveDamaged.exit_code, NoArchive.exit_code, NewerFormat.exit_code}
-COMMANDS: tuple[tuple[str, ...], ...] = (
+READERS: tuple[tuple[str, ...], ...] = (
     ("show", "{root}", "entry", "1"),
     ("show", "{root}", "entry", "2"),
     ("show", "{root}", "entry", "3"),
@@ -33,12 +33,20 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("search", "{root}", "海", "--at", "1"),
     ("files", "{root}"),
     ("inspect", "{root}"),
-    ("export", "markdown", "{root}", "{out}", *PUBLIC),
-    ("export", "markdown", "{root}", "{out}", "--at", "1", *PUBLIC),
-    ("export", "wordpress", "{root}", "{out}", *PUBLIC),
-    ("site", "{root}", "{out}"),
-    ("rebuild", "{root}"),
+    ("verify", "{root}"),
+    ("compare", "{root}", HOME, *PUBLIC),
+    ("export", "markdown", "{root}", "{out}/1", *PUBLIC),
+    ("export", "markdown", "{root}", "{out}/2", "--at", "1", *PUBLIC),
+    ("export", "wordpress", "{root}", "{out}/3", *PUBLIC),
+    ("export", "jsonl", "{root}", "{out}/4"),
+    ("export", "movabletype", "{root}", "{out}/5", *PUBLIC),
+    ("site", "{root}", "{out}/6"),
+    ("sync", "{root}", "{out}/7"),
 )
+"""These change nothing but the caches in ``.work/``, so that one copy of the archive serves all of them."""
+WRITERS: tuple[tuple[str, ...], ...] = (("rebuild", "{root}"), ("prune", "{root}", "--keep-last", "1"))
+COMMANDS = (*READERS, *WRITERS)
+KEPT = ("latest", "versions")
 WITHOUT = ((), ("latest",), (".work",), ("latest", ".work"))
 Seen = tuple[int, str, dict[str, bytes]]
 
@@ -74,28 +82,36 @@ def look(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     root, out = tmp_path / "archive", tmp_path / "out"
 
+    def fresh(without: tuple[str, ...], name: str, damage: Callable[[Path], None] | None) -> None:
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(whole.root, root, copy_function=os.link)
+        for folder in without:
+            shutil.rmtree(root / folder)
+        if damage is not None:
+            shutil.copy(whole.root / name, root / "copy")
+            (root / "copy").replace(root / name)
+            damage(root / name)
+
     def run(without: tuple[str, ...], name: str, damage: Callable[[Path], None] | None) -> Iterator[Seen]:
+        fresh(without, name, damage)
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
         for command in COMMANDS:
-            shutil.rmtree(root, ignore_errors=True)
-            shutil.rmtree(out, ignore_errors=True)
-            shutil.copytree(whole.root, root, copy_function=os.link)
-            for folder in without:
-                shutil.rmtree(root / folder)
-            if damage is not None:
-                shutil.copy(whole.root / name, root / "copy")
-                (root / "copy").replace(root / name)
-                damage(root / name)
-            before = tree(root / "latest") if command[0] == "rebuild" else {}
+            if command in WRITERS:
+                fresh(without, name, damage)
+            before = {folder: tree(root / folder) for folder in KEPT}
             capfd.readouterr()
             code = main([word.replace("{root}", str(root)).replace("{out}", str(out)) for word in command])
-            written = tree(out)
-            if command[0] == "rebuild":
-                written = {name: data for name, data in tree(root / "latest").items() if "/" not in name}
-                assert code in REFUSALS or written, command
-                if code in REFUSALS:
-                    assert tree(root / "latest") == before, "rebuild changed latest/ and refused"
-                    written = {}
-            yield code, capfd.readouterr().out, written
+            said = capfd.readouterr().out
+            place = next((Path(word.replace("{out}", str(out))) for word in command if "{out}" in word), None)
+            written = {} if place is None else tree(place)
+            after = {folder: tree(root / folder) for folder in KEPT}
+            if command in READERS or code in REFUSALS:
+                assert after == before, f"{command} changed the archive"
+            else:
+                written = {name: data for name, data in after["latest"].items() if "/" not in name}
+                assert written, command
+            yield code, said.replace(str(out), "OUT"), written
 
     return run
 
