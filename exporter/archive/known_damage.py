@@ -27,7 +27,7 @@ _IN_A_VERSION: Final = re.compile(r"versions/([0-9]{1,18})/")
 
 
 def remember_damage(layout: Layout, paths: Collection[str]) -> None:
-    """Replace the list of damaged files, where the archive can be written; paths are relative to the archive."""
+    """Replace the list of damaged files, if the archive can be written; paths are relative to the archive."""
     if set(paths) == set(_remembered(layout)):
         return
     with contextlib.suppress(OSError, BlogExporterError), atomic.translated(layout.known_damage):
@@ -50,7 +50,7 @@ def damaged_version(path: str) -> int | None:
 
 
 def is_segment(path: str) -> bool:
-    """Tell whether a path is that of a version's segment, whose hash the manifest states."""
+    """Return whether a path names a version's segment. The manifest states its hash."""
     return damaged_version(path) is not None and PurePosixPath(path).name in SEGMENTS
 
 

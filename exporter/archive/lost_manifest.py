@@ -1,4 +1,4 @@
-"""A lost manifest, written again from the run's line, the segments and the manifests beside it.
+"""Reconstruct a lost manifest from the run's line, the segments and the other manifests.
 
 A disk may lose a manifest together with ``.work/``, which holds its copy. Its content is also elsewhere: counts and
 problems are in the run's line in ``runs.jsonl``, sizes and hashes can be taken from the segments. The result counts
@@ -32,7 +32,7 @@ _LONGEST_RUN: Final = 48 * 3600
 
 
 def manifest_again(layout: Layout, version: int, sha256: str) -> bytes | None:
-    """Return the bytes of a lost manifest, ``None`` if what is left of the archive does not give them.
+    """Return the bytes of a lost manifest, or ``None`` if they cannot be reconstructed.
 
     Args:
         layout: the archive.
@@ -58,7 +58,7 @@ def _run_of(layout: Layout, version: int) -> dict[str, Any] | None:
 
 
 def _candidates(layout: Layout, version: int, run: dict[str, Any]) -> Iterator[Manifest]:
-    """Yield what the manifest may have been: a run's line does not say where it read, or when it committed."""
+    """Yield candidates for the manifest: a run's line does not state the service's address or the commit time."""
     versions = version_numbers(layout)
     parent = max((number for number in versions if number < version), default=None)
     last = datetime.fromisoformat(run["finished_at"])
@@ -101,7 +101,7 @@ def _origins(layout: Layout, versions: list[int]) -> Iterator[tuple[str, str, in
 
 
 def _segment(layout: Layout, version: int, name: str) -> SegmentInfo:
-    """Return what a manifest says of a segment as it is."""
+    """Return the size and hash that a manifest states for an undamaged segment."""
     lines = size = 0
     running = hashlib.sha256()
     with (layout.version(version) / name).open("rb") as file:

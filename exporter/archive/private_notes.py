@@ -17,7 +17,7 @@ _PATIENCE_SECONDS: Final = 30.0
 
 
 class PrivateNotes:
-    """One JSON object in the configuration folder: the absolute place of an archive, and a note of it.
+    """One JSON object in the configuration folder. It maps the absolute paths of archives to notes.
 
     Args:
         name: the name of the file.

@@ -1,7 +1,7 @@
 """The size that a version's manifest states for each segment, and whether a file still has it.
 
-A segment that is empty, or cut at the end of a line, reads like one that never had more records. So whoever reads a
-segment compares it with the manifest first.
+A segment that is empty, or that was cut after a line, reads like one that never had more records. So every reader
+compares the segment with the manifest.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def damaged_segment(path: InnerPath, detail: str) -> ArchiveDamaged:
 
 
 def wrong_sizes(folder: HeldFolder) -> Iterator[tuple[str, ArchiveDamaged]]:
-    """Yield the damaged files of a version's folder, as far as that shows without reading the segments."""
+    """Yield a version's files that are missing or have the wrong size, without reading them."""
     try:
         stated = stated_sizes(folder)
     except ArchiveDamaged as error:
@@ -107,5 +107,5 @@ def wrong_sizes(folder: HeldFolder) -> Iterator[tuple[str, ArchiveDamaged]]:
 
 
 def _repair(path: Path) -> str:
-    """Return the command that restores a file of a version, ``versions/000001/NAME``."""
+    """Return the command that restores a version's file, ``versions/000001/NAME``."""
     return suggested("verify", path.parent.parent.parent, "--repair")

@@ -1,7 +1,7 @@
-"""What a picture looks like, as far as two copies of it must agree: whether it decodes, and its light on a small grid.
+"""A perceptual fingerprint for pictures: does the file decode, and how bright is each cell on a small grid?
 
-Copies that a home makes, smaller or compressed anew, have the same light everywhere. Another picture of the same size
-does not, and neither does one whose file ends early: decoders fill the rest with one colour, or refuse it.
+A resized or recompressed copy has the same brightness everywhere. A different picture with the same dimensions has
+not. A truncated file does not decode.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ GRID: Final = 16
 """Cells in a row and in a column of the grid."""
 _MOST_PIXELS: Final = 100_000_000
 _FURTHEST: Final = 4.0
-"""The mean difference of two grids, of 255, above which pictures are different. That of copies is below 1."""
+"""Pictures differ if their grids differ by more than this on average (0 to 255). Copies differ by less than 1."""
 
 
 class PictureLook(NamedTuple):
@@ -33,7 +33,7 @@ class PictureLook(NamedTuple):
 
 
 def look_of(file: IO[bytes]) -> PictureLook:
-    """Decode a picture, of an animation the first frame, and return its look.
+    """Decode a picture, or the first frame if it is animated, and return its look.
 
     Pictures of more than 100 million pixels are not decoded.
     """
@@ -64,7 +64,7 @@ def look_of(file: IO[bytes]) -> PictureLook:
 
 
 def same_look(one: bytes, other: bytes) -> bool:
-    """Return whether two grids are those of copies of one picture, one of which may be turned by right angles."""
+    """Return whether two grids belong to copies of the same picture, perhaps rotated by 90, 180 or 270 degrees."""
     return any(_distance(turned, other) <= _FURTHEST for turned in _turns(one))
 
 

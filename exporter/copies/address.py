@@ -1,4 +1,4 @@
-"""Tell the address of a copy from a folder of this machine, and refuse addresses of other kinds."""
+"""Distinguish copies in S3 from local folders, and refuse unsupported addresses."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A run that ended before it began still leaves its line in ``runs.jsonl``, so that ``status`` learns of it.
 
-A wrong setting, a sign-in that is missing or a token command that fails ends a backup before anything is read. Without
-a line of its own, ``status`` would go on to judge the run before, night after night.
+A wrong setting or a missing sign-in ends a backup before it reads anything. Without this line, ``status`` would judge
+the last run that began, night after night.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def recording_refusal(root: Path, *, unattended: bool) -> Iterator[None]:
 
     Args:
         root: the archive, which need not exist.
-        unattended: whether nobody reads the output. Only then is an error of usage a failed run and no typing error.
+        unattended: whether the output goes to no terminal. Otherwise a usage error is a typing error and not recorded.
     """
     layout, begun = Layout(root), SystemClock().now()
     size = _size(layout)
@@ -60,6 +60,6 @@ def _record(layout: Layout, error: BlogExporterError, begun: str, size: int) -> 
     with ArchiveLock(layout.lock) as lock:
         lock.acquire(now)
         if _size(layout) == size:
-            # What was typed may hold a secret, which must not reach the archive.
+            # The message may quote a secret that the user typed, and no secret may reach the archive.
             reason = _A_SETTING if isinstance(error, UsageError) else str(error)
             append_run(layout, Outcome(begun, timestamp(now), exit_code=error.exit_code, error=reason).line())

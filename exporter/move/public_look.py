@@ -1,7 +1,7 @@
-"""What a WordPress shows to people without a login, searched for what a move sent as private or as a draft.
+"""Search the public face of a WordPress for content that a move sent as private or as a draft.
 
-WordPress lists more than its pages show: every uploaded file without a post, and every category. So after a move the
-lists of the REST API, the search, the feeds, the sitemaps and the first page are read as any visitor reads them.
+WordPress lists more than its pages show: every uploaded file without a post, and every category. So after a move this
+module reads the REST API's lists, the search, the feeds, the sitemaps and the first page without a login.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TEXT: Final = re.compile(r">([^<>]+)<")
 
 @dataclass(frozen=True, slots=True)
 class PrivateThings:
-    """What a visitor of the new home must not find.
+    """The content that visitors of the new home must not find.
 
     Attributes:
         posts: the addresses of posts by their numbers.
@@ -63,7 +63,7 @@ def private_things(
 
     Args:
         home: all that the owner sees there.
-        titles: the titles of the posts that were moved and are not public, by the keys of their entries.
+        titles: titles of moved posts that are not public, by the keys of their entries.
         public_titles: those of public posts.
         categories: the names of categories that only entries have which are not public.
     """
@@ -84,7 +84,7 @@ def private_things(
 
 
 async def look_in_public(api: WordPressApi, private: PrivateThings) -> list[Exposure]:
-    """Return what a visitor finds of ``private``, each thing once for each place.
+    """Return the private things that visitors find, each once for each place.
 
     Args:
         api: the new home, asked without credentials.
