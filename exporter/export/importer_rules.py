@@ -212,6 +212,10 @@ def _hash(key: str, when: datetime) -> bytes:
     return blake2b(text, digest_size=12).digest()
 
 
+_NAMING: Final = re.compile(r"[a-z0-9%]")
+"""WordPress keeps these of a nicename, and drops a category whose nicename has none of them, such as ``...``."""
+
+
 class Nicenames:
     """Names of categories for addresses, each once: WordPress takes two categories of one nicename for the same."""
 
@@ -219,11 +223,11 @@ class Nicenames:
         self._of: dict[str, str] = {}
         taken: set[str] = set()
         for name in names:
-            wanted = nicename(name)
-            number = 1
+            base = name if _NAMING.search(nicename(name)) else "category"
+            wanted, number = nicename(base), 1
             while wanted in taken:
                 number += 1
-                wanted = f"{nicename(name, NAME_BYTES - len(str(number)) - 1)}-{number}"
+                wanted = f"{nicename(base, NAME_BYTES - len(str(number)) - 1)}-{number}"
             taken.add(wanted)
             self._of[name] = wanted
 

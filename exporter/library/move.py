@@ -32,11 +32,11 @@ from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
 from exporter.library.new_home import check_address, new_home_credentials
-from exporter.message import listed, message
-from exporter.move.home import may_write_any_html, missing_rights, read_home
+from exporter.message import listed, message, message_n
+from exporter.move.home import HomeContent, may_write_any_html, missing_rights, read_home
 from exporter.move.map_file import MapFile
-from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome
-from exporter.move.plan import Plan
+from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome, Thing
+from exporter.move.plan import Plan, PlannedPost
 from exporter.move.public_look import look_in_public, private_things
 from exporter.move.run import MoveRun
 from exporter.move.writer import SETTLING, Writer
@@ -45,6 +45,7 @@ from exporter.wordpress.rest import WordPressApi, open_wordpress
 
 _UPLOAD_SECONDS: Final = 600.0
 _DAY: Final = 24
+_NAMED: Final = 5
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]+")
 
 
@@ -203,6 +204,8 @@ class _Mover:
             await self._look_around(api, zone)
             writer = None if self.dry_run else Writer(api, uploads, mapped, self.clock, self.home.settling)
             done: list[Moved] = []
+            home = await read_home(api)
+            _refuse_doubles(home, sides, mapped)
             for each in sides:
                 run = MoveRun(
                     api,
@@ -214,6 +217,7 @@ class _Mover:
                     report=each.report,
                     tell=self.watching.tell,
                     brought=None if done else brought,
+                    home=None if done else home,
                 )
                 done.append(Moved(each.side, each.report, await run.run()))
             if not self.dry_run and done:
@@ -283,6 +287,35 @@ class _Mover:
             rate=settings.rate,
             on_retry=self.watching.on_retry,
         )
+
+
+def _refuse_doubles(home: HomeContent, sides: list[_Side], mapped: MapFile) -> None:
+    """Refuse to move posts that somebody else already brought into the new home, such as an importer.
+
+    Raises:
+        UsageError: there are such posts: of the same date, and with the same name or title.
+    """
+    planned = (each for side in sides for each in side.plan)
+    unknown = (each for each in planned if each.key not in home.posts and mapped.of(Thing.POST, each.post.id) is None)
+    found = [number for number in (_foreign(home, each) for each in unknown) if number is not None]
+    if found:
+        raise UsageError(
+            message_n(
+                "{n:,} post of this blog is already in the new home and was not moved by this program: number "
+                "{numbers}. Nothing was sent, as it would be there twice. Delete it there, or move into an empty "
+                "WordPress.",
+                "{n:,} posts of this blog are already in the new home and were not moved by this program: numbers "
+                "{numbers}. Nothing was sent, as they would be there twice. Delete them there, or move into an empty "
+                "WordPress.",
+                len(found),
+                numbers=listed([*map(str, found[:_NAMED]), *(["…"] if len(found) > _NAMED else [])]),
+            )
+        )
+
+
+def _foreign(home: HomeContent, planned: PlannedPost) -> int | None:
+    """Return the number of a post that is not ours and has the date and the name or the title of a planned one."""
+    return home.foreign.get((planned.when, planned.slug)) or home.foreign.get((planned.when, planned.title))
 
 
 def _credentials(home: str, settings: Settings) -> Credentials:

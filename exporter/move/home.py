@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 from exporter import lossless_json
 from exporter.html.text import collapse
@@ -121,6 +122,7 @@ class HomeContent:
         comments: those in the trash as well.
         categories: their numbers by their names for addresses, and by their names as they are shown.
         twice: the numbers of records that are a second time what another is, by their keys.
+        foreign: the numbers of posts that this program did not make, by their dates with their names or their titles.
     """
 
     posts: dict[str, HomePost] = field(default_factory=dict)
@@ -128,6 +130,7 @@ class HomeContent:
     files: dict[str, HomeFile] = field(default_factory=dict)
     categories: dict[str, int] = field(default_factory=dict)
     twice: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    foreign: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 async def missing_rights(api: WordPressApi) -> list[str]:
@@ -159,8 +162,13 @@ async def read_home(api: WordPressApi) -> HomeContent:
         NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.wordpress.rest.WordPressApi.get`.
     """
     home = HomeContent()
-    async for post in _listed(api, "wp/v2/posts", POST_FIELDS, post_of, status=POST_STATUSES):
-        _enter(home, home.posts, *post)
+    async for raw in _listed(api, "wp/v2/posts", POST_FIELDS, _any_post, status=POST_STATUSES):
+        post = post_of(raw)
+        if post is not None:
+            _enter(home, home.posts, *post)
+        elif _text(raw, "status") != _TRASH:
+            for name in (unquote(_text(raw, "slug")), _inner(raw, "title")):
+                home.foreign.setdefault((_text(raw, "date_gmt"), name), raw["id"])
     async for comment in _listed(api, "wp/v2/comments", COMMENT_FIELDS, comment_of, status="any"):
         _enter(home, home.comments, *comment)
     async for file in _listed(api, "wp/v2/media", FILE_FIELDS, file_of, status=FILE_STATUSES):
@@ -205,6 +213,10 @@ def _enter(home: HomeContent, of: dict[str, Any], key: str, found: HomePost | Ho
         of[key] = found
     elif found.id != before.id and not (isinstance(found, HomePost) and found.gone):
         home.twice[key].append(found.id)
+
+
+def _any_post(raw: Any) -> Any:
+    return None if _number(raw) is None else raw
 
 
 def post_of(raw: Any) -> tuple[str, HomePost] | None:

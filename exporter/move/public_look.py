@@ -13,7 +13,7 @@ from html import unescape
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from exporter.errors import ApiError, BadBody, NotAuthorised
+from exporter.errors import ApiError, NotAuthorised
 from exporter.html.text import collapse
 from exporter.model.exchange import Request, Response
 from exporter.move.home import HomeContent, file_of
@@ -112,7 +112,9 @@ def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateTh
     number = raw.get("id")
     known = {Thing.POST: private.posts, Thing.PICTURE: private.files}.get(thing, {})
     name = raw.get("name")
-    shown = isinstance(name, str) and thing is Thing.CATEGORY and _plain(name) in private.categories
+    # Its count is that of public posts, which may have the category as well.
+    unused = thing is Thing.CATEGORY and raw.get("count") in {0, None}
+    shown = isinstance(name, str) and unused and _plain(name) in private.categories
     if isinstance(number, int) and (number in known or shown):
         yield Exposure(thing, str(number), place)
     file = file_of(raw) if thing is Thing.PICTURE else None
@@ -133,10 +135,10 @@ def _in_text(text: str, place: str, private: PrivateThings) -> Iterator[Exposure
 
 async def _listed(api: WordPressApi, route: str) -> list[dict[str, Any]]:
     """Return all records of a list; none if visitors may not read it."""
-    fields = {"_fields": "id,slug,title,name,source_url,link,url"}
+    fields = {"_fields": "id,slug,title,name,count,source_url,link,url"}
     try:
         return [raw async for page in api.pages(route, fields) for raw in page.items if isinstance(raw, dict)]
-    except (ApiError, NotAuthorised, BadBody):
+    except (ApiError, NotAuthorised):
         return []
 
 

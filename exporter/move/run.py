@@ -19,6 +19,7 @@ from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.move.home import (
     HomeContent,
+    HomeFile,
     HomePost,
     comment_fingerprint,
     comment_of,
@@ -68,6 +69,7 @@ class MoveRun:
         tell: called with what happens.
         brought: the keys of all posts that are to be there, of this plan and of others; any other post of the blog that
             is public there is named. ``None`` where only a part of the blog is moved, so that none is.
+        home: the content of the new home, if it was read a moment ago.
 
     Attributes:
         outcome: what was done so far.
@@ -85,6 +87,7 @@ class MoveRun:
         report: Report,
         tell: Callable[[MoveEvent], None],
         brought: Container[str] | None = None,
+        home: HomeContent | None = None,
     ) -> None:
         self._api = api
         self._plan = plan
@@ -95,6 +98,7 @@ class MoveRun:
         self._report = report
         self._tell = tell
         self._brought = brought
+        self._known_home = home
         self._home = HomeContent()
         self._categories: dict[str, int] = {}
         self._files: dict[str, str] = {}
@@ -111,7 +115,7 @@ class MoveRun:
         """
         plan = self._plan
         self._tell(MoveStage(Stage.HOME))
-        self._home = await read_home(self._api)
+        self._home = self._known_home or await read_home(self._api)
         self._look_for_more()
         self._tell(MoveStage(Stage.CATEGORIES, len(plan.categories)))
         for category in plan.categories.values():
@@ -236,7 +240,8 @@ class MoveRun:
                     return
                 self._files[sha256] = made.url
         elif self._writer is not None:
-            parent = 0 if self._plan.public or there.post or there.status != "inherit" else self._parent(sha256)
+            parent = self._parent(sha256)
+            parent = parent if self._belongs_elsewhere(there, parent) else 0
             refused = await self._writer.attach(there, parent) if parent else None
             self._writer.enter(Thing.PICTURE, sha256, there)
             if refused is not None:
@@ -245,6 +250,14 @@ class MoveRun:
                 return
         self._files.setdefault(sha256, _TO_COME if there is None else there.url)
         self._did(Thing.PICTURE, picture.asset.url, Did.MADE if there is None else Did.THERE)
+
+    def _belongs_elsewhere(self, file: HomeFile, parent: int) -> bool:
+        """Return whether the wrong people see a file: everybody a private one, or only its owner a public one."""
+        if file.post == parent or file.status != "inherit":
+            return False
+        if not self._plan.public:
+            return not file.post
+        return any(post.id == file.post and post.status != "publish" for post in self._home.posts.values())
 
     def _parent(self, sha256: str) -> int:
         """Return the number of the first post that shows a picture and is not in the trash; 0 for none."""

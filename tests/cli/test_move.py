@@ -168,7 +168,7 @@ def test_a_signal_ends_it_in_one_line_that_says_what_was_sent(
     assert done.code == code
     (line,) = done.err.splitlines()
     assert re.fullmatch(
-        rf"blog-exporter: error: {word}; sent so far: [0-9]+ categories, 45 pictures, "
+        rf"blog-exporter: error: {word}; sent so far: [0-9]+ categories, "
         r"[0-9]+ posts still private and without text; run the same command again to go on\.",
         line,
     )

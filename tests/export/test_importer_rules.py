@@ -151,3 +151,9 @@ def test_a_file_with_hidden_comments_says_so_in_its_name() -> None:
     assert list(made.files) == ["wordpress-public-with-hidden-comments.xml"]
     assert b"<wp:comment_approved>0<" in made.only()
     assert "承認待ち".encode() not in export("wxr", blog).only()
+
+
+def test_a_category_of_dots_has_a_name_that_wordpress_keeps() -> None:
+    made = Nicenames(["...", "…", "。", "..", "旅"])
+    assert [made.of(name) for name in ("...", "..")] == ["category", "category-2"]
+    assert made.of("旅") == "%e6%97%85"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +22,10 @@ from exporter.move.outcome import Exposure, MoveOutcome, Thing
 from exporter.move.public_look import look_in_public, private_things
 from exporter.wordpress.rest import application_password, open_wordpress
 from tests.export.memory import SAID, Memory
-from tests.importers.conftest import Tool
+from tests.importers.blogs import blog as blog_of
+from tests.importers.conftest import ROOT, Tool
 from tests.importers.test_move import rows
+from tests.importers.test_wordpress import SCRIPT as IMPORTER
 from tests.importers.test_wordpress import installed
 from tests.importers.wordpress_site import Site, running_site
 from tests.move.moving import move, small_blog
@@ -125,3 +130,36 @@ async def test_what_an_earlier_program_left_exposed_is_found_and_then_hidden(
         }  # fmt: skip
         assert (await move(site, blog(), tmp_path, login=login, side=Side.REST)).whole
         assert [each.thing for each in await look(site, blog())] == [Thing.CATEGORY]
+
+
+def command(site: Site, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """Move the made-up blog by the command line, everything of it."""
+    words = [
+        sys.executable, "-m", "exporter", "move", "wordpress", str(ROOT / "sample_output"), "--to", site.url,
+        "--map", str(folder / "map.jsonl"), "--new-home-user", "owner", "--public-open-flg", "1",
+        "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/", "--allow-private-network",
+        *more,
+    ]  # fmt: skip
+    environ = {**os.environ, "BLOG_EXPORTER_NEW_HOME_TOKEN": site.password, "XDG_CONFIG_HOME": str(folder)}
+    return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=400)
+
+
+def test_everything_moves_and_ends_well_and_after_an_import_nothing_is_sent(
+    tool: Tool, installed: Path, tmp_path: Path
+) -> None:
+    count = "SELECT count(*) FROM wp_posts WHERE post_type = 'post'"
+    with running_site(tool, installed, tmp_path / "empty") as site:
+        done = command(site, tmp_path, "--only", "all", "--json")
+        assert done.returncode == 0, done.stderr
+        assert [side["exposed"] for side in json.loads(done.stdout)["sides"]] == [[], []]
+        assert rows(site, count) == [(60,)]
+    with blog_of("demo", tmp_path / "source") as source, running_site(tool, installed, tmp_path / "full") as site:
+        source.export("wxr", tmp_path / "wxr")
+        tool("php", IMPORTER, "read", site.folder, tmp_path / "wxr" / "wordpress-public.xml")
+        before = rows(site, count)
+        (tmp_path / "other").mkdir()
+        for more in ([], ["--dry-run"]):
+            done = command(site, tmp_path / "other", *more)
+            assert done.returncode == 2, done.stderr
+            assert "already in the new home and were not moved by this program" in done.stderr
+            assert rows(site, count) == before
