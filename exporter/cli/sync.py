@@ -11,7 +11,7 @@ import click
 from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import StoreChoice, places, store_options, tell_locked
 from exporter.cli.help import option
-from exporter.cli.options import duration_option, with_output
+from exporter.cli.options import duration_option, setting_options, with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.message import listed, message, message_n, said
@@ -51,6 +51,7 @@ Examples:
     metavar="TIME",
     help=message("Lock everything at TARGET, an s3://… with object lock, for at least so long from now on (90d)."),
 )
+@setting_options("wait_lock")
 @store_options(writing=True)
 @with_output()
 def command(
@@ -61,16 +62,19 @@ def command(
     prune: bool,
     dry_run: bool,
     object_lock: str | None,
+    wait_lock: str | None,
     store: StoreChoice,
 ) -> int:
     """Run ``sync``."""
     from exporter.cli.progress import ProgressBar
     from exporter.copies.syncing import LockWish, SyncOptions, sync
+    from exporter.settings import resolve
 
     wish = None if object_lock is None else LockWish(duration_option("--object-lock", object_lock))
     synced: list[Synced] = []
     store = store.to_send(target, out.warn)
-    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), wish)
+    wait = resolve({"wait_lock": wait_lock}).wait_lock
+    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), wish, wait)
     with ProgressBar(out, message("sending")) as bar:
         for each in sync(source, target, options, lambda _name: bar.update):
             synced.append(each)

@@ -6,9 +6,11 @@ into every other place objects are sent (:mod:`exporter.copies.push`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,8 +33,6 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, HistoriesDiffer, 
 from exporter.message import message, said
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     from exporter.copies.object_lock import Locked, ObjectLock
     from exporter.copies.pull import PullPlan
     from exporter.copies.push import PushPlan
@@ -101,6 +101,7 @@ class SyncOptions:
         store: how places that are no plain folders are opened.
         encrypted: hears of an encrypted copy before anything is sent there.
         lock: how long everything at the target is to be locked, where it is.
+        wait_lock: how long to wait for a backup or a prune of the archive that is read.
     """
 
     prune: bool = False
@@ -108,6 +109,7 @@ class SyncOptions:
     store: StoreOptions = field(default_factory=StoreOptions)
     encrypted: Callable[[EncryptedStore], None] | None = None
     lock: LockWish | None = None
+    wait_lock: timedelta = timedelta()
 
 
 Started = Callable[[str], "OnProgress"]
@@ -224,18 +226,22 @@ def _push_from(root: Path, name: str, store: Store, options: SyncOptions, starte
 def _unchanging(root: Path | None, options: SyncOptions) -> Iterator[None]:
     """Keep backups and prunes out of an archive while it is read: what they remove could be missing in the copy.
 
-    An archive that this user may not write is read without a lock, as nothing of this user's can change it.
+    An archive of another user, or one that cannot be written, is read without a lock: a lock file made by this user
+    would keep its owner out.
 
     Raises:
         ArchiveLocked: a backup, a prune or another sync has it.
     """
-    if root is None or options.dry_run or not Archive.exists(root):
+    if root is None or options.dry_run or not Archive.exists(root) or not _is_ours(root):
         yield
         return
     with ArchiveLock(Layout(root).lock) as lock:
-        with suppress(UsageError):
-            lock.acquire(SystemClock().now())
+        lock.acquire(SystemClock().now(), options.wait_lock.total_seconds())
         yield
+
+
+def _is_ours(folder: Path) -> bool:
+    return os.access(folder, os.W_OK) and (os.name == "nt" or folder.stat().st_uid == os.geteuid())
 
 
 def _push_found(found: FoundArchive, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -121,7 +122,13 @@ def test_sync_and_prune_exclude_each_other(program: Program, archive: Path, tmp_
             assert done.code == 11, done.err
         assert not copy.exists()
         assert program("sync", archive, copy, "--dry-run").code == 0
-    assert program("sync", archive, copy).code == 0
+        assert program("sync", archive, copy, "--wait-lock", "0.2s").code == 11
+    with ArchiveLock(Layout(archive).lock) as lock:
+        lock.acquire(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        released = threading.Timer(0.5, lock.release)
+        released.start()
+        assert program("sync", archive, copy, "--wait-lock", "1m").code == 0
+        released.join()
     with ArchiveLock(Layout(copy).lock) as lock:
         lock.acquire(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
         assert program("sync", copy, tmp_path / "back").code == 11
