@@ -105,6 +105,8 @@ def look(
             said = capfd.readouterr().out
             place = next((Path(word.replace("{out}", str(out))) for word in command if "{out}" in word), None)
             written = {} if place is None else tree(place)
+            if command[0] == "sync":
+                written.pop("SHA256SUMS", None)  # it holds no record, verify checks it, and a backup writes it again
             after = {folder: tree(root / folder) for folder in KEPT}
             if command in READERS or code in REFUSALS:
                 assert after == before, f"{command} changed the archive"

@@ -214,8 +214,8 @@ def serving(blog: Blog, **options: Any) -> Iterator[DemoService]:
 
 
 def backup_command(service: DemoService, root: Path, *options: object) -> tuple[object, ...]:
-    """Return the arguments that back up the service's first blog."""
-    return ("backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root, *options)
+    """Return the arguments that back up the service's first blog, also where a test removed an archive."""
+    return ("backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root, "--new", *options)
 
 
 def command_for(service: DemoService, root: Path) -> tuple[object, ...]:
