@@ -133,10 +133,11 @@ def command(
             raise UsageError(
                 message("--all is every blog of the settings file: name no blog and no --archive beside it.")
             )
-        return back_up_all(options, config, out, one)
+        return back_up_all(options, config, out, one, dry_run=dry_run)
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
-    with recording_refusal(named_archive(words, archive, config), unattended=out.verbosity < 0):
+    place = named_archive(words, archive, config)
+    with recording_refusal(place, unattended=out.verbosity < 0, dry_run=dry_run):
         return one(find_target(words, options, archive=archive, config=config, new=new, warn=out.warn), out)
 
 

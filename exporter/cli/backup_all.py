@@ -30,7 +30,12 @@ class _OutputOfOne(Output):
 
 
 def back_up_all(
-    options: Mapping[str, Any], config: Path | None, out: Output, back_up: Callable[[BlogTarget, Output], int]
+    options: Mapping[str, Any],
+    config: Path | None,
+    out: Output,
+    back_up: Callable[[BlogTarget, Output], int],
+    *,
+    dry_run: bool,
 ) -> int:
     """Back up every ``[blogs.NAME]`` of the settings file in the order of the file, and return the worst exit code.
 
@@ -39,6 +44,7 @@ def back_up_all(
         config: the settings file asked for.
         out: where they are told of.
         back_up: backs up one and returns its exit code.
+        dry_run: whether nothing may be written.
 
     Raises:
         UsageError: the file names no blog.
@@ -52,7 +58,7 @@ def back_up_all(
     codes = []
     for name, table in blogs.items():
         out.say(message("{name}: {blog_id}", name=name, blog_id=table.blog_id))
-        codes.append(_one(name, options, config, out, back_up, ends))
+        codes.append(_one(name, options, config, out, back_up, ends, dry_run=dry_run))
         out.say()
     for name, end in ends.items():
         out.say(message("{name}: {end}", name=name, end=end))
@@ -66,10 +72,12 @@ def _one(
     out: Output,
     back_up: Callable[[BlogTarget, Output], int],
     ends: dict[str, str],
+    *,
+    dry_run: bool,
 ) -> int:
     own = _OutputOfOne(out.as_json, out.verbosity, name)
     try:
-        with recording_refusal(named_archive(name, None, config), unattended=out.verbosity < 0):
+        with recording_refusal(named_archive(name, None, config), unattended=out.verbosity < 0, dry_run=dry_run):
             code = back_up(find_target(name, options, config=config, warn=out.warn), own)
     except (Interrupted, KeyboardInterrupt):
         raise

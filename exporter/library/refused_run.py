@@ -27,13 +27,17 @@ _A_SETTING: Final = message("a setting is wrong; run the backup at a terminal to
 
 
 @contextmanager
-def recording_refusal(root: Path, *, unattended: bool) -> Iterator[None]:
+def recording_refusal(root: Path, *, unattended: bool, dry_run: bool) -> Iterator[None]:
     """Do a backup; if it fails and left no line in the archive's ``runs.jsonl``, write one.
 
     Args:
         root: the archive, which need not exist.
-        unattended: whether the output goes to no terminal. Otherwise a usage error is a typing error and not recorded.
+        unattended: whether ``-q`` was given. Otherwise a usage error is a typing error and not recorded.
+        dry_run: whether nothing may be written.
     """
+    if dry_run:
+        yield
+        return
     layout, begun = Layout(root), SystemClock().now()
     size = _size(layout)
     try:

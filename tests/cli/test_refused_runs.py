@@ -73,6 +73,7 @@ def test_a_typing_error_of_a_person_and_a_running_backup_are_no_failed_runs(
     command = ("backup", BLOG, "--archive", root, *options)
     assert program(*command).code == 0
     assert program(*command, "--concurrency", "0").code == 2
+    assert program(*command, "--dry-run", "-q", "--account", "nobody").code == 12
     assert runs(root) == [0]
     assert program("status", root).code == 0
     assert program("backup", BLOG, "--archive", tmp_path / "never", *options, "-q", "--rate", "x").code == 2
