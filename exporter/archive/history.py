@@ -22,7 +22,7 @@ from exporter.archive.layout import WHOLE_FILE
 from exporter.archive.lines import RecordLine, split
 from exporter.archive.log import VersionRow, version_rows
 from exporter.archive.safe_files import HeldFolder, NotPlain, inner
-from exporter.archive.segment_sizes import NOTHING, SegmentSize, damaged_segment, require_size, stated_sizes
+from exporter.archive.segment_sizes import NOTHING, SegmentSize, damaged_segment, require_size, stated_size
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.message import message
@@ -206,7 +206,7 @@ def _content(path: InnerPath, damaged: OnDamage | None = None, versions: HeldFol
     """
     with HeldFolder(path.parent, versions) as folder:
         try:
-            stated = stated_sizes(folder).get(path.name)
+            stated = stated_size(folder, path.name)
             if stated == NOTHING and folder.is_empty(path.name):
                 return b""
             data = _read(folder.descriptor(path.name))

@@ -7,6 +7,7 @@ compares the segment with the manifest.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.archive.layout import MANIFEST, SEGMENTS
@@ -33,6 +34,13 @@ _STATED: Final = re.compile(
     rb'\n    "([a-z_]+\.jsonl)": \{\n      "lines": ([0-9]{1,18}),\n      "bytes": ([0-9]{1,18}),'
 )
 """A row of ``files`` as the program writes it. No text in a manifest matches: its line feeds and quotes are escaped."""
+_ROWS: Final = {
+    name: re.compile(
+        rb'\n    "%s": \{\n      "lines": ([0-9]{1,18}),\n      "bytes": ([0-9]{1,18}),' % re.escape(name).encode()
+    )
+    for name in SEGMENTS
+}
+"""The row of each segment, as the program writes it."""
 NOTHING: Final = SegmentSize(0, 0)
 
 
@@ -55,6 +63,22 @@ def stated_sizes(folder: HeldFolder) -> dict[str, SegmentSize]:
         return {name.decode(): SegmentSize(int(lines), int(size)) for name, lines, size in rows}
     manifest = Manifest.decode(data, str(folder.path / MANIFEST))
     return {name: SegmentSize(info.lines, info.bytes) for name, info in manifest.files.items()}
+
+
+def stated_size(folder: HeldFolder, name: str) -> SegmentSize | None:
+    """Return the size that the manifest in a version's folder states for one segment, ``None`` if it names none.
+
+    A record is looked for in thousands of versions, each with its manifest. To look for one row takes a fraction of
+    the time that all six take.
+
+    Raises:
+        ArchiveDamaged: the manifest is missing or damaged.
+    """
+    with suppress(OSError):
+        found = _ROWS[name].findall(folder.read_bytes(MANIFEST, LARGEST_DOCUMENT))
+        if len(found) == 1:
+            return SegmentSize(int(found[0][0]), int(found[0][1]))
+    return stated_sizes(folder).get(name)
 
 
 def require_size(path: InnerPath, found: SegmentSize, stated: SegmentSize | None) -> None:
