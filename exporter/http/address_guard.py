@@ -10,8 +10,10 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from yarl import URL
@@ -28,6 +30,8 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _DOCUMENTATION = ipaddress.ip_network("3fff::/20")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _REFUSAL = message("refused: it is not a public address")
+
+_asks_service: ContextVar[bool] = ContextVar("_asks_service", default=False)
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -84,7 +88,7 @@ class AddressGuard:
             OSError: the address is not public; :func:`is_refusal` knows it again.
         """
         family, kind, protocol, _, address = info
-        if not self.allow_private and not is_public(str(address[0])) and not self._is_service(address):
+        if not self.allow_private and not is_public(str(address[0])) and not _asks_service.get():
             raise _NotPublic(message("{refusal} ({address})", refusal=_REFUSAL, address=printable(str(address[0]), 60)))
         return socket.socket(family, kind, protocol)
 
@@ -98,21 +102,17 @@ class AddressGuard:
             return None
         return place
 
-    def _is_service(self, address: tuple[Any, ...]) -> bool:
-        """Return whether a socket address is one of the service's."""
-        host, port = self._service_place() or (None, None)
-        return host is not None and port == address[1] and str(address[0]) in _numbers(host)
+    @contextmanager
+    def asking(self, url: URL) -> Iterator[None]:
+        """Let :meth:`socket` know, within this context, whether the host and port of the service are asked.
 
-
-@lru_cache(maxsize=16)
-def _numbers(host: str) -> frozenset[str]:
-    """Return the numeric addresses of a host; empty if it has none."""
-    try:
-        return frozenset(
-            str(info[4][0]) for info in socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
-        )
-    except OSError:
-        return frozenset()
+        A socket only knows a number, and a foreign name that resolves to the service's private address must not pass.
+        """
+        token = _asks_service.set((url.raw_host, url.port) == self._service_place())
+        try:
+            yield
+        finally:
+            _asks_service.reset(token)
 
 
 def states_private(address: str) -> bool:

@@ -216,7 +216,7 @@ class Engine:
             policy: when to try again.
         """
         transport = AiohttpTransport(self._session(guard), self._deadlines, allowance=self._allowance)
-        watch = HostWatch(transport, policy, self._longest_pauses)
+        watch = HostWatch(_Guarded(transport, guard), policy, self._longest_pauses)
         redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
         return Downloader(retrying, guard, Sender(timeouts, Statistics(), total=self.statistics), max_bytes)
@@ -346,6 +346,19 @@ class Client:
 @lru_cache(maxsize=64)
 def _quoted(value: str) -> str:
     return quote(value, "", errors="surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """A transport that lets the address guard know which host each request is for."""
+
+    inner: Transport
+    guard: AddressGuard
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request; errors are those of the inner transport."""
+        with self.guard.asking(request.url):
+            return await self.inner.send(request)
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,6 +263,25 @@ async def test_when_the_public_address_of_a_name_is_dead_its_private_one_is_not_
         assert private.connections == 0
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["at first", "after the service"])
+async def test_only_the_name_of_the_service_reaches_its_private_address(again: bool) -> None:
+    """A foreign name that resolves to it gets nothing; neither does one that the service redirects to."""
+    async with listening("127.0.0.1") as listener:
+        names = Names(blog=[["127.0.0.1"]], evil=[["127.0.0.1"]])
+        guard = AddressGuard(ports=frozenset({listener.port}), service=f"http://blog.example:{listener.port}/api")
+        async with downloading(guard, resolver=names) as downloader:
+            if again:
+                await downloader.read(f"http://blog.example:{listener.port}/a.png", Memory())
+            with pytest.raises(NotPublic):
+                await downloader.read(f"http://evil.example:{listener.port}/a.png", Memory())
+            assert listener.connections == again
+            location = f"http://evil.example:{listener.port}/"
+            listener.answer = f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode()
+            with pytest.raises((NotPublic, RedirectRefused)):
+                await downloader.read(f"http://blog.example:{listener.port}/a.png", Memory())
+        assert listener.connections == again + 1
+
+
 @pytest.mark.parametrize(
     "target",
     ["http://127.0.0.1:{port}/", "//localhost:{port}/x", "http://[::1]:{port}/", "http://2130706433:{port}/",

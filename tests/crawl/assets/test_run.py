@@ -20,6 +20,7 @@ from exporter.crawl.assets.run import AssetRun, AssetSettings
 from exporter.crawl.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
+from exporter.http.address_guard import PORTS, AddressGuard
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
@@ -640,6 +641,23 @@ async def test_uploads_beside_the_service_are_read_and_other_ports_refused(serve
     result = await blog.backup(settings(allow_private_network=False, service_url=served.url + "/api"))
     assert result.states == {beside: AssetState.SAVED, other: AssetState.REFUSED}
     assert result.records[other]["state"] == "refused"
+
+
+@pytest.mark.parametrize("first", ["service", "foreign"])
+async def test_a_foreign_name_for_the_service_s_private_address_is_not_read(
+    served: Web, blog: Blog, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Also on a port of the web, and whichever of the two is asked first over the same session."""
+    served.pictures["/a.png"] = png(1)
+    port = int(served.url.rpartition(":")[2])
+    named, foreign = f"http://blog.internal:{port}/a.png", f"http://attacker.example:{port}/a.png"
+    blog.entry(1, shown(named) + shown(foreign) if first == "service" else shown(foreign) + shown(named))
+    chosen = settings(allow_private_network=False, service_url=f"http://blog.internal:{port}/api")
+    guard = AddressGuard(ports=PORTS | {port}, service=chosen.service_url)
+    monkeypatch.setattr("exporter.crawl.assets.run.AddressGuard", lambda **_: guard)
+    result = await blog.backup(chosen, resolver=OneHost())
+    assert result.states[named] is AssetState.SAVED
+    assert result.states[foreign] is not AssetState.SAVED
 
 
 async def test_a_name_that_resolves_to_a_private_address_for_now_is_pending(blog: Blog) -> None:
