@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.cli.amounts import size_text, time_text
 from exporter.cli.output import counted, shown
-from exporter.message import Message, listed, message
+from exporter.message import Message, listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable, right
 from exporter.translation import recalled, translated
@@ -178,6 +178,13 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
             "Uploads are read from {pattern}, as {n:,} addresses in the entries show; --file-url gives another rule.",
             pattern=printable(assets.file_url or "", 200),
             n=assets.inferred,
+        )
+    if assets.framed:
+        yield message_n(
+            "{n:,} embedded page or player of another service is kept as a link: what it shows is not in the archive.",
+            "{n:,} embedded pages and players of other services are kept as links: what they show is not in the "
+            "archive.",
+            assets.framed,
         )
     if assets.shadowed:
         ids = ", ".join(printable(each, 40) for each in assets.shadowed[:_PROBLEMS_SHOWN])

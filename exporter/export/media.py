@@ -47,6 +47,7 @@ MADE_FIELDS: Final = (SLUG, POST_NAME)
 """Fields of new addresses beside those of the record: the title as names of files have it; the name that is written."""
 
 
+_FILES: Final = frozenset({Use.SHOWN, Use.PLAYED})
 _SHOWN_DIGITS: Final = 16
 _FAR: Final = re.compile(r"""href\s*=\s*["']?\s*([^\s"'<>#]+#[^\s"'<>]+)""", re.IGNORECASE)
 _FOUND: Final = 512
@@ -155,11 +156,11 @@ class Media:
                 picture = self.find(found.text)
                 if picture is not None and picture.source is not None:
                     report.picture(picture.asset.url, None if picture.name in written else why, referred=referred)
-                elif picture is not None or found.use is Use.SHOWN:
-                    lost = lost or found.use is Use.SHOWN
+                elif picture is not None or found.use in _FILES:
+                    lost = lost or found.use in _FILES
                     asset = None if picture is None else picture.asset
                     report.picture(found.text if asset is None else asset.url, why_not_saved(asset))
-                elif links and not found.text.lstrip().startswith("#"):
+                elif links and found.use is Use.LINKED and not found.text.lstrip().startswith("#"):
                     leads_out = self._leads_out(found.text, post, home) or leads_out
         if leads_out:
             report.limit(Reason.LEADS_OUT, post.id)

@@ -1,21 +1,30 @@
-"""The addresses in a body: of the pictures it shows and of its links, found and rewritten. Pure."""
+"""The addresses in a body: of what it shows and plays, and of its links, found and rewritten. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from enum import Enum, auto
+from enum import StrEnum, auto
+from functools import partial
 from html import escape, unescape
 from html.entities import html5
 from itertools import islice
 from typing import Final, NamedTuple
 
+from exporter.html.embeds import is_media_file
 from exporter.html.limits import TooComplex
 from exporter.html.tree import Element, find
 
-_WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(")
-_TAG = re.compile(r"<(?:img|image|a|source|input|video|area|table|td|th)\b[^<>]{1,20000}>", re.IGNORECASE)
-_STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE)
+_WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(", "data", "value")
+_TAG = re.compile(
+    r"<(?:img|image|a|source|input|video|area|table|td|th|audio|bgsound|object|embed|param|iframe)\b[^<>]{1,20000}>"
+    r"|<style\b[^<>]{0,20000}>[^<]{1,200000}</style>",
+    re.IGNORECASE,
+)
+_STYLE_URL = re.compile(
+    r"@(?:import|namespace)\b[^;]*|url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE
+)
+"""An address in declarations; that of another style sheet has no group, since it is nothing that is shown."""
 _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 _DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
 
@@ -29,16 +38,26 @@ _ATTRIBUTES: Final = {
     "td": ("background",),
     "th": ("background",),
 }
-_SELECTOR: Final = ", ".join([*_ATTRIBUTES, "a", "area", "input", "source", '[style*="url(" i]'])
+_PLAYED: Final = {"video": "src", "audio": "src", "source": "src", "bgsound": "src"}
+_OBJECTS: Final = {"object": "data", "embed": "src", "param": "value", "iframe": "src"}
+_PARAMETERS: Final = frozenset({"filename", "movie", "src", "url"})
+"""Names of the parameters of an object that hold the address of what it plays."""
+_SELECTOR: Final = ", ".join(
+    [*{**_ATTRIBUTES, **_PLAYED, **_OBJECTS}, "a", "area", "input", "style", '[style*="url(" i]']
+)
 
 
-class Use(Enum):
+class Use(StrEnum):
     """What an entry does with an address."""
 
     SHOWN = auto()
     """It is embedded as a picture."""
     LINKED = auto()
     """It is the target of a link."""
+    PLAYED = auto()
+    """It is embedded as a video, a sound, or another file that a browser or a plug-in shows."""
+    FRAMED = auto()
+    """It is embedded as a page, or as a player of another service: there is no file to keep."""
 
 
 class EmbeddedAddress(NamedTuple):
@@ -101,6 +120,15 @@ def embedded_in(element: Element) -> Iterator[EmbeddedAddress]:
         if attributes.get("href"):
             yield EmbeddedAddress(attributes["href"], Use.LINKED)
         return
+    yield from _pictures(element)
+    yield from _players(element)
+    for style in (attributes.get("style", ""), element.text() if element.tag == "style" else ""):
+        for start, end in _in_style(style):
+            yield EmbeddedAddress(style[start:end], Use.SHOWN)
+
+
+def _pictures(element: Element) -> Iterator[EmbeddedAddress]:
+    attributes = element.attributes
     names = _ATTRIBUTES.get(element.tag, ())
     if element.tag == "input" and attributes.get("type", "").strip().lower() == "image":
         names = ("src",)
@@ -110,21 +138,38 @@ def embedded_in(element: Element) -> Iterator[EmbeddedAddress]:
     if element.tag in {"img", "source"}:
         for text in candidates(attributes.get("srcset", "")):
             yield EmbeddedAddress(text, Use.SHOWN)
-    if "url(" in attributes.get("style", "").lower():
-        for found in _STYLE_URL.finditer(attributes["style"]):
-            yield EmbeddedAddress(next(filter(None, found.groups()), ""), Use.SHOWN)
+
+
+def _players(element: Element) -> Iterator[EmbeddedAddress]:
+    attributes = element.attributes
+    played = attributes.get(_PLAYED.get(element.tag, ""))
+    if played:
+        yield EmbeddedAddress(played, Use.PLAYED)
+    is_other = element.tag == "param" and attributes.get("name", "").strip().lower() not in _PARAMETERS
+    shown = attributes.get(_OBJECTS.get(element.tag, ""))
+    if shown and not is_other:
+        is_file = element.tag != "iframe" and is_media_file(shown)
+        yield EmbeddedAddress(shown, Use.PLAYED if is_file else Use.FRAMED)
+
+
+def _in_style(style: str) -> Iterator[tuple[int, int]]:
+    """Yield where each address in declarations begins and ends."""
+    if "url(" in style.lower():
+        for found in _STYLE_URL.finditer(style):
+            yield from (found.span(number) for number in (1, 2, 3) if found[number])
 
 
 # What is never closed lasts until the end, as in browsers; looking for its end from each of many would take hours.
 _SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
 _TAG_WITH_ADDRESS = re.compile(
-    rf"{_SKIPPED}|<[a-zA-Z](?=[^<>]*?(?:href|src|original|poster|background|url\())[^<>]*>", re.DOTALL | re.IGNORECASE
+    rf"{_SKIPPED}|<[a-zA-Z](?=[^<>]*?(?:href|src|original|poster|background|url\(|data\s*=|value\s*=))[^<>]*>",
+    re.DOTALL | re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(
     r"(?P<lead>(?<![^\s\"'<>/=])(?P<name>[^\s\"'<>/=]++)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
 )
 _ADDRESSES = frozenset(
-    {"href", "src", "data-src", "data-original", "lowsrc", "poster", "background", "srcset", "style"}
+    {"href", "src", "data", "data-src", "data-original", "lowsrc", "poster", "background", "srcset", "style"}
 )
 _NOT_IN_STYLES = re.compile(r"[ \t\n\r\f\"'()\\]")
 
@@ -146,9 +191,9 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
         resolve: is given an address with its character references read; returns the new one, or ``None`` to keep it.
     """
 
-    def in_attribute(found: re.Match[str]) -> str:
+    def in_attribute(found: re.Match[str], other: str = "") -> str:
         name = found["name"].lower()
-        if name not in _ADDRESSES:
+        if name not in _ADDRESSES and name != other:
             return found[0]
         value = next(text for text in found.group("double", "single", "bare") if text is not None)
         plain = attribute_text(value)
@@ -156,7 +201,11 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
         return found[0] if new == plain else f'{found["lead"]}"{escape(new)}"'
 
     def in_tag(found: re.Match[str]) -> str:
-        return found[0] if found[0].startswith("<!") or found[1] else _ATTRIBUTE.sub(in_attribute, found[0])
+        if found[0].startswith("<!") or found[1]:
+            return _restyled(found[0], resolve) if (found[1] or "").lower() == "style" else found[0]
+        # Only there is a value an address.
+        in_this = partial(in_attribute, other="value") if found[0][:7].lower() == "<param " else in_attribute
+        return _ATTRIBUTE.sub(in_this, found[0])
 
     return _replaced(html, ((*found.span(), in_tag(found)) for found in _TAG_WITH_ADDRESS.finditer(html)))
 
@@ -175,17 +224,20 @@ def _readdressed(name: str, value: str, resolve: Resolve) -> str:
     if name == "srcset":
         return _replaced(value, ((at, end, resolve(value[at:end])) for at, end in candidate_places(value)))
     if name == "style":
-        return _replaced(value, _in_style(value, resolve)) if "url(" in value.lower() else value
+        return _restyled(value, resolve)
     new = resolve(value)
     return value if new is None else new
 
 
-def _in_style(value: str, resolve: Resolve) -> Iterator[tuple[int, int, str | None]]:
-    """Yield where each address of a style is, and the new one as a style may hold it."""
-    for found in _STYLE_URL.finditer(value):
-        start, end = next(found.span(number) for number in (1, 2, 3) if found[number] is not None)
-        new = resolve(value[start:end])
-        yield start, end, None if new is None else _NOT_IN_STYLES.sub(lambda char: f"%{ord(char[0]):02X}", new)
+def _restyled(style: str, resolve: Resolve) -> str:
+    """Return declarations with the new addresses as a style may hold them."""
+    return _replaced(
+        style, ((start, end, _in_style_form(resolve(style[start:end]))) for start, end in _in_style(style))
+    )
+
+
+def _in_style_form(address: str | None) -> str | None:
+    return None if address is None else _NOT_IN_STYLES.sub(lambda char: f"%{ord(char[0]):02X}", address)
 
 
 def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from exporter.html.anchors import mark_places
-from exporter.html.links import host_of, safe_frame_url
+from exporter.html.links import host_of, is_picture, safe_frame_url
 from exporter.html.tree import BARE, Element, parse
 from exporter.text import visible
 
@@ -31,6 +31,9 @@ _VIDEO_HOSTS: Final = re.compile(
 _SOUND_HOSTS: Final = re.compile(r"(?:.*\.)?(?:soundcloud\.com|open\.spotify\.com|bandcamp\.com)")
 _VIDEO_FILE: Final = re.compile(r".*\.(?:3gp|avi|flv|m4v|mov|mp4|mpe?g|ogv|webm|wmv)", re.IGNORECASE)
 _SOUND_FILE: Final = re.compile(r".*\.(?:aac|flac|m4a|midi?|mp3|oga|ogg|wav|wma)", re.IGNORECASE)
+_OTHER_FILE: Final = re.compile(
+    r".*\.(?:3g2|aiff?|asf|au|dcr|docx?|opus|pdf|pptx?|ra|rm|rmvb|swf|xlsx?|zip)", re.IGNORECASE
+)
 _WRAPPED: Final = re.compile(r".*/(?:embed|media\.html|plugins/(?:post|video)\.php)/?")
 """Paths of pages that show another one, whose address is in their query."""
 _NAMED_IN: Final = ("url", "href")
@@ -127,6 +130,29 @@ def _fill(quotation: Element) -> None:
             link.children.append(link.attributes["href"])
 
 
+def is_media_file(address: str) -> bool:
+    """Tell whether an object or a player shows a file of its own, rather than a page or a player of another service.
+
+    Args:
+        address: as the body has it; only its ending and its host are looked at.
+    """
+    host = host_of(f"https:{address}" if address.startswith("//") else address)
+    if _VIDEO_HOSTS.fullmatch(host) or _SOUND_HOSTS.fullmatch(host):
+        return False
+    path = _path(address)
+    return is_picture(path) or is_played(path) or _OTHER_FILE.fullmatch(path) is not None
+
+
+def is_played(address: str) -> bool:
+    """Tell whether an address ends as those of videos and sounds do."""
+    path = _path(address)
+    return _VIDEO_FILE.fullmatch(path) is not None or _SOUND_FILE.fullmatch(path) is not None
+
+
+def _path(address: str) -> str:
+    return re.split(r"[?#]", address, maxsplit=1)[0].strip()
+
+
 def _unwrapped(address: str) -> str:
     """Return the address that a page which shows another one names in its query, otherwise its own."""
     try:
@@ -149,7 +175,7 @@ def _watched(address: str) -> Iterator[str]:
 
 def _kind(tag: str, address: str) -> EmbedKind:
     host = host_of(f"https:{address}" if address.startswith("//") else address)
-    path = re.split(r"[?#]", address, maxsplit=1)[0]
+    path = _path(address)
     if tag == "video" or _VIDEO_HOSTS.fullmatch(host) or _VIDEO_FILE.fullmatch(path):
         return EmbedKind.VIDEO
     if tag == "audio" or _SOUND_HOSTS.fullmatch(host) or _SOUND_FILE.fullmatch(path):

@@ -11,7 +11,8 @@ from html import escape
 from typing import Final
 
 from exporter.html.anchors import ANCHOR
-from exporter.html.links import safe_frame_url, safe_image_url, safe_url
+from exporter.html.embeds import is_played
+from exporter.html.links import WEB_SCHEMES, safe_frame_url, safe_image_url, safe_url
 from exporter.html.tags import DROPPED, TAG_NAME, tag_set
 from exporter.html.tree import Element
 
@@ -49,20 +50,29 @@ def _present(_value: str) -> str | None:
     return ""
 
 
+def _played(value: str) -> str | None:
+    return safe_url(value, WEB_SCHEMES)
+
+
+def _object(value: str) -> str | None:
+    """Return the address of an object: on the web, or a video or sound beside the page, since neither runs anything."""
+    return safe_frame_url(value) or (_played(value) if is_played(value) else None)
+
+
 _SIZE: Final[dict[str, _Check]] = {"width": _number, "height": _number}
 _CELL: Final[dict[str, _Check]] = {"colspan": _number, "rowspan": _number, "align": _word}
-_PLAYER: Final[dict[str, _Check]] = {"src": safe_frame_url, "controls": _present, "loop": _present, **_SIZE}
+_PLAYER: Final[dict[str, _Check]] = {"src": _played, "controls": _present, "loop": _present, **_SIZE}
 _ATTRIBUTES: Final[dict[str, dict[str, _Check]]] = {
     "a": {"href": safe_url, "title": _text},
     "abbr": {"title": _text},
     "audio": _PLAYER,
     "details": {"open": _present},
-    "embed": {"src": safe_frame_url, "type": _word, **_SIZE},
+    "embed": {"src": _object, "type": _word, **_SIZE},
     "iframe": {"src": safe_frame_url, "title": _text, **_SIZE},
     "img": {"src": safe_image_url, "alt": _text, "title": _text, **_SIZE},
-    "object": {"data": safe_frame_url, "type": _word, **_SIZE},
+    "object": {"data": _object, "type": _word, **_SIZE},
     "ol": {"start": _number},
-    "source": {"src": safe_frame_url, "type": _word},
+    "source": {"src": _played, "type": _word},
     "td": _CELL,
     "th": _CELL,
     "time": {"datetime": _text},

@@ -80,13 +80,16 @@ def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
 def find(html: str, selector: str) -> Iterator[Element]:
     """Yield the elements a CSS selector names, in order and without their children; far cheaper than the whole tree.
 
+    Only a ``style`` has its text.
+
     Raises:
         TooComplex: as for :func:`parse`.
     """
     document = _document(html)
     if document is not None:
         for node in document.css(selector):
-            yield Element(node.tag or "", {name: value or "" for name, value in node.attributes.items()}, [])
+            text = [node.text()] if node.tag == "style" else []
+            yield Element(node.tag or "", {name: value or "" for name, value in node.attributes.items()}, [*text])
 
 
 def _document(html: str) -> LexborHTMLParser | None:

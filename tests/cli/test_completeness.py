@@ -292,6 +292,29 @@ def about(root: Path) -> tuple[bool, dict[str, tuple[int, ...]]]:
     return "<p>すべてあり</p>" in section, dict(zip(ALL, numbers, strict=True))
 
 
+def test_what_is_played_is_saved_and_exported_and_players_of_other_services_are_named(
+    served: Served, program: Program, tmp_path: Path
+) -> None:
+    base, root = served.service.base_url, tmp_path / "archive"
+    video = b"\0\0\0\x18ftypmp42" + bytes(500)
+    served.blog.pictures |= {f"{base}/{name}": video + name.encode() for name in ("v.mp4", "o.mp4")}
+    body = f"<p>動画<video src={base}/v.mp4 controls></video><object data={base}/o.mp4></object>"
+    body += "<iframe src=https://www.youtube.com/embed/x></iframe><script src=https://x.example/1.js></script>"
+    served.blog.entries[9] = entry_record(BLOG, 9, "動画", body, DAY, user_id=USER)
+    done = backup(program, served, root)
+    assert done.code == 0
+    assert "1 embedded page or player of another service is kept as a link" in done.err
+    run = json.loads((root / "runs.jsonl").read_bytes().splitlines()[-1])
+    assert (run["assets"]["framed"], run["assets"]["saved"]) == (1, ENTRIES + UPLOADS + 2)
+    assert (
+        program("export", "hugo", root, tmp_path / "hugo", "--public-open-flg", "1", "--visible-delete-flg", "f").code
+        == 0
+    )
+    (post,) = (path for path in (tmp_path / "hugo").rglob("index.md") if "動画" in path.read_text("utf-8"))
+    names = re.findall(r'(?:src|data)="([^"]*)"', post.read_text("utf-8"))
+    assert sorted((post.parent / name).read_bytes()[-5:] for name in names) == [b"o.mp4", b"v.mp4"]
+
+
 def test_the_rule_is_inferred_said_and_used(served: Served, program: Program, tmp_path: Path) -> None:
     base = served.service.base_url
     for number in (1, 2, 3):

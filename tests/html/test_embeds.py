@@ -118,6 +118,22 @@ def test_markdown_has_a_link_in_place_of_a_frame(html: str, expected: str) -> No
     assert to_markdown(html).text == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('<video src="a.mp4"></video>', '<video src="a.mp4"></video>'),
+        ('<audio><source src="a.mp3"></audio>', '<audio><source src="a.mp3"></audio>'),
+        ('<object data="a.mp4"></object>', '<object data="a.mp4"></object>'),
+        ('<embed src="a.ogg">', '<embed src="a.ogg">'),
+        ('<object data="a.html"></object><embed src="a.svg">', "<object></object>"),
+        ('<embed src="/a"><object data="javascript:x.mp4"></object>', "<object></object>"),
+        ('<video src="javascript:x"></video>', "<video></video>"),
+    ],
+)
+def test_a_player_may_play_a_file_beside_the_page_but_show_no_page_there(source: str, expected: str) -> None:
+    assert safe_body(source) == expected
+
+
 def test_the_link_of_a_frame_is_rewritten_like_others() -> None:
     def change(body: Element) -> None:
         for node in body.walk():

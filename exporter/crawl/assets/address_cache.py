@@ -9,9 +9,10 @@ from typing import Any
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.crawl.assets.addresses import FoundAddress, addresses
+from exporter.html.embedded import Use
 from exporter.service.interface import Records
 
-_RULES = 1
+_RULES = 2
 """Counts changes of what is looked for, so that entries are parsed anew by a program that finds more."""
 
 
@@ -48,7 +49,10 @@ class AddressCache:
         if self._used == self._known:
             return
         head = lossless_json.dumps({"rules": _RULES, "base": self._base})
-        lines = [lossless_json.dumps([entry_id, *known]) for entry_id, known in self._used.items()]
+        lines = [
+            lossless_json.dumps([entry_id, state, [(url, use.value) for url, use in shows]])
+            for entry_id, (state, shows) in self._used.items()
+        ]
         with atomic.translated(self._path):
             atomic.make_folder(self._path.parent)
             atomic.write_file(self._path, b"\n".join([head, *lines, b""]))
@@ -60,6 +64,6 @@ class AddressCache:
                 return
             for line in lines:
                 entry_id, state, shows = lossless_json.loads(line)
-                self._known[entry_id] = (state, [(url, shown) for url, shown in shows])
+                self._known[entry_id] = (state, [(url, Use(use)) for url, use in shows])
         except (OSError, lossless_json.NotJson, TypeError, ValueError):
             self._known = {}

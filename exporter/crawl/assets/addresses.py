@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Protocol
 
 from exporter.crawl.assets.file_check import Expected
@@ -14,8 +15,11 @@ from exporter.model.records import Post
 from exporter.service.interface import Records
 
 Ref = dict[str, str]
-FoundAddress = tuple[str, bool]
-"""An absolute address in an entry, and whether it is embedded there as a picture; otherwise it is linked to."""
+FoundAddress = tuple[str, Use]
+"""An absolute address in an entry, and its use: ``SHOWN`` where it is shown or played, ``FRAMED``, or ``LINKED``."""
+
+_ORDER = (Use.SHOWN, Use.FRAMED, Use.LINKED)
+_PLAIN_USES = {Use.PLAYED: Use.SHOWN} | {use: use for use in _ORDER}
 
 
 class StoredRecords(Protocol):
@@ -78,13 +82,13 @@ def addresses(post: Post, base: str) -> list[FoundAddress]:
         post: the entry.
         base: the blog's address, which relative addresses start from.
     """
-    found: dict[str, bool] = {}
+    found: dict[str, Use] = {}
     for html in (post.body, post.more, post.template):
         for text, use in embedded(html):
             url = absolute(text, base)
             if url is not None:
-                found[url] = found.get(url, False) or use is Use.SHOWN
-    return sorted(found.items())
+                found[url] = min(_PLAIN_USES[use], found.get(url, Use.LINKED), key=_ORDER.index)
+    return sorted(found.items(), key=itemgetter(0))
 
 
 class AddressCollection:
@@ -97,10 +101,12 @@ class AddressCollection:
 
     Attributes:
         uploads: the address of each uploaded file by its id; ``None`` where it is not known.
+        framed: the addresses of pages and of players of other services, which are not read.
     """
 
     def __init__(self, service: Records, file_pattern: AddressPattern | None = None, *, inferred: bool = False) -> None:
         self.uploads: dict[str, str | None] = {}
+        self.framed: set[str] = set()
         self._service = service
         self._pattern = file_pattern
         self._inferred = inferred
@@ -135,12 +141,14 @@ class AddressCollection:
 
     def add_entry(self, entry_id: str, shows: Iterable[FoundAddress]) -> None:
         """Add what an entry embeds, and the pictures and files it links to; see :func:`addresses`."""
-        for url, embedded_there in shows:
+        for url, use in shows:
             of_file = self._by_file.get(meaning(url))
             if of_file is not None:
                 self._want(of_file).entries.add(entry_id)
-            elif embedded_there or is_picture(url) or (self._pattern is not None and self._pattern.fits(url)):
+            elif use is Use.SHOWN or is_picture(url) or (self._pattern is not None and self._pattern.fits(url)):
                 self._want(url).entries.add(entry_id)
+            elif use is Use.FRAMED:
+                self.framed.add(url)
 
     def _want(self, url: str) -> Wanted:
         return self._wanted.setdefault(url, Wanted(url))

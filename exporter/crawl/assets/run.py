@@ -93,6 +93,7 @@ class AssetResult:
         inferred: where uploads are served, where embedded addresses had to show it.
         read: how many files were read.
         waiting: how many of the lost ones were not tried, as their time has not come.
+        framed: how many addresses of pages and of players of other services are embedded, which are not read.
         statistics: what was sent and received.
     """
 
@@ -103,6 +104,7 @@ class AssetResult:
     inferred: InferredRule | None = None
     read: int = 0
     waiting: int = 0
+    framed: int = 0
     statistics: Statistics = field(default_factory=Statistics)
 
 
@@ -209,7 +211,7 @@ class AssetRun:
             collection.add_file(file_id, raw)
         for entry_id, shows in shown.items():
             collection.add_entry(entry_id, shows)
-        self._result.uploads = collection.uploads
+        self._result.uploads, self._result.framed = collection.uploads, len(collection.framed)
         return collection.wanted()
 
     def _decide(

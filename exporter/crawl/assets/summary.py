@@ -91,6 +91,7 @@ class AssetSummary:
         bytes_saved: the size of the uploads that it holds.
         file_url: the rule by which uploads were looked for; ``None`` when there is none.
         inferred: how many embedded addresses showed that rule; 0 when it was given.
+        framed: how many addresses of pages and of players of other services are embedded, which are not read.
         requests: sent by this run, to all hosts.
         bytes: received by this run.
     """
@@ -105,6 +106,7 @@ class AssetSummary:
     bytes_saved: int = 0
     file_url: str | None = None
     inferred: int = 0
+    framed: int = 0
     requests: int = 0
     bytes: int = 0
 
@@ -126,6 +128,7 @@ class AssetSummary:
             "newly_lost": [{"url": lost.url, "reason": lost.reason} for lost in self.newly_lost],
             "file_url": self.file_url,
             "file_url_inferred_from": self.inferred,
+            **({"framed": self.framed} if self.framed else {}),
             "requests": self.requests,
             "bytes": self.bytes,
         }
@@ -174,6 +177,7 @@ async def read_assets(
         bytes_saved=sum(result.records[url]["bytes"] or 0 for url in saved if url is not None),
         file_url=None if pattern is None else pattern.text,
         inferred=result.inferred.matches if result.inferred else 0,
+        framed=result.framed,
         requests=result.statistics.requests,
         bytes=result.statistics.bytes,
     )

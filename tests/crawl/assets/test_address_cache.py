@@ -9,12 +9,13 @@ import pytest
 
 from exporter.crawl.assets.address_cache import AddressCache
 from exporter.crawl.assets.run import AssetSettings
+from exporter.html.embedded import Use
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.crawl.assets.web import Blog, Web
 from tests.support.pictures import png
 
 BASE = "https://blog.example.jp/"
-SHOWN = [(f"{BASE}a.gif", True), (f"{BASE}b", False)]
+SHOWN = [(f"{BASE}a.gif", Use.SHOWN), (f"{BASE}b", Use.LINKED)]
 ENTRY = {"entry_text": "<img src=a.gif><a href=b>"}
 
 
@@ -60,7 +61,7 @@ def test_nothing_is_written_when_nothing_changed(path: Path) -> None:
 
 def test_another_base_is_another_blog(path: Path) -> None:
     other = "https://other.example/"
-    assert AddressCache(path, other, DEFAULT_SERVICE).of("1", b"one", lambda: ENTRY)[0] == (f"{other}a.gif", True)
+    assert AddressCache(path, other, DEFAULT_SERVICE).of("1", b"one", lambda: ENTRY)[0] == (f"{other}a.gif", Use.SHOWN)
 
 
 @pytest.mark.parametrize("damage", [b"torn", b"[1]\n", b'["1","x",[1]]\n', b'["1","x",[["u",true,3]]]\n', b"\xff\n"])

@@ -9,6 +9,7 @@ import pytest
 from exporter.crawl.assets.addresses import AddressCollection, addresses
 from exporter.demo.sample import demo_blog
 from exporter.errors import UsageError
+from exporter.html.embedded import Use
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
 
@@ -95,4 +96,4 @@ def test_the_sample_blogs_pictures_are_all_found() -> None:
 
 def test_an_address_both_shown_and_linked_to_is_shown() -> None:
     entry = {"entry_text": "<a href=x>1</a><img src=x><a href=x>2</a><a href=a>3</a>"}
-    assert addresses(DEFAULT_SERVICE.post(entry), BASE) == [(f"{BASE}a", False), (f"{BASE}x", True)]
+    assert addresses(DEFAULT_SERVICE.post(entry), BASE) == [(f"{BASE}a", Use.LINKED), (f"{BASE}x", Use.SHOWN)]

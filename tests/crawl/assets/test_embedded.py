@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from exporter.html.embedded import EmbeddedAddress, Use, candidates, embedded
 
-SHOWN, LINKED = Use.SHOWN, Use.LINKED
+SHOWN, LINKED, PLAYED, FRAMED = Use.SHOWN, Use.LINKED, Use.PLAYED, Use.FRAMED
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,20 @@ SHOWN, LINKED = Use.SHOWN, Use.LINKED
         ("<img srcset='a.jpg 1x, b.jpg 2x' src=c.jpg>", [("c.jpg", SHOWN), ("a.jpg", SHOWN), ("b.jpg", SHOWN)]),
         ("<picture><source srcset=a.webp><img src=a.jpg></picture>", [("a.webp", SHOWN), ("a.jpg", SHOWN)]),
         ("<img data-src=a.jpg src=blank.gif>", [("blank.gif", SHOWN), ("a.jpg", SHOWN)]),
-        ("<video poster=p.jpg src=v.mp4></video>", [("p.jpg", SHOWN)]),
+        ("<video poster=p.jpg src=v.mp4></video>", [("p.jpg", SHOWN), ("v.mp4", PLAYED)]),
+        ("<audio src=a><source src=b.ogg></audio>", [("a", PLAYED), ("b.ogg", PLAYED)]),
+        ("<bgsound src=a.mid>", [("a.mid", PLAYED)]),
+        ("<object data=a.swf></object><embed src=b.WMV>", [("a.swf", PLAYED), ("b.WMV", PLAYED)]),
+        ("<object data='a.png?x=1'></object>", [("a.png?x=1", PLAYED)]),
+        ("<object><param name=Movie value=a.swf><param name=flashvars value=b.swf></object>", [("a.swf", PLAYED)]),
+        ("<embed src=//www.youtube.com/v/x>", [("//www.youtube.com/v/x", FRAMED)]),
+        ("<embed src=//player.vimeo.com/m.swf>", [("//player.vimeo.com/m.swf", FRAMED)]),
+        ("<object data=a.html></object><embed src=/b>", [("a.html", FRAMED), ("/b", FRAMED)]),
+        ("<iframe src=a.pdf></iframe>", [("a.pdf", FRAMED)]),
+        (
+            "<style>@import url(x.css); a{background:url(a.gif)} b{b:URL('b.gif')}</style>",
+            [("a.gif", SHOWN), ("b.gif", SHOWN)],
+        ),
         ("<input type=IMAGE src=a.gif><input src=b.gif>", [("a.gif", SHOWN)]),
         ("<table background=t.gif><tr><td background=c.gif>x", [("t.gif", SHOWN), ("c.gif", SHOWN)]),
         ("<span style=\"background:url('a.gif') , URL( b.gif )\">x</span>", [("a.gif", SHOWN), ("b.gif", SHOWN)]),
@@ -55,6 +68,14 @@ def test_a_body_too_tangled_is_read_tag_by_tag() -> None:
     assert {each.text for each in embedded(tangled)} >= {"a.jpg", "x.jpg"}
 
 
+def test_players_and_styles_of_a_tangled_body_are_found_too() -> None:
+    tangled = "<b><i><u><font a=1>" * 20_000 + (
+        "<video src=v.mp4></video><object data=o.swf></object><embed src=e.mid><param name=movie value=p.swf>"
+        "<style>a{background:url(s.gif)}</style>"
+    )
+    assert [each.text for each in embedded(tangled)] == ["v.mp4", "o.swf", "e.mid", "p.swf", "s.gif"]
+
+
 def test_a_tag_too_tangled_is_passed_over() -> None:
     tangled = "<img " + "a/" * 5_500 + " src=b.jpg>" + "<img src=a.jpg>"
     assert [each.text for each in embedded(tangled)] == ["a.jpg"]
@@ -69,6 +90,10 @@ def test_a_tag_too_tangled_is_passed_over() -> None:
         "<p style='" + 'url("' * 200_000 + "'>",
         "<p style='" + "url( " * 200_000 + "'>",
         "<p style='url(" + "a" * 800_000 + "'>",
+        "<style>" + "@import url( " * 70_000 + "</style>",
+        "<style>" + "@import " * 100_000,
+        "<style>url(" * 80_000,
+        "<object data=" * 70_000,
         "<img src='" + "a" * 800_000,
         "<a href=" * 100_000,
     ],

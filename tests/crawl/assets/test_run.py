@@ -633,6 +633,28 @@ async def test_by_default_nothing_private_is_touched(served: Web, blog: Blog) ->
     ]
 
 
+VIDEO = b"\0\0\0\x18ftypmp42" + bytes(500)
+FLASH = b"FWS\x08" + bytes(60)
+
+
+async def test_what_is_played_is_read_and_players_of_other_services_are_counted(served: Web, blog: Blog) -> None:
+    served.pictures |= {f"/{name}": VIDEO for name in ("v.mp4", "w.mp4", "play?id=3")}
+    served.pictures |= {"/p.png": png(1), "/bg.png": png(2), "/o.swf": FLASH, "/e.swf": FLASH, "/m.swf": FLASH}
+    at = served.url
+    blog.entry(
+        1,
+        f"<video src={at}/v.mp4 poster={at}/p.png></video><audio><source src='{at}/play?id=3'></audio>"
+        f"<video><source src={at}/w.mp4></video><object data={at}/o.swf><param name=movie value={at}/m.swf>"
+        f"<embed src={at}/e.swf></object><style>p{{background:url({at}/bg.png)}}</style>"
+        f"<embed src=https://www.youtube.com/v/x><iframe src=https://player.example/1></iframe>",
+    )
+    result = await blog.backup(settings())
+    assert {url.removeprefix(at): state for url, state in result.states.items()} == dict.fromkeys(
+        served.pictures, AssetState.SAVED
+    )
+    assert result.framed == 2
+
+
 async def test_uploads_beside_the_service_are_read_and_other_ports_refused(served: Web, blog: Blog) -> None:
     served.pictures["/a.png"] = png(1)
     port = int(served.url.rpartition(":")[2])
