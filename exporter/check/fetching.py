@@ -11,6 +11,7 @@ from exporter.crawl.assets.addresses import addresses
 from exporter.crawl.assets.file_check import Expected, NotTheFile, check_file
 from exporter.crawl.assets.upload_rule import infer_file_url
 from exporter.errors import BadBody, BodyTooLarge, RetryableStatus, ServiceError
+from exporter.html.embedded import Use
 from exporter.html.links import AddressPattern
 from exporter.http.address_guard import AddressGuard
 from exporter.http.deadline import Timeouts
@@ -72,7 +73,7 @@ async def fetch_samples(
         policy=RetryPolicy(retries=0, max_retry_after=LONGEST_PAUSE),
     )
     posts = [service.post(entry) for entry in entries]
-    found = {url: shown for post in posts for url, shown in addresses(post, f"https://{opened.blog_id}/")}
+    found = {url: use for post in posts for url, use in addresses(post, f"https://{opened.blog_id}/")}
     upload: str | None = None
     records = [each for each in files if isinstance(each, dict)]
     if settings.assets in {"linked", "files"} and records:
@@ -85,7 +86,7 @@ async def fetch_samples(
             expected = Expected(False, [size.bytes] if size.bytes else [], [size.extension.lower()])
             result.downloads.append(await _fetch("upload", upload, downloader, expected, locate))
     if settings.assets in {"linked", "embedded"}:
-        picture = next((url for url, shown in found.items() if shown and url != upload), None)
+        picture = next((url for url, use in found.items() if use is Use.SHOWN and url != upload), None)
         if picture is not None:
             result.downloads.append(await _fetch("picture", picture, downloader, Expected(), locate))
 

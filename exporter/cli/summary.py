@@ -181,9 +181,8 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
         )
     if assets.framed:
         yield message_n(
-            "{n:,} embedded page or player of another service is kept as a link: what it shows is not in the archive.",
-            "{n:,} embedded pages and players of other services are kept as links: what they show is not in the "
-            "archive.",
+            "{n:,} embedded page or player of another service is kept as a link only.",
+            "{n:,} embedded pages and players of other services are kept as links only.",
             assets.framed,
         )
     if assets.shadowed:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.archive.layout import MANIFEST, SUMS
 from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import StoreChoice, places, store_options, tell_locked
 from exporter.cli.help import option
 from exporter.cli.options import duration_option, setting_options, with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.errors import ArchiveDamaged, Incomplete
-from exporter.message import listed, message, message_n, said
+from exporter.message import listed, message, message_n, said, suggested
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from exporter.copies.encrypted import EncryptedStore
     from exporter.copies.object_lock import Locked
     from exporter.copies.syncing import Synced
@@ -46,6 +49,7 @@ Examples:
 @click.argument("target", metavar="TARGET", shell_complete=places)
 @option("--prune", is_flag=True, help=message("Forget at TARGET, too, the versions that a prune has folded at SOURCE."))
 @option("--dry-run", is_flag=True, help=message("Only say what would be sent."))
+@option("--new", is_flag=True, help=message("Begin a new copy at TARGET, where one was before and nothing is now."))
 @option(
     "--object-lock",
     metavar="TIME",
@@ -61,6 +65,7 @@ def command(
     target: str,
     prune: bool,
     dry_run: bool,
+    new: bool,
     object_lock: str | None,
     wait_lock: str | None,
     store: StoreChoice,
@@ -74,7 +79,7 @@ def command(
     synced: list[Synced] = []
     store = store.to_send(target, out.warn)
     wait = resolve({"wait_lock": wait_lock}).wait_lock
-    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), wish, wait)
+    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), wish, wait, new)
     with ProgressBar(out, message("sending")) as bar:
         for each in sync(source, target, options, lambda _name: bar.update):
             synced.append(each)
@@ -108,6 +113,17 @@ def command(
                 source=source,
             )
         )
+    if there and not store.is_sent_to(target) and any(_is_document(each.damaged_there) for each in synced):
+        raise ArchiveDamaged(
+            message_n(
+                "{n:,} file in {target} is not what was sent: run {repair}, and sync again.",
+                "{n:,} files in {target} are not what was sent: run {repair}, remove what it still names, and sync "
+                "again.",
+                there,
+                target=target,
+                repair=suggested("verify", "--repair", target),
+            )
+        )
     if there:
         raise ArchiveDamaged(
             message_n(
@@ -117,7 +133,18 @@ def command(
                 target=target,
             )
         )
+    if any(each.rolled_back for each in synced):
+        raise ArchiveDamaged(
+            message(
+                "{target} was rolled back since the last sync: find out why, and run verify {target}.", target=target
+            )
+        )
     return 0
+
+
+def _is_document(names: Sequence[str]) -> bool:
+    """Tell whether a manifest or a list of hashes is among names, which a version in a folder cannot be without."""
+    return any(PurePosixPath(name).name in {MANIFEST, SUMS} for name in names)
 
 
 def _print_readers(out: Output, store: EncryptedStore) -> None:
@@ -162,6 +189,16 @@ def _print(out: Output, each: Synced, name: str, *, dry_run: bool) -> None:
         out.warn(message("{path} is damaged or missing, and is not sent.", path=printable(path, 200)))
     for path in each.damaged_there:
         out.warn(message("{path} at the target is not what was sent.", path=printable(path, 200)))
+    if each.rolled_back is not None:
+        out.warn(
+            message(
+                "{name}: the copy had version {before} after the last sync and now has only version {found}: an older "
+                "state was put in its place, or versions were removed.",
+                name=printable(name, 200),
+                before=each.rolled_back[0],
+                found=each.rolled_back[1],
+            )
+        )
     values = {
         "name": printable(name, 200),
         "versions": counted(len(each.versions), "version"),

@@ -55,6 +55,12 @@ def asset_digest(name: str) -> str | None:
     return None if found is None else found[2]
 
 
+def place_in_version(name: str) -> tuple[int | None, str]:
+    """Return the number of the version that an object belongs to, and which file of it; ``None`` for other objects."""
+    found = _PART.fullmatch(name)
+    return (None, "") if found is None else (int(found[2]), found[3])
+
+
 class SecondCopy:
     """A copy, as one listing of it found it.
 

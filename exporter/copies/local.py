@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from exporter.archive.manifest import Manifest
 from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.errors import ArchiveDamaged
-from exporter.message import message
+from exporter.message import message, suggested
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -38,7 +38,11 @@ class LocalHistory:
                 data = path.read_bytes(LARGEST_DOCUMENT)
             except OSError as error:
                 raise ArchiveDamaged(
-                    message("{path} is missing or cannot be read; run verify --repair.", path=path)
+                    message(
+                        "{path} is missing or cannot be read: run {command}.",
+                        path=path,
+                        command=suggested("verify", "--repair", str(self._archive.path)),
+                    )
                 ) from error
             self._manifests[number] = hashlib.sha256(data).hexdigest(), Manifest.decode(data, str(path))
         return self._manifests[number]

@@ -123,6 +123,19 @@ class KeepsStates(Protocol):
         ...
 
 
+@runtime_checkable
+class Seals(Protocol):
+    """A place whose objects are encrypted."""
+
+    def read_sealed(self, name: str) -> Iterator[bytes]:
+        """Yield what is stored of an object, encrypted as it is.
+
+        Raises:
+            NoSuchObject: there is none of this name, before the first piece.
+        """
+        ...
+
+
 def content_of(data: bytes) -> ObjectContent:
     """Return bytes at hand as content."""
     return ObjectContent(len(data), lambda: iter((data,)))

@@ -19,10 +19,15 @@ from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import FoundArchive, archives_in, shards_in
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
+from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.clock import SystemClock
 from exporter.copies.address import is_address
+from exporter.copies.contents import SecondCopy
+from exporter.copies.copy_checks import CopyMemory, check_part
 from exporter.copies.encrypted import EncryptedStore
+from exporter.copies.folder import FolderStore
 from exporter.copies.histories import Relation
+from exporter.copies.local import LocalHistory
 from exporter.copies.opening import StoreOptions, open_store, plain_store
 from exporter.copies.pruning import CopyPrune, push_to_prune
 from exporter.copies.pull import Pull
@@ -52,6 +57,8 @@ class Synced:
         bytes: how many bytes they have.
         damaged: the paths of what is damaged at the source, or missing there, and was not sent.
         damaged_there: the names of what is at the target and is not what was sent.
+        rolled_back: the newest version that was there after the last sync, and the one found now, where that is an
+            older one; 0 for none.
         error: why it failed, where it did.
     """
 
@@ -62,6 +69,7 @@ class Synced:
     bytes: int = 0
     damaged: list[str] = field(default_factory=list)
     damaged_there: list[str] = field(default_factory=list)
+    rolled_back: tuple[int, int] | None = None
     error: BlogExporterError | None = None
 
     def document(self) -> dict[str, Any]:
@@ -74,6 +82,9 @@ class Synced:
             "bytes": self.bytes,
             "damaged": sorted(self.damaged),
             "damaged_at_target": sorted(self.damaged_there),
+            "rolled_back": None
+            if self.rolled_back is None
+            else dict(zip(("from", "to"), self.rolled_back, strict=True)),
             "error": None if self.error is None else str(said(self.error)),
         }
 
@@ -102,6 +113,9 @@ class SyncOptions:
         encrypted: hears of an encrypted copy before anything is sent there.
         lock: how long everything at the target is to be locked, where it is.
         wait_lock: how long to wait for a backup or a prune of the archive that is read.
+        new: begin anew in an empty place that had a copy.
+        target: the place that is written, as it was named.
+        copy_id: what tells an encrypted copy from others.
     """
 
     prune: bool = False
@@ -110,6 +124,9 @@ class SyncOptions:
     encrypted: Callable[[EncryptedStore], None] | None = None
     lock: LockWish | None = None
     wait_lock: timedelta = timedelta()
+    new: bool = False
+    target: str = ""
+    copy_id: str | None = None
 
 
 Started = Callable[[str], "OnProgress"]
@@ -139,12 +156,15 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
         )
     if not is_address(source) and not is_address(target):
         _require_apart(Path(source), Path(target))
+    options = replace(options, target=target)
     if is_address(target) or (options.store.encrypt_to and not is_address(source)):
         inner = plain_store(target)
         lock = None if options.lock is None else _lock(inner, options.lock, options, Path(source))
         store = open_store(target, replace(options.store, archive=Path(source)), inner)
         if isinstance(store, EncryptedStore) and options.encrypted is not None:
             options.encrypted(store)
+        if isinstance(store, EncryptedStore):
+            options = replace(options, copy_id=store.id)
         yield from _push_all(Path(source), store, options, started)
         if lock is not None and options.lock is not None:
             options.lock.locked = lock.finish()
@@ -202,7 +222,7 @@ def _pull_all(
     names = archives_of(store)
     if names == ["."]:
         with _unchanging(source, options):
-            yield _pull_into(root, ".", store, options, started)
+            yield _pull_into(root, ".", store, options, started, source)
         return
     for name in names:
         held = None if source is None else source / name
@@ -214,7 +234,7 @@ def _pull_held(
     held: Path | None, root: Path, name: str, store: Store, options: SyncOptions, started: Started
 ) -> Synced:
     with _unchanging(held, options):
-        return _pull_into(root, name, store, options, started)
+        return _pull_into(root, name, store, options, started, held)
 
 
 def _push_from(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:
@@ -250,8 +270,13 @@ def _push_found(found: FoundArchive, name: str, store: Store, options: SyncOptio
     return _push_from(found.path, name, WithinStore(store, name), options, started)
 
 
-def _pull_into(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> Synced:
-    return _pull(name, store, root, options, started(name))
+def _pull_into(
+    root: Path, name: str, store: Store, options: SyncOptions, started: Started, source: Path | None
+) -> Synced:
+    is_archive = source is not None and Archive.exists(source)
+    check = _CopyCheck(Archive.open(source) if source is not None and is_archive else None, name, options)
+    check.begin(SecondCopy(FolderStore(root)))
+    return check.end(_pull(name, store, root, options, started(name)))
 
 
 def _one(name: str, work: Callable[[], Synced]) -> Synced:
@@ -266,7 +291,9 @@ def _one(name: str, work: Callable[[], Synced]) -> Synced:
 
 def _push(name: str, archive: Archive, store: Store, options: SyncOptions, progress: OnProgress) -> Synced:
     recovering = options.prune and not options.dry_run
+    check = _CopyCheck(archive, name, options)
     push = push_to_prune(archive, store) if recovering else Push(archive, store, pruning=options.prune)
+    check.begin(push.copy)
     plan = push.plan()
     pruned = plan.relation is Relation.PRUNED
     if pruned and not options.prune:
@@ -287,7 +314,63 @@ def _push(name: str, archive: Archive, store: Store, options: SyncOptions, progr
             )
         )
     done = None if options.dry_run else push.run(plan, progress, CopyPrune(push).run if pruned else None)
-    return _synced(name, plan, tuple(plan.versions), done)
+    return check.end(_synced(name, plan, tuple(plan.versions), done))
+
+
+class _CopyCheck:
+    """What a sync finds out of a copy beside what is missing there: whether it is what it was after the last one.
+
+    Args:
+        archive: whose copy it is; ``None`` for a folder that a copy is brought back to, of which nothing is asked.
+        name: where it is in its fleet.
+        options: how to sync.
+    """
+
+    def __init__(self, archive: Archive | None, name: str, options: SyncOptions) -> None:
+        place = options.target if name == "." else f"{options.target.rstrip('/')}/{name}"
+        self._archive = archive
+        self._place = place
+        self._options = options
+        self._memory = None if archive is None else CopyMemory(archive.path, place, options.copy_id)
+        self._damaged: list[str] = []
+        self._newest = 0
+        self._rolled_back: tuple[int, int] | None = None
+
+    def begin(self, copy: SecondCopy) -> None:
+        """Look at the copy, before anything is sent.
+
+        Raises:
+            NoArchive: a copy was here, and the place is empty.
+        """
+        if self._memory is None or self._archive is None:
+            return
+        known = self._memory.known
+        if known.head and copy.empty and not self._options.new:
+            raise NoArchive(
+                message(
+                    "{place} is empty, and had a copy of version {version} after the last sync. Connect the disk that "
+                    "it is on; to begin a new copy here, add --new.",
+                    place=self._place,
+                    version=known.head,
+                )
+            )
+        self._newest = max(copy.numbers(), default=0)
+        if self._newest < known.head and not copy.empty:
+            self._rolled_back = known.head, self._newest
+        if not self._options.dry_run:
+            info = self._archive.layout.info.read_bytes(LARGEST_DOCUMENT)
+            self._damaged = check_part(copy, LocalHistory(self._archive), info, known)
+
+    def end(self, synced: Synced) -> Synced:
+        """Add what was found to what came of the sync, and remember how the copy is now."""
+        if self._memory is not None and self._archive is not None:
+            synced.rolled_back = self._rolled_back
+            synced.damaged_there += [name for name in self._damaged if name not in synced.damaged_there]
+            if not self._options.dry_run:
+                sent = () if synced.damaged else synced.versions
+                self._memory.known.head = max((self._newest, *sent))
+                self._memory.keep()
+        return synced
 
 
 def _pull(name: str, store: Store, root: Path, options: SyncOptions, progress: OnProgress) -> Synced:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.fleet_folder import belongs
+from exporter.copies.store import Seals
 from exporter.errors import NoArchive
 from exporter.message import message
 
@@ -66,6 +67,11 @@ class WithinStore:
     def read_range(self, name: str, start: int, length: int) -> bytes:
         """Return a part of an object."""
         return self._store.read_range(self._folder + name, start, length)
+
+    def read_sealed(self, name: str) -> Iterator[bytes]:
+        """Yield what is stored of an object, encrypted where it is."""
+        inner = self._folder + name
+        return self._store.read_sealed(inner) if isinstance(self._store, Seals) else self._store.read(inner)
 
     def create(self, name: str, content: ObjectContent) -> bool:
         """Store an object unless there is one of this name."""

@@ -136,11 +136,12 @@ def is_media_file(address: str) -> bool:
     Args:
         address: as the body has it; only its ending and its host are looked at.
     """
-    host = host_of(f"https:{address}" if address.startswith("//") else address)
-    if _VIDEO_HOSTS.fullmatch(host) or _SOUND_HOSTS.fullmatch(host):
-        return False
     path = _path(address)
-    return is_picture(path) or is_played(path) or _OTHER_FILE.fullmatch(path) is not None
+    if is_picture(path) or is_played(path):
+        return True
+    host = host_of(f"https:{address}" if address.startswith("//") else address)
+    is_player = _VIDEO_HOSTS.fullmatch(host) or _SOUND_HOSTS.fullmatch(host)
+    return _OTHER_FILE.fullmatch(path) is not None and not is_player
 
 
 def is_played(address: str) -> bool:

@@ -343,5 +343,7 @@ def test_pictures_come_along(program: Program, made: Path, tmp_path: Path) -> No
     document = exports(program("export", "hugo", made, tmp_path / "out", *SAID, "--json"))[0]
     pages = list((tmp_path / "out").rglob("index.md"))
     assert len(pages) == document["out"]["entries"] == 55
-    pictures = {path.name for path in (tmp_path / "out").rglob("*") if path.suffix in {".png", ".jpg", ".gif"}}
+    pictures = {
+        path.name for path in (tmp_path / "out").rglob("*") if path.suffix in {".png", ".jpg", ".gif", ".mp3", ".mp4"}
+    }
     assert len(pictures) == document["out"]["pictures"]

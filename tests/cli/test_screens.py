@@ -29,5 +29,5 @@ def test_the_demo_reads_no_settings_of_ones_own(program: Program, tmp_path: Path
     (folder / "blog-exporter.toml").write_text('ping_url = "http://127.0.0.1:9/"\nassets = "none"\n')
     done = program("demo", tmp_path / "demo")
     assert done.code == 0
-    assert "47 assets" in done.err
+    assert "49 assets" in done.err
     assert "ping" not in done.err

@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from PIL import Image
 
+from exporter.crawl.assets.content_type import sniff
 from exporter.demo import sample
 from exporter.demo.content import Blog, fields, wire
 from exporter.demo.sample import demo_blog, later_changes
@@ -23,6 +24,7 @@ from tests.demo.test_service import COMMENT_FIELDS, ENTRY_FIELDS, FILE_FIELDS
 DATA = Path(sample.__file__).parent
 DELETED_ENTRY, EDITED_ENTRY, NEW_ENTRY = 66, 50, 90
 UPLOADED = "https://files.example.jp/v1/blog/user/{user_id}/{mtime}"
+PLAYED = {"https://video.example.com/toudai100.mp4", "https://video.example.com/sound/sakamichi.mp3"}
 GONE = "https://pictures.example.jp/album/2016/kieta.jpg"
 
 
@@ -107,7 +109,7 @@ def test_no_data_file_is_left_unused(blog: Blog) -> None:
     changed = demo_blog()
     later_changes(changed)
     kept = sorted(path.read_bytes() for path in DATA.glob("pictures/*"))
-    assert len(kept) == 47
+    assert len(kept) == 49
     assert sorted(changed.pictures.values()) == kept
     names = {path.stem for path in DATA.glob("blog/*")}
     years = {f"entries_{entry['year']}" for entry in raw(blog.entries.values())}
@@ -149,7 +151,7 @@ def test_file_times_are_japan_time(blog: Blog) -> None:
 def test_linked_pictures_decode_and_one_of_them_moves(blog: Blog) -> None:
     frames: dict[tuple[str | None, tuple[int, int]], list[int]] = {}
     for address, body in blog.pictures.items():
-        if "/v1/blog/user/" not in address:
+        if "/v1/blog/user/" not in address and address not in PLAYED:
             kind, size, count = opened(body)
             frames.setdefault((kind, size), []).append(count)
     assert sorted(frames.pop(("GIF", (16, 16)))) == [1, 1, 2]
@@ -167,7 +169,9 @@ def test_every_picture_in_a_body_can_be_fetched_but_the_lost_one(blog: Blog, ent
         }
     assert shown - blog.pictures.keys() == {GONE}
     never_shown = {UPLOADED.format(**file) for file in raw(blog.files) if file["name"] in ("taijuu.txt", "tsuki.png")}
-    assert blog.pictures.keys() - shown == never_shown
+    assert blog.pictures.keys() - shown - PLAYED == never_shown
+    played = {address for entry in entries for address in PLAYED if address in entry["entry_text"]}
+    assert {sniff(blog.pictures[address]) for address in played} == {"video/mp4", "audio/mpeg"}
 
 
 def test_only_reserved_names_are_used(blog: Blog, entries: list[dict[str, Any]]) -> None:

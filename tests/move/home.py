@@ -184,7 +184,7 @@ class Home(FakeWordPress):
 
     def take_file(self, request: web.Request, fields: dict[str, Any], content: bytes) -> web.Response:
         name = request.headers["Content-Disposition"].partition('filename="')[2].rstrip('"')
-        if not name.endswith((".png", ".jpg", ".gif", ".pdf")):
+        if not name.endswith((".png", ".jpg", ".gif", ".pdf", ".mp3", ".mp4")):
             return self.refuse(
                 500, "rest_upload_sideload_error", "Sorry, you are not allowed to upload this file type."
             )
