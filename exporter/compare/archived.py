@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
@@ -19,7 +20,7 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
 from exporter.html.limits import TooComplex
 from exporter.html.text import collapse
-from exporter.html.tree import find
+from exporter.html.tree import Element, find, parse
 
 _TITLE_BYTES: Final = 150
 _MAY_PLAY: Final = re.compile(r"<(?:iframe|video|audio|object|embed)\b", re.IGNORECASE)
@@ -35,6 +36,7 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
         entry = post.record
         pictures, unknown = _pictures(post, media)
         bodies = tuple(filter(None, (entry.body, entry.more)))
+        pieces = [piece for body in bodies for piece in body_pieces(body)]
         yield OldPost(
             id=post.id,
             title=post.title,
@@ -43,12 +45,14 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
             asked=asked,
             slugs=tuple(dict.fromkeys(_slugs(posts, post, [names.fit(entry.slug, post.id) for names in spellings]))),
             category=post.category,
-            texts=tuple(piece for body in bodies for piece in body_pieces(body)),
+            texts=tuple(piece.letters for piece in pieces),
             pictures=pictures,
             comments=tuple(_comment(each, hidden_comments) for each in post.comments),
             letters=letters("".join(map(body_letters, bodies))),  # what ends one and begins the other may be one dash
             unknown_pictures=unknown,
             players=tuple(players("".join(bodies)) or ()),
+            starts=tuple(piece.starts for piece in pieces),
+            own_links=tuple(_own_links(bodies, media)),
         )
 
 
@@ -59,7 +63,9 @@ def in_words(old: OldPost) -> OldPost:
         for each in old.comments
     )
     texts = tuple(filter(None, map(only_words, old.texts)))
-    return replace(old, texts=texts, letters=only_words(old.letters), comments=tuple(comments))
+    return replace(
+        old, texts=texts, starts=(None,) * len(texts), letters=only_words(old.letters), comments=tuple(comments)
+    )
 
 
 def shown_pictures(html: str) -> Iterator[str]:
@@ -81,6 +87,18 @@ def players(html: str) -> list[str] | None:
         return [each.attributes.get("src") or each.attributes.get("data", "") for each in find(html, _PLAYERS)]
     except TooComplex:
         return None
+
+
+def _own_links(bodies: Iterable[str], media: Media) -> Iterator[str]:
+    """Yield the ids of the posts that a post links to, with something to click on."""
+    for body in bodies:
+        if any(found.use is Use.LINKED and media.own_post(found.text) for found in embedded(body)):
+            with suppress(TooComplex):
+                for link in parse(body, bare=frozenset()).walk():
+                    if isinstance(link, Element) and link.tag == "a" and (link.text().strip() or link.children):
+                        entry_id = media.own_post(link.attributes.get("href", ""))
+                        if entry_id is not None:
+                            yield entry_id
 
 
 def _pictures(post: ExportPost, media: Media) -> tuple[tuple[Picture, ...], int]:

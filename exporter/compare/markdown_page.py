@@ -91,6 +91,7 @@ def read_markdown(text: str, path: str, address: str) -> NewPost:
         links=tuple(filter(None, (absolute(each, address) for each in linked))),
         comments=None,
         page=words,
+        addresses=(address,),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from exporter.compare.archived import slug_of
 from exporter.compare.posts import NewPost, ShownAs, When
-from exporter.compare.texts import letters
+from exporter.compare.texts import lettered, letters, seen_text
 from exporter.html.links import absolute
 from exporter.html.text import plain_text
 from exporter.html.tree import Element, parse
@@ -80,6 +80,7 @@ def read_page(html: str, address: str) -> NewPost:
     )
     base = absolute(found.base, address) or address
     typed = found.typed or "article" in found.metas.get("og:type", ())
+    shown = lettered(seen_text(region))
     return NewPost(
         key=address,
         titles=tuple(_titles(found)),
@@ -87,13 +88,15 @@ def read_page(html: str, address: str) -> NewPost:
         when=when,
         status=ShownAs.DRAFT if "draft" in found.metas.get("status", ()) else ShownAs.PUBLISH,
         names=names or None,
-        letters=_letters(region),
+        letters=shown.letters,
         whole=False,
         pictures=tuple(_pictures(region, base)),
         links=tuple(_links(region, base)),
         comments=None,
         page=_letters(page),
         players=sum(isinstance(each, Element) and each.tag in _PLAYERS for each in region.walk()),
+        starts=shown.starts,
+        addresses=(address,),
         article=typed or (when is not None and len(found.articles) == 1),
     )
 

@@ -47,7 +47,11 @@ class Fault(StrEnum):
     PICTURE_ON_OLD_HOST = "picture_on_old_host"
     PLAYER_MISSING = "player_missing"
     """It shows fewer videos, sounds and other embedded players."""
+    LINE_BREAKS = "line_breaks"
+    """Lines run together that were apart."""
     LINK_ON_OLD_HOST = "link_on_old_host"
+    LINK_ASTRAY = "link_astray"
+    """A link to another of the blog's posts does not lead there."""
     COMMENT_MISSING = "comment_missing"
     COMMENT_HELD = "comment_held"
     """It is there, and not shown."""
@@ -152,6 +156,8 @@ class OldPost:
         letters: all of its text as letters.
         unknown_pictures: how many pictures it shows that the archive does not have.
         players: the addresses of the videos, sounds and other players that it embeds, as they are written.
+        starts: for each of ``texts``, where its lines begin, see :class:`~exporter.compare.texts.Lettered`.
+        own_links: the ids of the posts that it links to.
     """
 
     id: str
@@ -167,6 +173,8 @@ class OldPost:
     letters: str
     unknown_pictures: int = 0
     players: tuple[str, ...] = ()
+    starts: tuple[frozenset[int] | None, ...] = ()
+    own_links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +206,8 @@ class NewPost:
         page: the letters of all of a page, where comments are looked for by their letters.
         article: whether it is a post for certain; a page may be a list or a text about the blog.
         players: how many videos, sounds and other players it embeds; ``None`` if that is not told.
+        starts: where the lines of ``letters`` begin; ``None`` where that is not told.
+        addresses: those that lead to it.
     """
 
     key: str
@@ -214,6 +224,8 @@ class NewPost:
     page: str = ""
     article: bool = True
     players: int | None = None
+    starts: frozenset[int] | None = None
+    addresses: tuple[str, ...] = ()
 
 
 class PictureFacts(NamedTuple):

@@ -9,8 +9,10 @@ from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import unquote
 
+from exporter.compare.archived import slug_of
 from exporter.compare.comments import compare_comments, find_comments
 from exporter.compare.matching import Matches
+from exporter.compare.page_places import leads_to, place_of_page
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
     Aspect,
@@ -36,6 +38,7 @@ _OWN_NAMES: Final = 0.5
 """Where more than this share of a home's names are none that exports give, it makes names by a rule of its own."""
 
 _OWN_RULE: Final = message("the new home names them by a rule of its own")
+_AROUND: Final = 10
 _TELLING: Final = 6
 """Letters of a comment that are not on a page by chance."""
 
@@ -123,6 +126,12 @@ class _Comparing:
         self._not_held = 0
         pairs = [(olds[old], self._news[new]) for old, new in matches.pairs.items()]
         self._own_names = _has_own_names(pairs)
+        self._by_id = {old.id: at for at, old in enumerate(olds)}
+        self._targets = {
+            olds[old].id: [place_of_page(each) for each in self._news[new].addresses]
+            for old, new in matches.pairs.items()
+            if olds[old].asked and self._news[new].addresses
+        }
         self._shows_comments = _shows_comments(pairs)
 
     def results(self) -> tuple[list[PostResult], int]:
@@ -171,8 +180,8 @@ class _Comparing:
         for aspect, compare in (
             (Aspect.TITLE, self._title), (Aspect.TEXT, self._text), (Aspect.DATE, self._date),
             (Aspect.SLUG, self._slug), (Aspect.CATEGORY, self._category), (Aspect.PICTURES, self._pictures),
-            (Aspect.TEXT, self._players),
-            (Aspect.LINKS, self._links), (Aspect.COMMENTS, self._comments),
+            (Aspect.TEXT, self._players), (Aspect.TEXT, self._lines),
+            (Aspect.LINKS, self._links), (Aspect.LINKS, self._own_links), (Aspect.COMMENTS, self._comments),
         ):  # fmt: skip
             if aspect in self._wish.aspects:
                 yield from compare(old, new)
@@ -204,6 +213,22 @@ class _Comparing:
         linked = sum(any(host in unquote(address) for host in hosts) for address in old.players)
         if new.players + linked < len(old.players):
             yield Difference(Fault.PLAYER_MISSING, str(len(old.players)), str(new.players))
+
+    def _lines(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        """Say where lines that were apart run together, as far as the text is there."""
+        if new.starts is None:
+            return
+        begin = 0
+        for text, starts in zip(old.texts, old.starts, strict=False):
+            at = new.letters.find(text, begin)
+            if at < 0:
+                return
+            begin = at + len(text)
+            lost = sorted(start for start in starts or () if at + start not in new.starts)
+            if lost:
+                before, after = (text[max(0, lost[0] - _AROUND) : lost[0]], text[lost[0] : lost[0] + _AROUND])
+                yield Difference(Fault.LINE_BREAKS, f"{before} / {after}", before + after)
+                return
 
     def _date(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if old.when is None:
@@ -252,6 +277,29 @@ class _Comparing:
         for address in dict.fromkeys(new.links):
             if host_of(address) in self._wish.old_hosts:
                 yield Difference(Fault.LINK_ON_OLD_HOST, "", address)
+
+    def _own_links(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        """Say which links to other posts of the blog do not lead there; those to the old host are named already."""
+        if new.status is ShownAs.PASSWORD or any(host_of(each) in self._wish.old_hosts for each in new.links):
+            return
+        there = [place_of_page(each) for each in new.links]
+        for entry_id in dict.fromkeys(old.own_links):
+            target = self._targets.get(entry_id)
+            if target is None or any(leads_to(each, target) for each in there):
+                continue
+            before, post = self._olds[self._by_id[entry_id]], self._news[self._matches.pairs[self._by_id[entry_id]]]
+            if any(slug_of(each) in {post.slug, *before.slugs} for each in new.links if not new.whole):
+                continue
+            yield Difference(Fault.LINK_ASTRAY, before.title or entry_id, self._astray(old, new, there))
+
+    def _astray(self, old: OldPost, new: NewPost, there: Sequence[str]) -> str:
+        """Return a link that may be the one that should lead elsewhere; empty where there is none."""
+        right = [self._targets[each] for each in old.own_links if each in self._targets]
+        hosts = {host_of(each) for each in new.addresses}
+        for address, place in zip(new.links, there, strict=True):
+            if host_of(address) in hosts and not any(leads_to(place, target) for target in right):
+                return address
+        return ""
 
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:

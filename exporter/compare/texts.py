@@ -6,11 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from html import unescape
-from typing import Final
+from itertools import accumulate
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from exporter.html.embeds import parse_body
 from exporter.html.footnotes import FOOTNOTE, Numbering, take_footnotes
+from exporter.html.limits import TooComplex
+from exporter.html.tags import CODE_BLOCKS, LINE_TAGS
 from exporter.html.text import plain_text
 from exporter.html.tree import Element
 from exporter.text import visible
@@ -47,6 +50,8 @@ _RUNS: Final = re.compile(r"-{2,}|\.{3,}")
 _WORDS: Final = frozenset({"Mn", "Mc", "No", "So"})
 _BETWEEN: Final = "\ufdd0"
 """A character that Unicode keeps out of texts."""
+_LINE_END: Final = "\ufdd1"
+"""Another one, which stands for the end of a line."""
 _SHINGLE: Final = 6
 _SHINGLED: Final = 20_000
 """Letters of a text that its likeness to others is judged by."""
@@ -65,27 +70,91 @@ def letters(text: str) -> str:
     return unicodedata.normalize("NFC", folded)  # again: what was put in may compose with what is behind it
 
 
+class Lettered(NamedTuple):
+    """A text as letters, and where its lines begin.
+
+    Attributes:
+        letters: as :func:`letters` has them.
+        starts: the places in them where a line begins, but for the first; ``None`` where that cannot be told, as lines
+            have letters in common.
+    """
+
+    letters: str
+    starts: frozenset[int] | None
+
+
+def lettered(text: str) -> Lettered:
+    """Return the letters of a text whose lines are those that a reader sees."""
+    whole = letters(text)
+    lines = letters(text.replace("\n", f" {_LINE_END} ")).split(_LINE_END)
+    if "".join(lines) != whole:
+        return Lettered(whole, None)
+    starts = accumulate(map(len, lines[:-1]))
+    return Lettered(whole, frozenset(at for at in starts if 0 < at < len(whole)))
+
+
+def seen_text(body: Element) -> str:
+    """Return the text of a body in the lines that a reader sees: a line end in the source alone begins none.
+
+    Where no tag ends a line, the source's own line ends do (API 2.8); and they do in preformatted text.
+    """
+    has_lines = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
+    return plain_text("<", lambda _: _joined(body) if has_lines else body)
+
+
+def _joined(body: Element) -> Element:
+    """Return a copy of a body where line ends of the source are spaces, outside of preformatted text."""
+    made = Element(body.tag, body.attributes, [])
+    todo = [(body, made)]
+    while todo:
+        old, new = todo.pop()
+        for child in old.children:
+            if isinstance(child, str):
+                new.children.append(child.replace("\n", " "))
+            elif child.tag in CODE_BLOCKS:
+                new.children.append(child)
+            else:
+                copy = Element(child.tag, child.attributes, [])
+                new.children.append(copy)
+                todo.append((child, copy))
+    return made
+
+
+def lettered_body(html: str) -> Lettered:
+    """Return the letters of what a reader sees of HTML, and where its lines begin."""
+    if "<" not in html and "&" not in html:
+        return lettered(html)
+    try:
+        return lettered(seen_text(parse_body(visible(html)[0])))
+    except TooComplex:
+        return Lettered(body_letters(html), None)
+
+
 def body_letters(html: str) -> str:
     """Return the letters of what a reader sees of HTML."""
     return letters(plain_text(html))
 
 
-def body_pieces(html: str) -> list[str]:
+def body_pieces(html: str) -> list[Lettered]:
     """Return the same in pieces, cut where exports put words of their own or move some.
 
     That is the address in place of a frame, and the sign of a footnote, whose text goes to the end.
     """
 
-    def read(source: str) -> Element:
+    def read(source: str) -> str:
         body = parse_body(visible(source)[0], bare=frozenset())
         notes = take_footnotes(body, Numbering())
         for each in body.walk():
             if isinstance(each, Element) and each.tag in {"iframe", FOOTNOTE}:
                 each.tag, each.children = "span", [_BETWEEN]
         body.children += [each for note in notes for each in (_BETWEEN, note.held)]
-        return body
+        return seen_text(body)
 
-    return list(filter(None, map(letters, plain_text(html, read).split(_BETWEEN))))
+    try:
+        text = html if "<" not in html and "&" not in html else read(html)
+    except TooComplex:
+        return [Lettered(body_letters(html), None)]
+    return [piece for piece in map(lettered, text.split(_BETWEEN)) if piece.letters]
 
 
 def word_letters(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from exporter.compare.archived import players, shown_pictures, slug_of
 from exporter.compare.fetching import PictureReader
 from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, PictureFacts, ShownAs, Unchecked, When
-from exporter.compare.texts import body_letters, word_letters
+from exporter.compare.texts import body_letters, lettered_body, word_letters
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, host_of
@@ -159,6 +159,7 @@ def _post(post: RestPost, names: Mapping[int, str], comments: Sequence[NewCommen
     links = (absolute(found.text, post.link) for found in embedded(post.content) if found.use is Use.LINKED)
     shown = (absolute(address, post.link) for address in shown_pictures(post.content))
     playing = players(post.content)
+    text = lettered_body(post.content)
     return NewPost(
         key=post.link or str(post.id),
         titles=(post.title,),
@@ -166,12 +167,14 @@ def _post(post: RestPost, names: Mapping[int, str], comments: Sequence[NewCommen
         when=_moment(post.date, post.instant),
         status=_status(post),
         names=tuple(names[number] for number in (*post.categories, *post.tags) if number in names),
-        letters=body_letters(post.content),
+        letters=text.letters,
         whole=True,
         pictures=tuple(filter(None, shown)),
         links=tuple(filter(None, links)),
         comments=None if comments is None else tuple(comments),
         players=None if playing is None else len(playing),
+        starts=text.starts,
+        addresses=tuple(filter(None, (post.link, absolute(f"/?p={post.id}", post.link)))),
     )
 
 

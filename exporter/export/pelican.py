@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Final
@@ -20,6 +21,8 @@ _PICTURES = "images"
 _ARTICLE = "/an-article-of-this-site"
 _STATIC = "/a-file-of-this-site"
 """Begin addresses until Pelican's own signs for them take their place, which no address of a body may have."""
+
+_VIDEO: Final = re.compile(rf"(<video poster=\"{_STATIC}[^<>\"]*\")( src=\"{_STATIC}[^<>\"]*\")([^<>]*>)")
 
 _CATEGORY_CHARACTERS = 30
 """Pelican spells names in Latin letters, about six for a character, and names files after them."""
@@ -57,11 +60,17 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         home=lambda post: f"{_ARTICLE}/{quote(page_name(post))}{ending}",
         most=_CATEGORY_CHARACTERS,
         line_break="  \n",
-        finish=lambda text, _: text.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}"),
+        finish=lambda text, _: _signed(text),
         risky=_is_misread,
         footnotes=True,
     )
     yield from writer.pages(page)
+
+
+def _signed(text: str) -> str:
+    """Put Pelican's signs into a page; it reads but one of a tag, so a video with a picture names its file below."""
+    apart = _VIDEO.sub(r"\1\3<source\2>", text)
+    return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 
 
 def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:

@@ -148,7 +148,7 @@ def test_a_wordpress_is_compared_with_its_owners_password(
         done = program(*plain, "--json")
         found = done.answer_before_error
         assert found["home"]["kind"] == "WordPress"
-        assert set(found["changes"]) == {"picture_missing", "player_missing"}
+        assert set(found["changes"]) == {"picture_missing", "player_missing", "line_breaks"}
         home.posts[numbers[0]]["status"] = "draft"
         assert program(*plain, "--json").answer_before_error["changes"]["missing"] == 1
         for name, value in PASSWORD.items():

@@ -11,9 +11,21 @@ import pytest
 from exporter.compare.archived import players
 from exporter.compare.matching import match
 from exporter.compare.pages import read_page
-from exporter.compare.posts import Aspect, Fault, HomeState, NewPost, OldPost, ShownAs, Unchecked, When, Wish
+from exporter.compare.posts import (
+    Aspect,
+    Difference,
+    Fault,
+    HomeState,
+    NewPost,
+    OldPost,
+    ShownAs,
+    Unchecked,
+    When,
+    Wish,
+)
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.report import document, lines, verdict
+from exporter.compare.texts import body_pieces, lettered_body
 from tests.compare.posts import TEXT, THEN, new, new_comment, old, old_comment
 
 SHOWN = THEN.replace(tzinfo=None) + timedelta(days=1)
@@ -134,6 +146,60 @@ def test_the_document_and_the_lines_say_the_same() -> None:
     assert "… 3 more" not in "\n".join(lines(found, every=True))
     assert "2 題2: 題2 -> ほか" in text
     assert verdict(found) == "of 9 entries 1 are missing and 8 changed"
+
+
+@pytest.mark.parametrize(
+    ("html", "lost"),
+    [
+        ("<p>海が見える<br>朝だった</p><p>風</p>", ""),
+        ("<div>海が見える</div>\n朝だった\n<ul><li>風</li></ul>", ""),
+        ("<p>海が見える 朝だった</p><p>風</p>", "海が見える / 朝だった風"),
+        ("<p>海が見える\n朝だった</p><p>風</p>", "海が見える / 朝だった風"),
+        ("<p>海が見える<br>朝だった風</p>", "海が見える朝だった / 風"),
+    ],
+)
+def test_lines_that_run_together_are_a_difference(html: str, lost: str) -> None:
+    (before,) = body_pieces("海が見える\n朝だった\n風")
+    entry = replace(old(text=before.letters), starts=(before.starts,))
+    page = read_page(f"<h1>題1</h1><article>{html}</article><p>足</p>", "https://new.example/1")
+    text = lettered_body(html)
+    for there in (
+        replace(new(), letters=text.letters, starts=text.starts),
+        replace(new(whole=False), letters=page.letters, starts=page.starts),
+    ):
+        found = compared([entry], [there]).results[0].differences
+        assert [(each.change, each.before) for each in found] == ([(Fault.LINE_BREAKS, lost)] if lost else [])
+
+
+ONE, TWO, THREE = (f"https://new.example/{number}/" for number in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("links", "astray"),
+    [
+        ([TWO], None),
+        (["http://www.new.example/2?#x", THREE], None),
+        (["https://new.example/blog/2/index.html"], None),
+        (["https://new.example/?p=2"], None),
+        ([THREE], THREE),
+        (["https://new.example/404/"], "https://new.example/404/"),
+        (["https://elsewhere.example/", "https://new.example/?p=20"], "https://new.example/?p=20"),
+        ([], ""),
+    ],
+)
+def test_a_link_to_another_post_must_lead_there(links: list[str], astray: str | None) -> None:
+    olds = [old(1, own_links=("2", "2", "9")), old(2), old(3)]
+    news = [new(n, addresses=(f"https://new.example/{n}/", f"https://new.example/?p={n}")) for n in (1, 2, 3)]
+    news[0] = replace(news[0], links=tuple(links))
+    found = compared(olds, news).results[0].differences
+    assert found == (() if astray is None else (Difference(Fault.LINK_ASTRAY, "題2", astray),))
+
+
+def test_a_link_that_leads_to_the_old_host_is_named_once() -> None:
+    news = [new(n, addresses=(f"https://new.example/{n}/",)) for n in (1, 2)]
+    news[0] = replace(news[0], links=("https://old.example/2",))
+    found = compared([old(1, own_links=("2",)), old(2)], news, Wish(old_hosts=frozenset({"old.example"})))
+    assert faults(found) == [Fault.LINK_ON_OLD_HOST]
 
 
 def test_a_video_that_is_gone_is_a_difference() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,29 @@ async def check(place: Path | str, moved: Blog) -> None:
     assert [each for each in found.unchecked if each.asked] == []
 
 
+def spoil_pages(public: Path, moved: Blog) -> dict[str, set[Fault]]:
+    """Let lines run together, and links between posts lead elsewhere, in what Hugo built; returns what must be named."""
+    linking = [post for post in expected(moved).posts if post.own_links and post.asked]
+    assert len(linking) >= 3
+    pages = {page: page.read_text("utf-8") for page in public.rglob("index.html")}
+    harmed = {}
+    for number, post in enumerate(linking[:3]):
+        (page,) = (page for page, text in pages.items() if f"<title>{escape(post.title)} |" in text)
+        text = pages[page]
+        if number == 0:
+            new, kind = re.sub(r"<br>|</p>\s*<p>|<br />", " ", text), Fault.LINE_BREAKS
+        else:
+            place = "/nowhere/" if number == 1 else f"/{page.parent.name}/"
+            new, kind = (
+                re.sub(r'href="?(?:https://new\.example)?/[^">\s]*"?', f'href="{place}"', text),
+                Fault.LINK_ASTRAY,
+            )
+        assert new != text
+        page.write_text(new, "utf-8")
+        harmed[post.id] = {kind}
+    return harmed
+
+
 @both_bodies
 async def test_hugo_shows_what_was_exported(tool: Tool, tmp_path: Path, body: str) -> None:
     with blog("demo", tmp_path / "archive") as moved:
@@ -103,6 +128,8 @@ async def test_hugo_shows_what_was_exported(tool: Tool, tmp_path: Path, body: st
             tool("hugo", "--quiet", "--baseURL", address, cwd=tmp_path / "site")
             assert (public / "sitemap.xml").is_file()
             await check(address, moved)
+            harmed = spoil_pages(public, moved)
+            assert named(await compared(address, expected(moved))) == harmed
         await check(tmp_path / "site" / "content", moved)
 
 
