@@ -1,4 +1,4 @@
-"""The damage that an earlier run or ``verify`` found, remembered until it is gone.
+"""The damage that an earlier run or ``verify`` found, remembered until it is gone: of versions, pictures and views.
 
 ``status`` and the next run would have to read the whole archive to find it again. The list is in ``.work/``: an archive
 that lost it is checked anew by the next run, which reads the versions' files in turn.
@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Final
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checksums import sha256_or_none
-from exporter.archive.layout import SEGMENTS
+from exporter.archive.latest import read_index, read_record
+from exporter.archive.layout import SEGMENTS, asset_digest
 from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.errors import ArchiveDamaged, BlogExporterError
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
+    from exporter.archive.safe_files import InnerPath
 
+_LATEST: Final = "latest/"
 _IN_A_VERSION: Final = re.compile(r"versions/([0-9]{1,18})/")
 
 
@@ -39,7 +42,7 @@ def remember_damage(layout: Layout, paths: Collection[str]) -> None:
 
 
 def known_damage(reader: ArchiveReader) -> list[str]:
-    """Return the remembered files that are still damaged, in order; a segment or a picture is read again."""
+    """Return the remembered files that are still damaged, in order; see :func:`is_read_again`."""
     return [path for path in _remembered(reader.layout) if _is_damaged(reader, path)]
 
 
@@ -54,6 +57,16 @@ def is_segment(path: str) -> bool:
     return damaged_version(path) is not None and PurePosixPath(path).name in SEGMENTS
 
 
+def is_read_again(path: str) -> bool:
+    """Return whether it shows in a file itself that it is right again: its hash is known, and no run makes it anew."""
+    return is_segment(path) or asset_digest(path) is not None or path.startswith(_LATEST)
+
+
+def damaged_in_latest(layout: Layout) -> frozenset[str]:
+    """Return the remembered files of ``latest/`` by their paths in there, whether they are right again or not."""
+    return frozenset(path.removeprefix(_LATEST) for path in _remembered(layout) if path.startswith(_LATEST))
+
+
 def _remembered(layout: Layout) -> list[str]:
     with contextlib.suppress(OSError, lossless_json.NotJson, ValueError):
         found = lossless_json.loads(layout.known_damage.read_bytes(LARGEST_DOCUMENT))
@@ -64,6 +77,12 @@ def _remembered(layout: Layout) -> list[str]:
 
 def _is_damaged(reader: ArchiveReader, path: str) -> bool:
     """Tell whether a file is still damaged; of documents the list is believed, since each run makes it anew."""
+    digest = asset_digest(path)
+    if digest is not None:
+        folder = reader.layout.root / PurePosixPath(path).parent
+        return not any(sha256_or_none(folder / name) == digest for name in _names(folder) if name.startswith(digest))
+    if path.startswith(_LATEST):
+        return _is_damaged_in_latest(reader.layout, path.removeprefix(_LATEST))
     number = damaged_version(path)
     if number is not None and number not in reader.versions():
         return False
@@ -75,3 +94,19 @@ def _is_damaged(reader: ArchiveReader, path: str) -> bool:
     except ArchiveDamaged:
         return True
     return info is None or sha256_or_none(reader.layout.version(number) / name) != info.sha256
+
+
+def _names(folder: InnerPath) -> list[str]:
+    try:
+        return folder.names()
+    except OSError:
+        return []
+
+
+def _is_damaged_in_latest(layout: Layout, place: str) -> bool:
+    """Tell whether a file of ``latest/`` is not as it was written; one that nothing is noted of is no damage."""
+    files = read_record(layout).get("files", {})
+    expected = files.get(place) if place in SEGMENTS else None
+    if expected is None:
+        expected = next((entry.sha256 for entry in read_index(layout) if entry.place == place), None)
+    return expected is not None and sha256_or_none(layout.latest / place) != expected

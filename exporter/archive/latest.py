@@ -169,11 +169,12 @@ class LatestCheck:
         return self.known and not self.damaged
 
 
-def check_latest(layout: Layout) -> LatestCheck:
+def check_latest(layout: Layout, suspected: Collection[str] = ()) -> LatestCheck:
     """Compare every file of ``latest/`` with what was noted when it was written; the caller holds the archive's lock.
 
     A file whose size and time are as noted is believed, otherwise its hash decides. A seventh of the files, another one
-    at each check, is hashed in any case: damage of the disk changes neither size nor time.
+    at each check, is hashed in any case: damage of the disk changes neither size nor time. So are those of
+    ``suspected``, which were found damaged before.
 
     Raises:
         ArchiveDamaged: ``latest/`` is a link.
@@ -192,7 +193,7 @@ def check_latest(layout: Layout) -> LatestCheck:
         for entry in noted:
             stamp = found.get(entry.place)
             same = stamp is not None and stamp == entry.stamp
-            if same and zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL != turn:
+            if same and entry.place not in suspected and zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL != turn:
                 kept.append(entry)
             elif sha256_or_none(path := layout.latest / entry.place) != entry.sha256:
                 damaged.add(entry.place)

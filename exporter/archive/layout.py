@@ -30,10 +30,17 @@ MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 _VERSIONS = "versions"
 _VERSION_NAMES = re.compile(r"(?<=/)(?:[0-9]{6}|[1-9][0-9]{6,9})(?=/)")
+_ASSET: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,8})?")
 LARGEST_VERSION: Final = 2**32 - 1
 """A state keeps the numbers of versions in 32 bits."""
 MOST_PRUNES: Final = 4
 """How many prunes in a row a reader starts again after: one that takes seconds follows another only on purpose."""
+
+
+def asset_digest(path: str) -> str | None:
+    """Return the SHA-256 that the path of a picture or file says; ``None`` for what is no such path."""
+    found = _ASSET.fullmatch(path)
+    return None if found is None else found[2]
 
 
 def version_name(number: int) -> str:

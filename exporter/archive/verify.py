@@ -48,7 +48,7 @@ def verify(
     """
     damaged = set(known_damage(reader)) if quick else set()
     for finding in _findings(reader, quick=quick, progress=progress, remember=remember):
-        if finding.damage and not finding.path.startswith(("assets/", "latest")):
+        if finding.damage:
             damaged.add(finding.path)
         yield finding
     if remember:

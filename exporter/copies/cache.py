@@ -22,10 +22,10 @@ import platformdirs
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.archive.checksums import sha256_or_none
-from exporter.archive.layout import SEGMENTS, SUMS, Layout, segment_name, version_numbers
+from exporter.archive.layout import SEGMENTS, SUMS, Layout, asset_digest, segment_name, version_numbers
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
-from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy, asset_digest
+from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy
 from exporter.copies.receiving import fetch_version, receive
 from exporter.copies.transfer import in_parallel
 from exporter.errors import DamagedObject

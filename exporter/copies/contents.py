@@ -11,7 +11,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
-from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, version_name
+from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, asset_digest, version_name
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT
 from exporter.copies.store import read_whole
@@ -37,7 +37,6 @@ _PART: Final = re.compile(
     + "|".join(map(re.escape, (MANIFEST, SUMS, *SEGMENTS)))
     + ")"
 )
-_ASSET: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,8})?")
 
 
 PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
@@ -47,12 +46,6 @@ PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
 def part_name(number: int, part: str, folder: str = VERSIONS) -> str:
     """Return the name of a file of a version: ``versions/000001/manifest.json``."""
     return f"{folder}/{version_name(number)}/{part}"
-
-
-def asset_digest(name: str) -> str | None:
-    """Return the SHA-256 that the name of an asset says; ``None`` for what is no asset's name."""
-    found = _ASSET.fullmatch(name)
-    return None if found is None else found[2]
 
 
 def place_in_version(name: str) -> tuple[int | None, str]:
@@ -76,7 +69,7 @@ class SecondCopy:
         self.objects: dict[str, StoredObject] = {}
         self.strange: list[str] = []
         for found in store.list():
-            if found.name in _DOCUMENTS or _PART.fullmatch(found.name) or _ASSET.fullmatch(found.name):
+            if found.name in _DOCUMENTS or _PART.fullmatch(found.name) or asset_digest(found.name):
                 self.objects[found.name] = found
             elif found.name not in _NOT_SENT:
                 self.strange.append(found.name)

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout
+from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_digest
 from exporter.archive.manifest import version_sums
 from exporter.archive.safe_files import LARGEST_CACHE
 from exporter.clock import SystemClock
 from exporter.copies.address import is_address
-from exporter.copies.contents import INFO, asset_digest, place_in_version
+from exporter.copies.contents import INFO, place_in_version
 from exporter.copies.store import Seals
 from exporter.copies.transfer import in_parallel
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoKeyFits

@@ -22,10 +22,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from exporter import lossless_json
-from exporter.archive.layout import SUMS, segment_name
+from exporter.archive.layout import SUMS, asset_digest, segment_name
 from exporter.archive.lock import is_running
 from exporter.clock import SystemClock, timestamp
-from exporter.copies.contents import NEW_VERSIONS, PARTS, PRUNING, VERSIONS, SecondCopy, asset_digest, part_name
+from exporter.copies.contents import NEW_VERSIONS, PARTS, PRUNING, VERSIONS, SecondCopy, part_name
 from exporter.copies.histories import Relation, relate
 from exporter.copies.push import Push
 from exporter.copies.store import content_of, vouched_content

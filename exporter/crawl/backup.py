@@ -18,7 +18,7 @@ from exporter.archive import writer
 from exporter.archive.archive import Archive
 from exporter.archive.checksums import file_sha256
 from exporter.archive.documents import RepairedFile, restore_documents
-from exporter.archive.known_damage import is_segment, known_damage, remember_damage
+from exporter.archive.known_damage import is_read_again, known_damage, remember_damage
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
 from exporter.archive.reader import is_archive
@@ -263,7 +263,7 @@ class BackupRun:
             )
         if self._settings.dry_run:
             return reader.state(), unread_before(reader), Damage()
-        documents = [path for path in known_damage(reader) if not is_segment(path)]
+        documents = [path for path in known_damage(reader) if not is_read_again(path)]
         self._restored(restore_documents(self._layout, None if documents else _MANIFESTS_LOOKED_AT))
         finish_commit(reader)
         if reader.newest() is None:
@@ -289,8 +289,8 @@ class BackupRun:
         if not is_archive(self._layout):
             return
         reader = Archive.open(self._layout.root)
-        segments = filter(is_segment, known_damage(reader))
-        remember_damage(self._layout, {*segments, *damage.files, *self.outcome.damaged})
+        left = filter(is_read_again, known_damage(reader))
+        remember_damage(self._layout, {*left, *damage.files, *self.outcome.damaged})
         self.outcome.damaged = [path for path in known_damage(reader) if path not in self.outcome.restored]
         remember_damage(self._layout, self.outcome.damaged)
 

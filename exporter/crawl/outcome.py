@@ -106,8 +106,7 @@ def still_damaged(root: Path, paths: Sequence[str]) -> ArchiveDamaged | None:
         return None
     return ArchiveDamaged(
         message(
-            "The backup is saved, and files of earlier versions stay damaged: {paths}. To see what can be done: "
-            "{command}",
+            "The backup is saved, and files in the archive stay damaged: {paths}. To see what can be done: {command}",
             paths=listed([*paths[:3], *(["…"] if len(paths) > 3 else [])]),
             command=suggested("verify", root),
         )

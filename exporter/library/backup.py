@@ -14,6 +14,7 @@ from typing import Self, TypeVar
 from exporter.archive import writer
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import remove_folder
+from exporter.archive.known_damage import damaged_in_latest
 from exporter.archive.latest import LatestCheck, LatestView, check_latest, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
@@ -275,7 +276,7 @@ class Backup:
         if not is_archive(layout):
             return LatestCheck(), 0
         reader = Archive.open(self._root)
-        looked = check_latest(layout)
+        looked = check_latest(layout, damaged_in_latest(layout))
         if looked.whole and read_record(layout).get("version") == reader.newest():
             return looked, 0
         try:

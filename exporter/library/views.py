@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive.archive import Archive
 from exporter.archive.front_door import refresh_front_door
+from exporter.archive.known_damage import damaged_in_latest
 from exporter.archive.latest import (
     DerivedFile,
     LatestCheck,
@@ -111,7 +112,7 @@ def _refresh_views(
         layout.site_pictures.remove()
         made = write_latest(layout, _counted(reader, number), wanted, reuse=False)
     else:
-        found = check_latest(layout) if looked is None else looked
+        found = check_latest(layout, damaged_in_latest(layout)) if looked is None else looked
         if found.whole and is_current(layout, number, wanted):
             return LatestRefreshed()
         segments = segments if segments is not None and segments.version == number else None

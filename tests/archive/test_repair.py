@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
@@ -493,3 +494,36 @@ def test_what_verify_found_is_known_to_status_until_it_is_gone(origin: Origin, p
     assert program("status", origin.made).code == 13
     path.write_bytes(whole)
     assert program("status", origin.made).code == 0
+
+
+@pytest.mark.parametrize("found", ["assets/*/*", "latest/entries.jsonl", "latest/markdown/*/*/*.md"])
+def test_a_damaged_picture_or_view_is_known_to_status_until_a_backup_has_made_it_again(
+    origin: Origin, program: Program, found: str
+) -> None:
+    path = min(origin.made.glob(found))
+    stamp, whole = path.stat(), bytearray(path.read_bytes())
+    whole[len(whole) // 2] ^= 1
+    path.write_bytes(whole)
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    name = path.relative_to(origin.made).as_posix()
+    assert program("verify", origin.made).code == 13
+    for _ in range(2):
+        shown = program("status", origin.made, "--json")
+        assert (shown.code, shown.answer_before_error["damaged"]) == (13, [name])
+    assert program(*origin.order(origin.made)).code == 0
+    assert program("status", origin.made).code == 0
+    assert program("verify", origin.made).code == 0
+
+
+def test_a_damaged_picture_that_is_gone_at_its_server_is_never_called_well(origin: Origin, program: Program) -> None:
+    path = min(origin.made.glob("assets/*/*"))
+    whole = path.read_bytes()
+    path.write_bytes(bytes(len(whole)))
+    assert program("verify", origin.made).code == 13
+    order = [*origin.order(origin.made), "--assets", "none"]
+    for _ in range(2):
+        assert program(*order).code == 13
+        assert program("status", origin.made).code == 13
+        assert program("verify", origin.made).code == 13
+    path.write_bytes(whole)
+    assert program("status", origin.made).code != 13
