@@ -25,7 +25,6 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checksums import file_sha256, sha256_or_none
 from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_name, version_numbers
-from exporter.archive.lost_manifest import manifest_again
 from exporter.archive.manifest import (
     MANIFEST_SHA256,
     PREVIOUS,
@@ -418,6 +417,8 @@ def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | 
         stated = sealed.get(name, expected) or read_sums(beside or b"").get(MANIFEST)
         outcome = _restore(layout, name, stated)
         if outcome is _Outcome.DAMAGED and _is_replaceable(layout.manifest(number)):
+            from exporter.archive.lost_manifest import manifest_again  # noqa: PLC0415 - slow to load, and seldom needed
+
             again = manifest_again(layout, number, stated or "")
             outcome = outcome if again is None else _write(layout.manifest(number), again)
         yield name, outcome

@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.atomic import translate
-from exporter.archive.layout import WHOLE_FILE
+from exporter.archive.layout import WHOLE_FILE, segment_name, version_name
 from exporter.archive.lines import RecordLine, split
 from exporter.archive.log import VersionRow, version_rows
 from exporter.archive.safe_files import HeldFolder, NotPlain, inner
@@ -112,21 +112,22 @@ def taken_apart(path: Path, text: bytes, fallback: Fallback = lambda _id, _ident
 
 
 def find(
-    path: InnerPath,
-    record_id: str,
-    fallback: Fallback = lambda _id, _identity: None,
-    versions: HeldFolder | None = None,
+    folder: HeldFolder, name: str, record_id: str, fallback: Fallback = lambda _id, _identity: None
 ) -> RecordLine | None:
     """Return a record's line in a version's segment, a tombstone included, or ``None``.
 
-    Thousands of versions are asked one after the other: their folder may be held as ``versions``.
+    Args:
+        folder: the version's.
+        name: the segment's.
+        record_id: the record.
+        fallback: see :func:`taken_apart`.
 
     Raises:
         ArchiveDamaged: the segment is missing, or the line is damaged and ``fallback`` has no other one.
     """
-    data = _content(path, versions=versions)
-    found = _locate(path, data, record_id) if data else None
-    return None if found is None else taken_apart(path, data[found.offset : found.offset + found.length], fallback)
+    data = _content(folder, name)
+    found = _locate(data, record_id) if data else None
+    return None if found is None else taken_apart(folder.path / name, data[found.start : found.end], fallback)
 
 
 def places(
@@ -143,7 +144,8 @@ def places(
         ArchiveDamaged: the segment is missing, or a line does not begin as one, and there is no ``damaged``.
     """
     try:
-        data = _content(path, damaged)
+        with HeldFolder(path.parent) as folder:
+            data = _content(folder, path.name, damaged)
     except ArchiveDamaged as error:
         _pass_over(error, damaged)
         return
@@ -151,9 +153,9 @@ def places(
         return
     if wanted is not None and len(wanted) <= _FEW:
         for record_id in list(wanted):
-            found = _locate(path, data, record_id)
+            found = _locate(data, record_id)
             if found is not None:
-                yield record_id, found
+                yield record_id, LinePosition(path, found.start, found.end - found.start, found.removed)
         return
     keys = None if wanted is None else {lossless_json.text(record_id): record_id for record_id in wanted}
     start = 0
@@ -181,16 +183,30 @@ def _pass_over(error: ArchiveDamaged, on_damage: OnDamage | None) -> None:
     on_damage(error)
 
 
-def _locate(path: Path, data: Content, record_id: str) -> LinePosition | None:
+class _Located(NamedTuple):
+    """A line in a segment's content, and whether it is a tombstone."""
+
+    start: int
+    end: int
+    removed: bool
+
+
+def _locate(data: Content, record_id: str) -> _Located | None:
     """Search for the bytes a record's line begins with, where a line begins."""
-    for op in (b"put", b"remove"):
-        head = b'{"op":"%b","id":%b,' % (op, lossless_json.text(record_id))
+    for head in _heads(record_id):
         at = data.find(head)
         while at > 0 and data[at - 1] != _LINE_FEED:
             at = data.find(head, at + 1)
         if at >= 0:
-            return LinePosition(path, at, _line_end(data, at) - at, op == b"remove")
+            return _Located(at, _line_end(data, at), head.startswith(_REMOVE))
     return None
+
+
+@lru_cache(maxsize=64)
+def _heads(record_id: str) -> tuple[bytes, bytes]:
+    """Return what a line of a record begins with; one record is looked for in thousands of segments."""
+    text = lossless_json.text(record_id)
+    return b'{"op":"put","id":%b,' % text, b'{"op":"remove","id":%b,' % text
 
 
 def _line_end(data: Content, start: int) -> int:
@@ -198,43 +214,42 @@ def _line_end(data: Content, start: int) -> int:
     return data.find(b"\n", start) + 1 or len(data)
 
 
-def _content(path: InnerPath, damaged: OnDamage | None = None, versions: HeldFolder | None = None) -> Content:
+def _content(folder: HeldFolder, name: str, damaged: OnDamage | None = None) -> Content:
     """Return a segment's content; a large one is mapped, so that it costs no memory.
 
     Raises:
         ArchiveDamaged: it cannot be read, or is not as large as its manifest says and there is no ``damaged``.
     """
-    with HeldFolder(path.parent, versions) as folder:
-        try:
-            stated = stated_size(folder, path.name)
-            if stated == NOTHING and folder.is_empty(path.name):
-                return b""
-            data = _read(folder.descriptor(path.name))
-        except NotPlain as error:
-            raise translate(error, path) from error
-        except OSError as error:
-            raise damaged_segment(path, message("it is missing or cannot be read")) from error
     try:
-        _require_whole(path, data, stated)
+        stated = stated_size(folder, name)
+        if stated == NOTHING and folder.is_empty(name):
+            return b""
+        data = _read(*folder.opened(name))
+    except NotPlain as error:
+        raise translate(error, folder.path / name) from error
+    except OSError as error:
+        raise damaged_segment(folder.path / name, message("it is missing or cannot be read")) from error
+    try:
+        _require_whole(folder, name, data, stated)
     except ArchiveDamaged as error:
         _pass_over(error, damaged)
     return data
 
 
-def _read(handle: int) -> Content:
+def _read(handle: int, size: int) -> Content:
     try:
-        size = os.fstat(handle).st_size
         return os.read(handle, size) if size < _SMALL else mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
     finally:
         os.close(handle)
 
 
-def _require_whole(path: InnerPath, data: Content, stated: SegmentSize | None) -> None:
+def _require_whole(folder: HeldFolder, name: str, data: Content, stated: SegmentSize | None) -> None:
     """Refuse a segment that lost lines: what a power cut leaves behind is short, or holds zeros in place of text."""
     lines = data.count(b"\n") if isinstance(data, bytes) else -1 if stated is None else stated.lines
-    require_size(path, SegmentSize(lines, len(data)), stated)
+    if (found := SegmentSize(lines, len(data))) != stated:
+        require_size(folder.path / name, found, stated)
     if data.find(b"\0") >= 0:
-        raise damaged_segment(path, message("it holds zeros in place of text"))
+        raise damaged_segment(folder.path / name, message("it holds zeros in place of text"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,11 +371,12 @@ def _found(
     healed: Callable[[], Collection[tuple[int, Kind, int]]] = tuple,
 ) -> Iterator[tuple[int, RecordLine]]:
     """Yield the versions that have a line of a record, with that line; files that were ``healed`` may be damaged."""
-    with HeldFolder(reader.layout.versions) as folder:
+    name = segment_name(kind)
+    with HeldFolder(reader.layout.versions) as above:
         for version in versions:
-            path = reader.layout.segment(version, kind)
             try:
-                line = find(path, record_id, partial(reader.find_intact, kind), folder)
+                with HeldFolder(version_name(version), above) as folder:
+                    line = find(folder, name, record_id, partial(reader.find_intact, kind))
             except ArchiveDamaged:
                 if (version, kind, WHOLE_FILE) not in healed():
                     raise

@@ -144,7 +144,11 @@ class InnerPath(_Native):
             raise self._explained(error, name, folder) from None
         finally:
             _close(folder)
-        return _checked(handle, self)
+        found = os.fstat(handle)
+        if _is_plain(found):
+            return handle
+        os.close(handle)
+        raise _not_plain(found, str(self))
 
     def open(
         self,
@@ -335,15 +339,16 @@ class HeldFolder:
     """A folder held open while in ``with``, so that a file in it is reached by its name: a way to it costs more.
 
     Args:
-        path: the folder.
-        within: the folder that it is in, where that is held too.
+        path: the folder; only its name where ``within`` is given.
+        within: the folder that it is in, where that is held too. Thousands of folders are opened so, one after the
+            other, and to make the path of each takes as long as to open it.
 
     Raises:
         OSError: from all methods: the folder cannot be opened, a file is not there, or is none (:class:`NotPlain`).
     """
 
-    def __init__(self, path: InnerPath, within: HeldFolder | None = None) -> None:
-        self.path = path
+    def __init__(self, path: InnerPath | str, within: HeldFolder | None = None) -> None:
+        self._path = path
         self._within = within
         self._handle: int | None = None
         self._fault: OSError | None = None
@@ -351,13 +356,23 @@ class HeldFolder:
     def __enter__(self) -> Self:
         try:
             above = None if self._within is None else self._within._held()
-            self._handle = self.path.hold() if above is None else os.open(self.path.name, _LISTED, dir_fd=above)
+            self._handle = self.path.hold() if above is None else os.open(self._path, _LISTED, dir_fd=above)
         except OSError as error:
             self._fault = error
         return self
 
     def __exit__(self, *_: object) -> None:
         _close(self._handle)
+
+    @property
+    def path(self) -> InnerPath:
+        """The folder."""
+        return self._path if isinstance(self._path, InnerPath) else self._in(self._path)
+
+    def _in(self, name: str) -> InnerPath:
+        if self._within is None:
+            raise ValueError(name)
+        return self._within.path / name
 
     def names(self) -> list[str]:
         """Return the names in it, in order."""
@@ -386,10 +401,20 @@ class HeldFolder:
 
     def descriptor(self, name: str) -> int:
         """Open a file for reading and return its descriptor."""
+        return self.opened(name)[0]
+
+    def opened(self, name: str) -> tuple[int, int]:
+        """Open a file for reading; return its descriptor and its size in bytes."""
         held = self._held()
         if held is None:
-            return (self.path / name).descriptor(os.O_RDONLY)
-        return _checked(os.open(name, os.O_RDONLY | _FILE, dir_fd=held), f"{self.path}/{name}")
+            handle = (self.path / name).descriptor(os.O_RDONLY)
+            return handle, os.fstat(handle).st_size
+        handle = os.open(name, os.O_RDONLY | _FILE, dir_fd=held)
+        found = os.fstat(handle)
+        if not _is_plain(found):
+            os.close(handle)
+            raise _not_plain(found, f"{self.path}/{name}")
+        return handle, found.st_size
 
     def read_bytes(self, name: str, limit: int) -> bytes:
         """Read all of a file.
@@ -397,13 +422,13 @@ class HeldFolder:
         Raises:
             FileTooLarge: it has more bytes than ``limit``.
         """
-        handle = self.descriptor(name)
+        handle, size = self.opened(name)
         try:
-            data = b""
-            while piece := os.read(handle, _PIECE):
+            if size > limit:
+                raise FileTooLarge(f"{self.path}/{name}", limit)
+            data = os.read(handle, size)
+            while len(data) < size and (piece := os.read(handle, size - len(data))):
                 data += piece
-                if len(data) > limit:
-                    raise FileTooLarge(f"{self.path}/{name}", limit)
             return data
         finally:
             os.close(handle)
@@ -415,18 +440,14 @@ class HeldFolder:
         return self._handle
 
 
-def _checked(handle: int, path: object) -> int:
-    """Return the descriptor of a regular file; close that of anything else.
+def _is_plain(found: stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and not is_hollow(found)
 
-    Raises:
-        NotPlain, FileTooLarge: it is something else.
-    """
-    found = os.fstat(handle)
-    if stat.S_ISREG(found.st_mode) and not is_hollow(found):
-        return handle
-    os.close(handle)
+
+def _not_plain(found: stat_result, path: str) -> OSError:
+    """Return the error for what is no regular file, or is one that holds next to nothing for its size."""
     kind = kind_of(found.st_mode)
-    raise NotPlain(str(path), kind) if kind else FileTooLarge(str(path), LARGEST_CACHE)
+    return NotPlain(path, kind) if kind else FileTooLarge(path, LARGEST_CACHE)
 
 
 def inner(path: Path) -> InnerPath:

@@ -13,7 +13,6 @@ from exporter import lossless_json
 from exporter.archive.history import (
     LastKnown,
     Revision,
-    find,
     last_known,
     places,
     places_at,
@@ -25,7 +24,7 @@ from exporter.archive.safe_files import InnerPath
 from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind
-from tests.archive.versions import EVIDENCE, ArchiveMaker, comment, entry, plain_states
+from tests.archive.versions import EVIDENCE, ArchiveMaker, comment, entry, find_in, plain_states
 
 JST = timezone(timedelta(hours=9))
 
@@ -169,7 +168,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
     path = reader.layout.segment(1, Kind.ENTRIES)
     write(path, b'{"op":"put","id":"1","sha256":\nnonsense\n')
     with pytest.raises(ArchiveDamaged, match="holds a damaged line"):
-        find(path, "1")
+        find_in(path, "1")
     with pytest.raises(ArchiveDamaged, match="at byte 31"):
         list(places(path))
     path.unlink()
@@ -202,7 +201,7 @@ def test_a_segment_that_is_one_byte_short_is_damaged(tmp_path: Path) -> None:
     path = reader.layout.segment(3, Kind.ENTRIES)
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ArchiveDamaged, match="it has 272 bytes, and its manifest says 273"):
-        find(path, "2")
+        find_in(path, "2")
 
 
 IDS = st.sampled_from(["1", "2", "12", 'odd"id', "改\n行", "\ud83d", "\\", "0"])

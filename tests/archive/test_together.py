@@ -12,7 +12,7 @@ import pytest
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.history import diff_versions, find, last_known, places, record_at, revisions, version_at
+from exporter.archive.history import diff_versions, last_known, places, record_at, revisions, version_at
 from exporter.archive.layout import Layout
 from exporter.archive.log import version_rows
 from exporter.archive.prune import PrunePlan, plan_prune, prune
@@ -22,7 +22,7 @@ from exporter.html.pages import diff_page
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
-from tests.archive.versions import ArchiveMaker, comment, entry, plain_states
+from tests.archive.versions import ArchiveMaker, comment, entry, find_in, plain_states
 
 
 def years(root: Path, versions: int = 40) -> ArchiveMaker:
@@ -173,7 +173,7 @@ def test_many_wanted_places_are_those_found_one_by_one(tmp_path: Path) -> None:
     few = {key: place for number in wanted for key, place in places(path, [number])}
     assert many == few == {key: place for key, place in places(path) if key in set(wanted)}
     for key, place in many.items():
-        assert place.read() == find(path, key)
+        assert place.read() == find_in(path, key)
 
 
 def test_a_large_segment_is_read_as_a_small_one(tmp_path: Path) -> None:
@@ -181,10 +181,10 @@ def test_a_large_segment_is_read_as_a_small_one(tmp_path: Path) -> None:
     maker.commit({Kind.ENTRIES: {str(number): entry(str(number), text="波" * 5000) for number in range(100)}})
     path = maker.layout.segment(1, Kind.ENTRIES)
     assert path.stat().st_size > 1 << 20
-    line = find(path, "99")
+    line = find_in(path, "99")
     assert line is not None
     assert line.fault() is None
-    assert find(path, "100") is None
+    assert find_in(path, "100") is None
     assert len(list(places(path))) == 100
 
 

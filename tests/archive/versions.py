@@ -11,9 +11,11 @@ from typing import Any
 from exporter import lossless_json
 from exporter.archive import writer
 from exporter.archive.archive import Archive
+from exporter.archive.history import find
 from exporter.archive.layout import Layout
-from exporter.archive.lines import put_line, remove_line
+from exporter.archive.lines import RecordLine, put_line, remove_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
+from exporter.archive.safe_files import HeldFolder, InnerPath
 from exporter.clock import timestamp
 from exporter.model.kinds import Kind, sort_key
 
@@ -123,3 +125,9 @@ def comment(cm_id: str, entry_id: str = "1", text: str = "きれい", **more: An
         "regist_date": "2024/07/16",
         **more,
     }
+
+
+def find_in(path: InnerPath, record_id: str) -> RecordLine | None:
+    """Return a record's line in a segment."""
+    with HeldFolder(path.parent) as folder:
+        return find(folder, path.name, record_id)
