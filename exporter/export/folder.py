@@ -18,6 +18,7 @@ from typing import Any, Final
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
+from exporter.archive.database_errors import full_disk_as_os_error
 from exporter.archive.layout import Layout
 from exporter.archive.reader import require_outside_archives
 from exporter.errors import ArchiveDamaged, UsageError
@@ -275,7 +276,7 @@ def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, fol
         case Packed():
             _pack(file, archive, path)
         case Database():
-            with contextlib.closing(sqlite3.connect(path)) as connection:
+            with full_disk_as_os_error(path), contextlib.closing(sqlite3.connect(path)) as connection:
                 file.build(connection)
         case Content(chunks=[bytes(data)]):
             return WrittenFile(file.path, len(data), atomic.write_small(path, data)[0])

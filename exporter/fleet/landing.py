@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.database_errors import full_disk_as_os_error
 from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive, require_fleet, shards_in
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace, UsageError
@@ -95,7 +96,8 @@ def make_landing(root: Path, settings: Settings, hands: Hands, language: str, ti
         atomic.remove_folder(new)
         for each in (new, new / "pages", new / "names", new / "static"):
             atomic.make_folder(each)
-        with contextlib.closing(_sorted_cards(work / "cards.sqlite", root, shards)) as connection:
+        cards = work / "cards.sqlite"
+        with full_disk_as_os_error(cards), contextlib.closing(_sorted_cards(cards, root, shards)) as connection:
             home = _write_pages(connection, new, FleetPages(language, title), result)
         for name, content in static_files():
             atomic.write_small(new / "static" / name, content)

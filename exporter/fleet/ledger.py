@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self
 
+from exporter.archive.database_errors import NO_ROOM
 from exporter.errors import (
     ArchiveDamaged,
     ArchiveLocked,
@@ -37,9 +38,6 @@ from exporter.message import message
 FILE_NAME: Final = "fleet.sqlite"
 FORMAT: Final = 1
 _BUSY_SECONDS: Final = 60.0
-_NO_ROOM: Final = frozenset({
-    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE,
-})  # fmt: skip
 _NO_RIGHT: Final = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
 _MOST_LISTINGS: Final = 1_000_000_000
 _FAR: Final = timedelta(days=2).total_seconds()
@@ -511,7 +509,7 @@ def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Cou
 def trouble(path: Path, error: Exception) -> BlogExporterError:
     """Translate an error of SQLite, or one of :data:`NOT_SENSE`."""
     code = getattr(error, "sqlite_errorcode", 0)
-    if code in _NO_ROOM:
+    if code in NO_ROOM:
         return NoSpace(message("There is no space left for {path}: make room, then run the fleet again.", path=path))
     if code == sqlite3.SQLITE_BUSY:
         return ArchiveLocked(

@@ -14,8 +14,6 @@ from exporter.archive import atomic
 from exporter.archive.latest import latest_version
 from exporter.archive.layout import manifest_sha256
 from exporter.archive.lookup import LatestLines
-from exporter.errors import BlogExporterError
-from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
 from exporter.search.documents import FIELDS, SearchDocument, document_of
 from exporter.search.index_file import IndexFile, WrongIndex, id_of, index_head, record_head, record_lines
@@ -137,11 +135,7 @@ def open_index(
         try:
             return _written(place / path.name, _content(documents, known))
         except OSError as error:
-            raise BlogExporterError(
-                message(
-                    "The search index cannot be written to {place}: {error}; free some space.", place=place, error=error
-                )
-            ) from error
+            raise atomic.translate(error, place) from error
 
 
 def _written(path: Path, content: Iterable[bytes]) -> IndexFile:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from exporter.archive import atomic
+from exporter.archive.database_errors import NO_ROOM
 from exporter.archive.fleet_folder import SHARDS
 from exporter.archive.safe_files import inner
 from exporter.errors import BlogExporterError, NoSpace, UsageError
@@ -27,7 +28,6 @@ from exporter.settings import Settings
 from exporter.text import visible
 
 _FORMAT: Final = "blog-exporter-catalogue"
-_NO_ROOM: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC})
 _BUSY_SECONDS: Final = 60.0
 _KEYS: Final = {
     BLOGS: "PRIMARY KEY (blog_id)",
@@ -269,7 +269,7 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
+        if getattr(error, "sqlite_errorcode", 0) in NO_ROOM:
             raise NoSpace(
                 message("There is no space left for {path}: make room, then run it again.", path=path)
             ) from error
