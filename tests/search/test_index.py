@@ -518,7 +518,7 @@ def test_no_place_for_an_index_is_one_clear_line(tmp_path: Path, monkeypatch: py
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(BlogExporterError, match="No space left while writing .*No space left on device"):
+    with pytest.raises(BlogExporterError, match=r"No space left while writing .*No space left on device"):
         Index(made.reader, DEFAULT_SERVICE)
     assert list(made.layout.work.iterdir()) == []
 
