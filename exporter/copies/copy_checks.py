@@ -131,13 +131,14 @@ def check_part(copy: SecondCopy, history: LocalHistory, info: bytes, known: Know
     jobs = (
         partial(_is_right, copy, name, expected, known.sealed)
         for name, expected in _expected(copy, history, info)
-        if _turn_of(name) == turn or name in known.damaged
+        if turn_of(name) == turn or name in known.damaged
     )
     known.damaged = [name for name, right in in_parallel(jobs) if not right]
     return known.damaged
 
 
-def _turn_of(name: str) -> int:
+def turn_of(name: str) -> int:
+    """Return at which of the turns an object is read."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % TURNS
 
 

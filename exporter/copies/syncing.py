@@ -23,7 +23,7 @@ from exporter.archive.safe_files import LARGEST_DOCUMENT
 from exporter.clock import SystemClock
 from exporter.copies.address import is_address
 from exporter.copies.contents import SecondCopy
-from exporter.copies.copy_checks import CopyMemory, check_part
+from exporter.copies.copy_checks import CopyMemory, KnownCopy, check_part
 from exporter.copies.encrypted import EncryptedStore
 from exporter.copies.folder import FolderStore
 from exporter.copies.histories import Relation
@@ -275,8 +275,9 @@ def _pull_into(
 ) -> Synced:
     is_archive = source is not None and Archive.exists(source)
     check = _CopyCheck(Archive.open(source) if source is not None and is_archive else None, name, options)
-    check.begin(SecondCopy(FolderStore(root)))
-    return check.end(_pull(name, store, root, options, started(name)))
+    copy = SecondCopy(FolderStore(root))
+    check.require_connected(copy)
+    return check.end(_pull(name, store, root, options, started(name), partial(check.look, copy)))
 
 
 def _one(name: str, work: Callable[[], Synced]) -> Synced:
@@ -293,8 +294,9 @@ def _push(name: str, archive: Archive, store: Store, options: SyncOptions, progr
     recovering = options.prune and not options.dry_run
     check = _CopyCheck(archive, name, options)
     push = push_to_prune(archive, store) if recovering else Push(archive, store, pruning=options.prune)
-    check.begin(push.copy)
+    check.require_connected(push.copy)
     plan = push.plan()
+    check.look(push.copy, plan.relation)
     pruned = plan.relation is Relation.PRUNED
     if pruned and not options.prune:
         raise HistoriesDiffer(
@@ -336,15 +338,13 @@ class _CopyCheck:
         self._newest = 0
         self._rolled_back: tuple[int, int] | None = None
 
-    def begin(self, copy: SecondCopy) -> None:
-        """Look at the copy, before anything is sent.
+    def require_connected(self, copy: SecondCopy) -> None:
+        """Refuse an empty place that had a copy.
 
         Raises:
-            NoArchive: a copy was here, and the place is empty.
+            NoArchive: it is one.
         """
-        if self._memory is None or self._archive is None:
-            return
-        known = self._memory.known
+        known = KnownCopy() if self._memory is None else self._memory.known
         if known.head and copy.empty and not self._options.new:
             raise NoArchive(
                 message(
@@ -354,10 +354,16 @@ class _CopyCheck:
                     version=known.head,
                 )
             )
+
+    def look(self, copy: SecondCopy, relation: Relation) -> None:
+        """Look at the copy as it is before anything is sent; one that is about to be pruned is not read."""
+        if self._memory is None or self._archive is None:
+            return
+        known = self._memory.known
         self._newest = max(copy.numbers(), default=0)
         if self._newest < known.head and not copy.empty:
             self._rolled_back = known.head, self._newest
-        if not self._options.dry_run:
+        if not self._options.dry_run and relation is not Relation.PRUNED:
             info = self._archive.layout.info.read_bytes(LARGEST_DOCUMENT)
             self._damaged = check_part(copy, LocalHistory(self._archive), info, known)
 
@@ -373,9 +379,17 @@ class _CopyCheck:
         return synced
 
 
-def _pull(name: str, store: Store, root: Path, options: SyncOptions, progress: OnProgress) -> Synced:
+def _pull(
+    name: str,
+    store: Store,
+    root: Path,
+    options: SyncOptions,
+    progress: OnProgress,
+    look: Callable[[Relation], None],
+) -> Synced:
     with Pull(store, root, write=not options.dry_run) as pull:
         plan = pull.plan(prune=options.prune)
+        look(plan.relation)
         done = None if options.dry_run else pull.run(plan, progress)
     return _synced(name, plan, plan.versions, done)
 

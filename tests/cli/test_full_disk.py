@@ -49,7 +49,7 @@ def run_with_room(size: int, archive: Path, out: Path, command: tuple[str, ...])
     words = [word.format(archive=archive, out=out) for word in command]
     return subprocess.run(
         [sys.executable, "-m", "exporter", *words],
-        env={**os.environ, **variables},
+        env={name: value for name, value in {**os.environ, **variables}.items() if not name.startswith("COV")},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
         capture_output=True,
         text=True,

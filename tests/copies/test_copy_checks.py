@@ -11,7 +11,7 @@ import pytest
 
 from exporter.archive.archive import Archive
 from exporter.copies.contents import SecondCopy
-from exporter.copies.copy_checks import TURNS, KnownCopy, check_part
+from exporter.copies.copy_checks import TURNS, KnownCopy, check_part, turn_of
 from exporter.copies.folder import FolderStore
 from exporter.copies.local import LocalHistory
 from tests.archive.builder import Built
@@ -164,6 +164,11 @@ def test_a_prune_is_no_rollback(program: Program, archive: Path, tmp_path: Path)
     copy = tmp_path / "copy"
     assert program("sync", archive, copy).code == 0
     assert program("prune", archive, "--keep-last", "1").code == 0
+    memory = archive / ".work" / "copy-checks.json"
+    known = json.loads(memory.read_bytes())
+    ((copy_id, _),) = known[str(copy)].items()
+    known[str(copy)][copy_id]["turn"] = turn_of("versions/000002/manifest.json")
+    memory.write_text(json.dumps(known))
     done = program("sync", archive, copy, "--prune", "--json")
     assert (done.code, done.json["archives"][0]["rolled_back"]) == (0, None)
     assert program("sync", archive, copy).code == 0

@@ -12,6 +12,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.latest import LatestView
 from exporter.cli.backup import back_up
 from exporter.cli.output import Output
+from exporter.crawl.assets.content_type import sniff
 from exporter.crawl.assets.image_size import dimensions
 from exporter.demo.content import Blog, fields
 from exporter.demo.sample import demo_blog, later_changes
@@ -61,8 +62,7 @@ def store_pictures(root: Path, blog: Blog) -> dict[str, bytes | None]:
 
 def stored(root: Path, url: str, body: bytes, *, refs: list[dict[str, str]], content_type: str = "") -> Asset:
     """Store one file and return its record."""
-    kinds = {b"\x89PNG": "image/png", b"GIF8": "image/gif", b"\xff\xd8\xff\xe0": "image/jpeg"}
-    kind = content_type or kinds.get(body[:4], "image/jpeg")
+    kind = content_type or sniff(body)
     path = root / "probe"
     path.write_bytes(body)
     with path.open("rb") as file:
