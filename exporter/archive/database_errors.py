@@ -1,4 +1,4 @@
-"""Errors of SQLite that are errors of the disk, as the operating system tells them."""
+"""Turns SQLite errors about a full disk into the operating system's error."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ _INDEX: Final = re.compile(r"(?:^|/)index\.(?:html?|md)$|\.(?:html?|md)$")
 
 
 def place_of_page(address: str) -> str:
-    """Return the path and query of an absolute address as all spellings of it have them.
+    """Return the path and query of an absolute address, in the same form for all spellings.
 
-    The host is no part of it: a site may be built for another one than it is read from.
+    The host is not included: a site may be built for another host.
     """
     try:
         parts = urlsplit(address)
@@ -25,5 +25,5 @@ def place_of_page(address: str) -> str:
 
 
 def leads_to(place: str, targets: Iterable[str]) -> bool:
-    """Tell whether a place is one of those of a page, perhaps below the path that the site is built for."""
+    """Return whether a place leads to a page; the site's base path may come first."""
     return any(place == target or (target and place.endswith(f"/{target}")) for target in targets)

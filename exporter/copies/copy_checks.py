@@ -1,9 +1,8 @@
-"""What an archive remembers of its copies, and the part of a copy that each sync reads again.
+"""The archive's memory of its copies, and the sample of a copy that each sync reads again.
 
-A copy can lose what it had without a word: a disk that flips a bit, a provider that restores an old state, somebody
-who removes what was sent. Sizes and names tell little of that. So every sync reads a part of the copy, chosen by the
-names of its objects, and compares hashes; thirty of them read all of it. And it compares the copy's newest version
-with the one that was there before.
+A copy can lose data silently: a disk flips a bit, a provider restores an old state, a person removes files. Sizes and
+names show little of that. So every sync reads a thirtieth of the copy, chosen by the objects' names, and compares
+hashes. Every sync also compares the copy's newest version with the newest version after the last sync.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "copy-checks.json"
 TURNS: Final = 30
-"""After so many syncs all of a copy was read."""
+"""The number of syncs that read a whole copy."""
 _ID_FILE: Final = "copy-id"
 _ID_BYTES: Final = 64
 
 
 @dataclass(slots=True)
 class KnownCopy:
-    """What is known of one copy.
+    """The memory of one copy.
 
     Attributes:
         head: the number of its newest version after the last sync.
         turn: how many syncs have read a part of it.
-        damaged: the names of objects that were not what was sent; each sync reads them again.
-        sealed: the SHA-256 of objects that this machine cannot decrypt, as they were when first read, by name.
+        damaged: the names of objects that had a wrong hash; each sync reads them again.
+        sealed: the SHA-256 of each encrypted object that this machine cannot decrypt, by name, from its first reading.
     """
 
     head: int = 0
@@ -60,16 +59,16 @@ class KnownCopy:
 
 
 class CopyMemory:
-    """What an archive remembers of the copy at a place, in ``.work/copy-checks.json``; damaged, it is forgotten.
+    """An archive's memory of one copy, in ``.work/copy-checks.json``. A damaged file counts as empty.
 
     Args:
         archive: its folder.
-        place: where the copy is: a folder or an address.
-        copy_id: what tells an encrypted copy from others; a plain one in a folder has its id beside it.
+        place: the copy's folder or address.
+        copy_id: the id of an encrypted copy. A plain copy in a folder has its id in ``.work/copy-id``.
 
     Attributes:
-        known: what it remembers. Disks take turns at one mount point, so a folder's copy has an id of its own; of one
-            that lost it, as an empty one, the newest that was ever there is remembered.
+        known: the memory. Disks may take turns at one mount point, so each copy in a folder has an id. Without an id,
+            as on an empty disk, this is the memory of the newest copy at this place.
     """
 
     def __init__(self, archive: Path, place: str, copy_id: str | None = None) -> None:
@@ -83,7 +82,7 @@ class CopyMemory:
         self.known = copies.get(self._id) or max(copies.values(), key=lambda each: each.head, default=KnownCopy())
 
     def keep(self) -> None:
-        """Note what is known now; an archive that cannot be written remembers nothing."""
+        """Save the memory, if the archive can be written."""
         with suppress(OSError, BlogExporterError):
             if self._id_path is not None and not self._id:
                 atomic.make_folder(self._id_path.parent)
@@ -115,16 +114,16 @@ def _remembered(data: Any) -> KnownCopy:
 
 
 def check_part(copy: SecondCopy, history: LocalHistory, info: bytes, known: KnownCopy) -> list[str]:
-    """Read the part of a copy whose turn it is, and count the turn.
+    """Read the next thirtieth of a copy, and count the turn.
 
     Args:
-        copy: the copy, as it was before anything was sent.
-        history: the archive's.
-        info: its ``archive.json``.
-        known: what is remembered of the copy.
+        copy: the copy before the sync.
+        history: the archive's history.
+        info: the content of ``archive.json``.
+        known: the memory of the copy.
 
     Returns:
-        The names of the objects that are not what was sent.
+        The names of the objects with a wrong hash.
     """
     turn = (known.turn if known.turn or known.head else SystemClock().now().toordinal()) % TURNS
     known.turn = turn + 1
@@ -143,7 +142,7 @@ def turn_of(name: str) -> int:
 
 
 def _expected(copy: SecondCopy, history: LocalHistory, info: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the objects of a copy that never change, each with the SHA-256 that the archive knows of it."""
+    """Yield the name of each object that never changes, and its SHA-256 from the archive."""
     info_sha256 = hashlib.sha256(info).hexdigest()
     numbers = set(history.numbers())
     for name in sorted(copy.objects):

@@ -1,4 +1,4 @@
-"""What ``sync`` notices of a copy that is no longer what was sent: flipped bits, an older state, an empty disk."""
+"""``sync`` finds flipped bits in a copy, an older state in its place, and an empty disk."""
 
 from __future__ import annotations
 
