@@ -43,6 +43,8 @@ CONFIRMED: Final = frozenset(
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user's wrote. All others are never remembered."""
+OF_ONE_RUN: Final = frozenset({"wait_lock"})
+"""Settings of the scheduled run only. Earlier programs kept them, and then a person's backup waited for an hour."""
 _LARGEST: Final = 64 * 1024
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
 _HEAD: Final = """\
@@ -93,6 +95,7 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
             raise _unusable(
                 path, message("{name} is {value}: {expected}", name=name, value=repr(value), expected=error)
             ) from None
+    found = {name: value for name, value in found.items() if name not in OF_ONE_RUN}
     if _is_confirmed(root, data):
         return ArchiveSettings(path, found)
     return ArchiveSettings(path, _only(found, HARMLESS), _only(found, CONFIRMED))
@@ -159,7 +162,7 @@ def _identity(root: Path) -> list[str]:
 
 def is_kept(name: str, value: Any) -> bool:
     """Tell whether a setting of this value may be remembered."""
-    if name not in HARMLESS | CONFIRMED:
+    if name not in (HARMLESS | CONFIRMED) - OF_ONE_RUN:
         return False
     text = setting_text(value)
     return _is_writable(text) and not (name in CONFIRMED and _MAY_HOLD_A_SECRET.search(text))

@@ -126,7 +126,7 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
 
     A file that cannot be written is warned about: the backup itself is done.
     """
-    from exporter.archive.settings_file import FILE_NAME, is_kept, remember
+    from exporter.archive.settings_file import FILE_NAME, OF_ONE_RUN, is_kept, remember
 
     table = {} if target.table is None else target.table.settings
     options = {name: value for name, value in given.items() if name in SETTINGS and value is not None}
@@ -135,7 +135,8 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
     except BlogExporterError as error:
         out.warn(message("The settings could not be remembered. {reason}", reason=error))
         return None
-    passed_over = [f"--{name.replace('_', '-')}" for name, value in options.items() if not is_kept(name, value)]
+    left = (name for name, value in options.items() if not is_kept(name, value) and name not in OF_ONE_RUN)
+    passed_over = [f"--{name.replace('_', '-')}" for name in left]
     if news and passed_over:
         text = message(
             "An archive does not remember {options}: put that into your settings file.", options=listed(passed_over)

@@ -50,6 +50,19 @@ def memory(root: Path) -> dict[str, Any]:
     return tomllib.loads((root / "settings.toml").read_text("utf-8"))
 
 
+def test_a_person_does_not_wait_as_long_as_the_schedule(first: Path, program: Program) -> None:
+    before = memory(first)
+    done = program("backup", first, "--wait-lock", "1h", "--retries", "3")
+    assert (done.code, memory(first)) == (0, {**before, "retries": "3"})
+    assert "--wait-lock" not in done.err
+    with (first / "settings.toml").open("a") as file:
+        file.write('wait_lock = "1h"\n')
+    remember(first, {"retries": 4})
+    assert "wait_lock" not in read_archive_settings(first).values
+    assert {"retries": "4", "assets": "none"}.items() <= memory(first).items()
+    assert "wait_lock" not in memory(first)
+
+
 def test_the_folder_is_enough_afterwards(first: Path, program: Program, service: DemoService) -> None:
     assert memory(first) == {"assets": "none", "base_url": service.base_url, "site": "no"}
     assert (first / "settings.toml").stat().st_mode & 0o777 == 0o600
