@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -29,6 +31,12 @@ _WIDE: Final = str.maketrans({"#": "＃", ",": "，"})
 _IMAGES: Final = "content/images"
 _HOME: Final = "__GHOST_URL__/"
 _ADDRESS: Final = f"{_HOME}{_IMAGES}/"
+_FOLDERS: Final = {
+    **dict.fromkeys(("mp4", "webm", "ogv", "mp3", "wav", "ogg", "m4a"), "content/media"),
+    **dict.fromkeys(("pdf", "pptx", "txt", "xlsx", "xml"), "content/files"),
+}
+"""Ghost's importer takes these endings from other folders only (core/shared/config/overrides.json)."""
+_ELSEWHERE: Final = re.compile(rf"{re.escape(_ADDRESS)}([A-Za-z0-9_-]+\.({'|'.join(_FOLDERS)}))\b")
 _VERSION: Final = "5.0.0"
 
 
@@ -48,7 +56,9 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 def _members(posts: Posts, media: Media) -> Iterator[Content | Copy]:
     yield Content("ghost.json", _document(posts, media))
     if not posts.options.media_base_url:
-        yield from Copies(posts.report, _IMAGES).of_posts(posts, media)
+        for copy in Copies(posts.report, _IMAGES).of_posts(posts, media):
+            folder = _FOLDERS.get(copy.path.rpartition(".")[2], _IMAGES)
+            yield replace(copy, path=copy.path.replace(_IMAGES, folder, 1))
 
 
 def _document(posts: Posts, media: Media) -> Iterator[bytes]:
@@ -109,7 +119,10 @@ def _tag(name: str, report: Report) -> str:
 
 def _html(post: ExportPost, media: Media, way: str | None) -> str:
     lead = collapse(post.record.more_title)
-    body, more = (media.rewritten(as_html(text), way) for text in (post.record.body, post.record.more))
+    body, more = (
+        _ELSEWHERE.sub(lambda found: f"{_HOME}{_FOLDERS[found[2]]}/{found[1]}", media.rewritten(as_html(text), way))
+        for text in (post.record.body, post.record.more)
+    )
     parts = [
         # Ghost's themes lay out what stands in no element word by word.
         f"<div>\n{body}\n</div>" if body else "",

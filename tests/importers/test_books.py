@@ -57,6 +57,9 @@ def test_a_browser_opens_and_prints_the_page(tool: Tool, ledger: Ledger, tmp_pat
         dom = (tmp_path / "dom.html").read_text(encoding="utf-8")
         text = shown(dom)
         pictures = re.findall(r'src="(data:image/[^"]+)"', dom)
+        pictures += {
+            link for link in re.findall(r'href="(assets/[^"]+\.mp[34])"', dom) if (page.parent / link).is_file()
+        }
         assert moved.titles_missing(text) == []
         count = Count(
             posts=len(re.findall(r"<article\b", dom)),

@@ -69,7 +69,8 @@ def test_what_ghost_exports_again_is_what_it_was_given(
         wanted = posts_of(sent(file), ghost.address)
         assert held == wanted
         bodies = "".join(html for post in held.values() for _, html in post["lexical"])
-        pictures = {path.name for path in (ghost.content / "images").rglob("*") if path.is_file()}
+        kept = [path for name in ("images", "media", "files") for path in (ghost.content / name).rglob("*")]
+        pictures = {path.name for path in kept if path.is_file()}
         count = Count(
             posts=len(held),
             comments=moved.comments_in(shown(bodies)),
