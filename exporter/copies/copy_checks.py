@@ -29,7 +29,7 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, NoKeyFits
 from exporter.model.asset import is_sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from exporter.copies.contents import SecondCopy
     from exporter.copies.local import LocalHistory
@@ -129,8 +129,9 @@ def check_part(copy: SecondCopy, history: LocalHistory, info: bytes, known: Know
     known.turn = turn + 1
     jobs = (
         partial(_is_right, copy, name, expected, known.sealed)
-        for name, expected in _expected(copy, history, info)
-        if turn_of(name) == turn or name in known.damaged
+        for name, expected in _expected(
+            history, info, [name for name in sorted(copy.objects) if turn_of(name) == turn or name in known.damaged]
+        )
     )
     known.damaged = [name for name, right in in_parallel(jobs) if not right]
     return known.damaged
@@ -141,11 +142,11 @@ def turn_of(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % TURNS
 
 
-def _expected(copy: SecondCopy, history: LocalHistory, info: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the name of each object that never changes, and its SHA-256 from the archive."""
+def _expected(history: LocalHistory, info: bytes, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each of the names whose object never changes, and its SHA-256 from the archive."""
     info_sha256 = hashlib.sha256(info).hexdigest()
     numbers = set(history.numbers())
-    for name in sorted(copy.objects):
+    for name in names:
         found = asset_digest(name)
         number, part = place_in_version(name)
         if name == INFO:
