@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from exporter.check.facts import CheckResult, DownloadFacts
 from exporter.crawl.assets.addresses import addresses
@@ -19,10 +19,13 @@ from exporter.http.engine import Downloader
 from exporter.http.retry import RetryPolicy
 from exporter.library.backup import OpenService
 from exporter.message import message, said
+from exporter.model.kinds import Kind
 from exporter.settings import Settings
 
 LONGEST_PAUSE: Final = 5.0
 """Seconds that a host may wish to be left alone, and is asked once more after these."""
+WITH_UPLOADS: Final = frozenset({"linked", "files"})
+"""Values of the setting ``assets`` with which uploads are saved."""
 _MOST_BYTES: Final = 20_000_000
 _OK: Final = 200
 
@@ -44,23 +47,33 @@ class _Memory:
         self.size += len(data)
 
 
+class Reader(Protocol):
+    """The records of a blog that a check has read."""
+
+    def records(self, kind: Kind) -> Sequence[Any]:
+        """Return the records of a kind, as sent."""
+
+    def more_entries(self) -> AsyncIterator[Any]:
+        """Read further entries, one a step."""
+
+
 async def fetch_samples(
     result: CheckResult,
     opened: OpenService,
     settings: Settings,
-    entries: Sequence[Any],
-    files: Sequence[Any],
+    reader: Reader,
     locate: Callable[[str], str] | None,
 ) -> None:
-    """Fetch the newest upload and the first picture that an entry shows, as far as the settings ask for such files.
+    """Fetch the newest upload and the first embedded picture, if the settings include such files.
+
+    If no setting says where uploads are served, more entries are read until the addresses in them show it.
 
     Args:
-        result: gets what came of it.
+        result: gets the outcome of each download.
         opened: the service.
-        settings: what is read of a blog, and the time-outs.
-        entries: the entries that were read, as sent.
-        files: the records of uploads, as sent.
-        locate: says where an address is really asked for.
+        settings: which files a backup saves, and the time-outs.
+        reader: the records read so far, and more entries.
+        locate: maps an address to the one that is requested.
     """
     service = opened.service
     timeouts = Timeouts(
@@ -72,12 +85,20 @@ async def fetch_samples(
         max_bytes=min(settings.max_asset_size, _MOST_BYTES),
         policy=RetryPolicy(retries=0, max_retry_after=LONGEST_PAUSE),
     )
-    posts = [service.post(entry) for entry in entries]
-    found = {url: use for post in posts for url, use in addresses(post, f"https://{opened.blog_id}/")}
+    base = f"https://{opened.blog_id}/"
+    found: dict[str, Use] = {}
+    for entry in reader.records(Kind.ENTRIES):
+        found.update(addresses(service.post(entry), base))
     upload: str | None = None
-    records = [each for each in files if isinstance(each, dict)]
-    if settings.assets in {"linked", "files"} and records:
+    records = [each for each in reader.records(Kind.FILES) if isinstance(each, dict)]
+    if settings.assets in WITH_UPLOADS and records:
         upload = _upload_address(service, settings, records, list(found))
+        if upload is None:
+            async for entry in reader.more_entries():
+                found.update(addresses(service.post(entry), base))
+                upload = _upload_address(service, settings, records, list(found))
+                if upload is not None:
+                    break
         if upload is None:
             problem = message("its address is not known")
             result.downloads.append(DownloadFacts("upload", None, problem=problem))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from exporter.check.facts import MAY_HOLD_SECRETS, CheckResult, Exchange, OperationFacts
-from exporter.check.fetching import LONGEST_PAUSE, fetch_samples
+from exporter.check.fetching import LONGEST_PAUSE, WITH_UPLOADS, fetch_samples
 from exporter.check.fields import note_fields, page_facts
 from exporter.check.findings import findings
 from exporter.check.machine import free_bytes, missing_parts
@@ -43,6 +43,8 @@ REQUESTS: Final = 10
 """Of a check that is asked for nothing more: the user, the entry list twice, an entry, a comment list, a file list, an
 upload and a picture, and two for redirects."""
 ENTRIES_OF_A_REPORT: Final = 20
+ENTRIES_FOR_ADDRESS: Final = 10
+"""Most entries that are read to find out where uploads are served, if no setting says it."""
 _LONGEST: Final = timedelta(seconds=30)
 _LARGEST_ANSWER: Final = 8 * 1024 * 1024
 _LISTS: Final = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
@@ -62,11 +64,12 @@ class Wishes:
     pages: int = 1
     keep: bool = False
 
-    @property
-    def most_requests(self) -> int:
-        """No more requests than this are sent, redirects included, whatever fails."""
+    def most_requests(self, settings: Settings) -> int:
+        """Return the upper limit of requests, redirects included, whatever fails."""
         more_pages = len(_LISTS) * (self.pages - 1)
-        return REQUESTS + len(self.entries) + more_pages + (ENTRIES_OF_A_REPORT if self.keep else 0)
+        to_infer = settings.file_url is None and settings.assets in WITH_UPLOADS
+        entries = (ENTRIES_FOR_ADDRESS if to_infer else 0) + (ENTRIES_OF_A_REPORT if self.keep else 0)
+        return REQUESTS + len(self.entries) + more_pages + entries
 
 
 def in_use(settings: Settings) -> dict[str, tuple[str, str]]:
@@ -139,7 +142,7 @@ async def check(
     """
     wishes = wishes or Wishes()
     result = check_offline(blog_id, settings, place)
-    result.most_requests = wishes.most_requests
+    result.most_requests = wishes.most_requests(settings)
     trouble: UsageError | NotAuthorised | None = None
     problems: dict[str, list[str]] = {}
     patient = replace(
@@ -150,14 +153,12 @@ async def check(
         total_timeout=min(settings.total_timeout, _LONGEST),
         max_body=min(settings.max_body, _LARGEST_ANSWER),
     )
-    async with Engine(most_requests=wishes.most_requests) as engine:
+    async with Engine(most_requests=result.most_requests) as engine:
         try:
             async with open_service(blog_id, patient, engine=engine, longest_pause=LONGEST_PAUSE, warn=warn) as opened:
                 asking = _Asking(opened, result, wishes, clock or SystemClock(), problems)
                 await asking.everything()
-                await fetch_samples(
-                    result, opened, patient, asking.records(Kind.ENTRIES), asking.records(Kind.FILES), locate
-                )
+                await fetch_samples(result, opened, patient, asking, locate)
         except (UsageError, NotAuthorised) as error:
             trouble = error
         result.requests = engine.statistics.requests
@@ -166,7 +167,7 @@ async def check(
 
 
 class _Asking:
-    """The questions to the service, one after another; ``problems`` gets what is wrong with the pages of each list."""
+    """Send the requests, one after another; ``problems`` gets what is wrong with the pages of each list."""
 
     def __init__(
         self,
@@ -181,6 +182,7 @@ class _Asking:
         self._wishes = wishes
         self._clock = clock
         self._records: dict[Kind, list[Any]] = {}
+        self._read: set[str] = set()
         self._silent = False
         self._problems = problems
 
@@ -199,23 +201,37 @@ class _Asking:
                 self._note(Kind.USER, [user])
         for kind in _LISTS:
             await self._list(kind)
-        for entry_id in self._wanted_entries():
-            entry = await self._ask(Kind.ENTRIES, None, service.entry_call(self._opened.blog_id, entry_id))
-            if entry is not None and entry.data is not None:
-                self._note(Kind.ENTRIES, [entry.data])
+        newest = self._listed()[: ENTRIES_OF_A_REPORT if self._wishes.keep else 1]
+        for entry_id in dict.fromkeys([*newest, *self._wishes.entries]):
+            await self._entry(entry_id)
 
-    def _wanted_entries(self) -> list[str]:
+    async def more_entries(self) -> AsyncIterator[Any]:
+        """Read listed entries that were not read yet, newest first, one a step, until the service stops answering."""
+        unread = [each for each in self._listed() if each not in self._read]
+        for entry_id in unread[:ENTRIES_FOR_ADDRESS]:
+            entry = await self._entry(entry_id)
+            if self._silent:
+                return
+            if entry is not None:
+                yield entry
+
+    def _listed(self) -> list[str]:
         service = self._opened.service
         keys = [service.key(Kind.ENTRY_LIST, item) for item in self.records(Kind.ENTRY_LIST)]
-        listed = [key for key in keys if key is not None]
-        newest = listed[:ENTRIES_OF_A_REPORT] if self._wishes.keep else listed[:1]
-        return list(dict.fromkeys([*newest, *self._wishes.entries]))
+        return [key for key in dict.fromkeys(keys) if key is not None]
+
+    async def _entry(self, entry_id: str) -> Any:
+        self._read.add(entry_id)
+        entry = await self._ask(Kind.ENTRIES, None, self._opened.service.entry_call(self._opened.blog_id, entry_id))
+        if entry is None or entry.data is None:
+            return None
+        self._note(Kind.ENTRIES, [entry.data])
+        return entry.data
 
     async def _list(self, kind: Kind) -> None:
         """Read the first pages of a list; of the entries two, since the name of their page parameter is not certain."""
         service = self._opened.service
-        keys = [service.key(Kind.ENTRY_LIST, item) for item in self.records(Kind.ENTRY_LIST)]
-        pages = service.pages(kind, self._opened.blog_id, [key for key in keys if key is not None][:1])
+        pages = service.pages(kind, self._opened.blog_id, self._listed()[:1])
         known: set[str] = set()
         least = 2 if kind is Kind.ENTRY_LIST else 1
         asked = 0

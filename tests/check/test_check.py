@@ -16,7 +16,7 @@ from aiohttp import web
 
 from exporter.check import machine, run
 from exporter.check.facts import CheckResult
-from exporter.check.run import REQUESTS, Wishes, check
+from exporter.check.run import ENTRIES_FOR_ADDRESS, REQUESTS, Wishes, check
 from exporter.clock import FixedClock
 from exporter.demo.content import Blog, fields
 from exporter.demo.sample import demo_blog
@@ -199,8 +199,47 @@ async def test_uploads_without_a_known_address_might_be_lost(tmp_path: Path) -> 
         fields(entry)["entry_text"] = ""
     async with DemoService(blog) as service:
         result = await check(blog.blog_id, resolve({"base_url": service.base_url}, environ={}), tmp_path)
+        asked = [request for request in service.requests if request.path == "/blog/v1/entry/get"]
     assert (result.exit_code, codes(result)["upload_address_unknown"]) == (3, 3)
     assert [each.what for each in result.downloads] == ["upload"]
+    assert len({request.params["entry_id"] for request in asked}) == len(asked) == 1 + ENTRIES_FOR_ADDRESS
+    assert result.requests <= result.most_requests == REQUESTS + ENTRIES_FOR_ADDRESS
+
+
+async def test_entries_are_read_until_their_addresses_show_where_uploads_are(tmp_path: Path) -> None:
+    blog = demo_blog()
+    addresses = [FILES.format(**fields(file)) for file in blog.files]
+    for place, key in enumerate(sorted(blog.entries, key=int, reverse=True)):
+        shown = addresses[-place - 1 : -place or None] if place < 6 else []
+        fields(blog.entries[key])["entry_text"] = "".join(f'<img src="{address}">' for address in shown)
+    async with DemoService(blog) as service:
+        settings = resolve({"base_url": service.base_url, "allow_private_network": "yes"}, environ={})
+        result = await check(blog.blog_id, settings, tmp_path, locate=service.local)
+        asked = [request for request in service.requests if request.path == "/blog/v1/entry/get"]
+    assert (result.exit_code, [(each.what, each.problem) for each in result.downloads]) == (
+        0,
+        [("upload", ""), ("picture", "")],
+    )
+    assert 1 < len(asked) < 1 + ENTRIES_FOR_ADDRESS
+
+
+async def test_no_more_entries_are_asked_for_when_the_service_stops_answering(tmp_path: Path) -> None:
+    blog = demo_blog()
+    for entry in blog.entries.values():
+        fields(entry)["entry_text"] = ""
+    gets = 0
+
+    async def before(request: web.Request) -> web.StreamResponse | None:
+        nonlocal gets
+        gets += request.path.endswith("/entry/get")
+        limited = request.path.endswith("/entry/get") and gets == 3
+        return web.Response(status=429, headers={"Retry-After": "300"}) if limited else None
+
+    async with DemoService(blog) as service:
+        service.before = before
+        result = await check(blog.blog_id, resolve({"base_url": service.base_url}, environ={}), tmp_path)
+    assert gets == 3
+    assert codes(result)["upload_address_unknown"] == 3
 
 
 async def test_the_rule_that_embedded_addresses_show_is_used(tmp_path: Path) -> None:
