@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.atomic import translate
 from exporter.archive.documents import intact_document
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
 
 
+_SIZES_CHECKED: Final = 16
+"""Newest versions whose files' sizes are compared with the manifest by every command."""
 _KINDS = {segment_name(kind): kind for kind in Kind}
 _INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
@@ -298,17 +300,16 @@ class ArchiveReader:
                 )
         return found
 
-    def wrong_sizes(self, newest: int | None = None) -> Iterator[ArchiveDamaged]:
-        """Yield the damage that shows in the sizes of the versions' files, unless a later version healed it.
+    def wrong_sizes(self) -> Iterator[tuple[str, ArchiveDamaged]]:
+        """Yield the files of the newest versions that have a wrong size, by path, unless a later version healed them.
 
-        Args:
-            newest: look at the files of so many of the newest versions; of all by default.
+        A power cut leaves such files. Each command calls this, so it does not look at thousands of versions.
         """
-        for number in self.versions()[-newest:] if newest else self.versions():
+        for number in self.versions()[-_SIZES_CHECKED:]:
             with HeldFolder(self.layout.version(number)) as folder:
                 for name, damage in wrong_sizes(folder):
                     if name not in _KINDS or (number, _KINDS[name], WHOLE_FILE) not in self.healed():
-                        yield damage
+                        yield f"versions/{number:06d}/{name}", damage
 
     def find_intact(self, kind: Kind, record_id: str, identity: bytes) -> RecordLine | None:
         """Return an undamaged line of a record in one state, wherever the archive has one; ``None`` if nowhere."""

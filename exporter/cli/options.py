@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from exporter.archive.archive import Archive
 
 Command = Callable[..., Any]
-
-_NEWEST: Final = 16
-"""The sizes of so many of the newest versions' files are looked at: what a power cut leaves behind is there."""
 
 
 def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -166,10 +163,10 @@ def ending_with_damage(path: Path | None) -> Iterator[None]:
 
     damage = None
     with suppress(BlogExporterError):
-        damage = None if path is None else next(Archive.open(path).wrong_sizes(_NEWEST), None)
+        damage = None if path is None else next(Archive.open(path).wrong_sizes(), None)
     yield
     if damage is not None:
-        raise damage
+        raise damage[1]
 
 
 def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:

@@ -79,7 +79,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "complete": bool(completeness.get("complete")),
         "completeness": completeness,
         "problems": problems,
-        "damaged": known_damage(archive),
+        "damaged": sorted({*known_damage(archive), *(path for path, _ in archive.wrong_sizes())}),
         "interrupted_run": archive.layout.checkpoint.is_dir(),
         "writer": writer,
     }

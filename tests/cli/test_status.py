@@ -148,6 +148,20 @@ def test_one_missing_picture_of_an_older_version_is_damage(
     assert (found.code, stored.name in found.out) == (13, True)
 
 
+@pytest.mark.parametrize("complete", [True, False])
+def test_an_emptied_segment_is_damage_in_every_line_of_status(complete: bool, archive: Path, program: Program) -> None:
+    if not complete:
+        runs = archive / "runs.jsonl"
+        runs.write_bytes(runs.read_bytes().replace(b'"complete":true', b'"complete":false'))
+        assert program("status", archive).code == 3
+    (archive / "versions/000001/entries.jsonl").write_bytes(b"")
+    found = program("status", archive)
+    assert (found.code, found.out.split()[0]) == (13, "DAMAGED")
+    assert "versions/000001/entries.jsonl" in found.err
+    document = json.loads(program("status", archive, "--json").out.splitlines()[0])
+    assert document["damaged"] == ["versions/000001/entries.jsonl"]
+
+
 @pytest.mark.parametrize("damaged", list(Kind))
 def test_damage_of_one_kind_hides_no_other(damaged: Kind, archive: Path, program: Program) -> None:
     segment = next(
