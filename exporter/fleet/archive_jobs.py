@@ -84,8 +84,7 @@ def rebuild(archive: Archive, options: JobOptions) -> Done:
 
 def search_index(archive: Archive, options: JobOptions) -> Done:
     """Make the index that ``search`` keeps in the archive, or bring it up to date."""
-    from exporter.search.index import Index  # noqa: PLC0415 - see above
-    from exporter.search.indexing import index_path  # noqa: PLC0415 - see above
+    from exporter.search.index import Index, index_path  # noqa: PLC0415 - see above
 
     path = index_path(archive.layout)
     version = archive.resolve()

@@ -5,6 +5,8 @@ What makes a view's files is imported when there are files to make: most runs fi
 
 from __future__ import annotations
 
+import contextlib
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,22 +27,27 @@ from exporter.archive.latest import (
     write_latest,
 )
 from exporter.archive.layout import Layout
-from exporter.errors import ArchiveDamaged, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from exporter.html.links import AddressPattern
 from exporter.message import message, suggested
 from exporter.model.kinds import Kind
+from exporter.processors import processors
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.options import SiteOptions, edition
 from exporter.site.words import LANGUAGES
+from exporter.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
     from exporter.archive.state import State
+    from exporter.export.interface import RemotePage, ViewFile
 
 MARKDOWN: Final = "markdown"
 SITE: Final = "site"
+PAGES_ALONE: Final = 300
+"""Pages rendered before a second process starts. Starting it costs as much as some hundred pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +157,9 @@ def _counted(reader: Archive, number: int) -> State:
 def _made(
     view: LatestView, layout: Layout, check: Callable[[], None], *, force: bool
 ) -> Callable[[State], Iterator[DerivedFile]]:
-    """Return what yields a view's files, with help for those that are not known to be there."""
+    """Return a function that yields a view's files, with help for those that ``latest/`` does not have yet."""
 
     def files(state: State) -> Iterator[DerivedFile]:
-        from exporter.library.page_helper import with_help  # noqa: PLC0415 - see above
-
         @cache
         def noted() -> set[int]:
             index = () if force else read_index(layout)
@@ -165,6 +170,51 @@ def _made(
             yield file
 
     return files
+
+
+def with_help(
+    files: Iterable[DerivedFile], is_there: Callable[[DerivedFile], bool], alone: int = PAGES_ALONE
+) -> Iterator[DerivedFile]:
+    """Yield the same files in another order: a second process renders some of many pages.
+
+    Args:
+        files: of a view.
+        is_there: tells which of them need not be rendered.
+        alone: how many pages are rendered before the second process starts.
+
+    Raises:
+        BlogExporterError: the second process failed.
+    """
+    from exporter.export.interface import ViewFile  # noqa: PLC0415 - see above
+
+    with contextlib.ExitStack() as opened:
+        worker: Worker | None = None
+        sent: deque[tuple[ViewFile, RemotePage]] = deque()
+        made = 0
+        try:
+            for file in files:
+                while worker is not None and worker.done:
+                    yield _rendered(*sent.popleft(), worker)
+                if isinstance(file, ViewFile) and file.remote is not None and not is_there(file):
+                    made += 1
+                    if worker is None and made > alone and processors() > 1:
+                        worker = opened.enter_context(Worker(file.remote.around))
+                    if worker is not None and worker.has_room:
+                        worker.submit(file.remote.call, *file.remote.parts())
+                        sent.append((file, file.remote))
+                        continue
+                yield file
+            while worker is not None and sent:
+                yield _rendered(*sent.popleft(), worker)
+        except WorkerFailed as error:
+            raise BlogExporterError(
+                message("The second process that renders pages failed: {reason}. Run again.", reason=error)
+            ) from error
+
+
+def _rendered(file: ViewFile, page: RemotePage, worker: Worker) -> ViewFile:
+    content = page.finish(worker.result())
+    return replace(file, render=lambda: content)
 
 
 def wanted_views(settings: Settings, root: Path, service: Records) -> list[LatestView]:
