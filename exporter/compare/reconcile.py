@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import unicodedata
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Final
-from urllib.parse import unquote
+from datetime import date, datetime, timedelta
+from typing import Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from exporter.compare.archived import slug_of
-from exporter.compare.comments import compare_comments, find_comments
 from exporter.compare.matching import Matches
-from exporter.compare.page_places import leads_to, place_of_page
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
     Aspect,
     Difference,
     Fault,
     HomeState,
+    NewComment,
     NewPost,
+    OldComment,
     OldPost,
     PictureFacts,
     ShownAs,
     Unchecked,
     When,
     Wish,
+    day_of,
 )
-from exporter.compare.texts import first_difference, same_words, word_letters
+from exporter.compare.texts import first_difference, likeness, same_words, sketch, word_letters
 from exporter.html.links import host_of
 from exporter.message import message
 
 _SAME_MOMENT: Final = timedelta(minutes=2)
-"""Exports move posts by seconds where two of a title have the same one."""
+"""Exports shift posts with equal titles and times by seconds."""
 
 _OWN_NAMES: Final = 0.5
-"""Where more than this share of a home's names are none that exports give, it makes names by a rule of its own."""
+"""If more than this share of a home's slugs differs from those of exports, the home makes slugs by its own rule."""
 
 _OWN_RULE: Final = message("the new home names them by a rule of its own")
-_AROUND: Final = 10
-_TELLING: Final = 6
-"""Letters of a comment that are not on a page by chance."""
+_CONTEXT_LETTERS: Final = 10
+_UNIQUE_LETTERS: Final = 6
+"""A comment with at least so many letters is not on a page by chance."""
+
+
+_INDEX: Final = re.compile(r"(?:^|/)index\.(?:html?|md)$|\.(?:html?|md)$")
+_ALIKE: Final = 0.5
+_ALIKE_COMMENTS: Final = 200
+"""Comments of a post that are compared pairwise by their likeness, after those with something in common are matched."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostResult:
-    """What became of an entry: ``key`` names the new post, empty where there is none."""
+    """The result for an entry. ``key`` identifies the new post; empty if it is missing."""
 
     old: OldPost
     key: str
@@ -54,14 +63,14 @@ class PostResult:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The outcome.
+    """The result of a comparison.
 
     Attributes:
-        results: of every entry that was to be moved, and of those that were not and are shown all the same.
+        results: of the entries to move, and of other entries that the new home shows nevertheless.
         extra: the new posts that the archive does not have.
-        not_asked: how many entries were not to be moved, and are not shown.
-        later_comments: how many comments of the new home the archive does not have.
-        unchecked: what was not compared.
+        not_asked: the number of entries that were not to be moved and are not shown.
+        later_comments: the number of comments in the new home that the archive does not have.
+        unchecked: the parts that were not compared.
     """
 
     results: Sequence[PostResult]
@@ -72,30 +81,30 @@ class Comparison:
 
     @property
     def identical(self) -> int:
-        """How many entries arrived without any difference."""
+        """The number of entries without any difference."""
         return sum(not result.differences for result in self.results)
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing or changed, and everything that was asked for was looked at."""
+        """Whether nothing is missing or changed, and everything wanted was compared."""
         return self.identical == len(self.results) and not any(each.asked for each in self.unchecked)
 
     def counts(self) -> Counter[Fault]:
-        """Return how many entries have each kind of difference."""
+        """Return the number of entries with each kind of difference."""
         return Counter(change for result in self.results for change in {each.change for each in result.differences})
 
 
 def reconcile(
     olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], wish: Wish
 ) -> Comparison:
-    """Compare every pair, and name what has no partner.
+    """Compare every pair of posts, and list the posts without a partner.
 
     Args:
         olds: the archive's posts.
-        home: what was read of the new home.
-        matches: who is who.
-        facts: what is known of the addresses of the new home's pictures.
-        wish: what is to be compared.
+        home: the posts of the new home.
+        matches: the pairs.
+        facts: the new home's pictures by address.
+        wish: the parts to compare.
     """
     comparing = _Comparing(olds, home, matches, facts, wish)
     results, not_asked = comparing.results()
@@ -104,7 +113,7 @@ def reconcile(
 
 
 class _Comparing:
-    """Compares pairs, and counts what could not be compared.
+    """Compares pairs, and counts the parts that could not be compared.
 
     Attributes:
         later_comments: see :class:`Comparison`.
@@ -135,7 +144,7 @@ class _Comparing:
         self._shows_comments = _shows_comments(pairs)
 
     def results(self) -> tuple[list[PostResult], int]:
-        """Return the result of every entry that has one, and how many have none as they were not to be moved."""
+        """Return the results, and the number of entries without one because they were not to be moved."""
         again: defaultdict[int, list[str]] = defaultdict(list)
         for copy, original in self._matches.again.items():
             again[original].append(self._news[copy].key)
@@ -157,7 +166,7 @@ class _Comparing:
         return made, sum(not old.asked for old in self._olds) - sum(not result.old.asked for result in made)
 
     def unchecked(self) -> Iterator[Unchecked]:
-        """Yield what was left out by choice, and what could not be compared."""
+        """Yield the parts that were left out by choice or could not be compared."""
         for aspect in Aspect:
             if aspect not in self._wish.aspects:
                 yield Unchecked(aspect, 0, message("left out by choice"), asked=False)
@@ -208,14 +217,14 @@ class _Comparing:
     def _players(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not old.players or new.players is None:
             return
-        # Exports to Markdown have a link in place of a player: it leads to the player's host, or to the page it names.
+        # Markdown exports replace a player by a link to the player's host or to its page.
         hosts = set(filter(None, map(host_of, new.links)))
         linked = sum(any(host in unquote(address) for host in hosts) for address in old.players)
         if new.players + linked < len(old.players):
             yield Difference(Fault.PLAYER_MISSING, str(len(old.players)), str(new.players))
 
     def _lines(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
-        """Say where lines that were apart run together, as far as the text is there."""
+        """Yield the first place where two lines became one, as far as the text arrived."""
         if new.starts is None:
             return
         begin = 0
@@ -226,7 +235,10 @@ class _Comparing:
             begin = at + len(text)
             lost = sorted(start for start in starts or () if at + start not in new.starts)
             if lost:
-                before, after = (text[max(0, lost[0] - _AROUND) : lost[0]], text[lost[0] : lost[0] + _AROUND])
+                before, after = (
+                    text[max(0, lost[0] - _CONTEXT_LETTERS) : lost[0]],
+                    text[lost[0] : lost[0] + _CONTEXT_LETTERS],
+                )
                 yield Difference(Fault.LINE_BREAKS, f"{before} / {after}", before + after)
                 return
 
@@ -257,7 +269,7 @@ class _Comparing:
             yield Difference(Fault.CATEGORY, old.category, ", ".join(new.names))
 
     def _is_hidden_category(self, old: OldPost) -> bool:
-        """Return whether the new home lacks the category of an entry that is not public: it would show it to all."""
+        """Return whether a private entry's category is missing in the new home, which would show it to everybody."""
         known = self._categories
         return old.status is not ShownAs.PUBLISH and known is not None and not same_words(old.category, known)
 
@@ -279,7 +291,7 @@ class _Comparing:
                 yield Difference(Fault.LINK_ON_OLD_HOST, "", address)
 
     def _own_links(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
-        """Say which links to other posts of the blog do not lead there; those to the old host are named already."""
+        """Yield the links to the blog's posts that lead elsewhere. Links to the old host are reported already."""
         if new.status is ShownAs.PASSWORD or any(host_of(each) in self._wish.old_hosts for each in new.links):
             return
         there = [place_of_page(each) for each in new.links]
@@ -293,7 +305,7 @@ class _Comparing:
             yield Difference(Fault.LINK_ASTRAY, before.title or entry_id, self._astray(old, new, there))
 
     def _astray(self, old: OldPost, new: NewPost, there: Sequence[str]) -> str:
-        """Return a link that may be the one that should lead elsewhere; empty where there is none."""
+        """Return the link that is probably the wrong one; empty if none is."""
         right = [self._targets[each] for each in old.own_links if each in self._targets]
         hosts = {host_of(each) for each in new.addresses}
         for address, place in zip(new.links, there, strict=True):
@@ -317,7 +329,7 @@ class _Comparing:
 
 
 def missing_piece(text: str, page: str) -> tuple[str, str]:
-    """Return where a text that is not on a page as a whole stops being there, and what the page has in its place."""
+    """Return the place where a page begins to differ from a text, and the text of the page there."""
     there, cut = 0, len(text)
     while there < cut:
         middle = (there + cut + 1) // 2
@@ -327,7 +339,7 @@ def missing_piece(text: str, page: str) -> tuple[str, str]:
 
 
 def _same_moment(old: datetime, new: When) -> bool:
-    """Tell whether two dates are the same as shown, or as moments in time."""
+    """Return whether two dates are equal as shown, or as moments in time."""
     if not isinstance(new.shown, datetime):
         return new.shown == old.date()
     if abs(new.shown - old.replace(tzinfo=None)) <= _SAME_MOMENT:
@@ -341,10 +353,125 @@ def _has_own_names(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
 
 
 def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
-    """Tell whether any page of a home has the letters of any comment, where that is all there is to go by."""
+    """Return whether any page without separate comments has the letters of a comment."""
     return any(
-        len(comment.text) >= _TELLING and comment.text in new.page and comment.text not in old.letters
+        len(comment.text) >= _UNIQUE_LETTERS and comment.text in new.page and comment.text not in old.letters
         for old, new in pairs
         if new.comments is None
         for comment in old.comments
     )
+
+
+class ComparedComments(NamedTuple):
+    """The differences, and the number of comments in the new home that the archive does not have."""
+
+    differences: list[Difference]
+    extra: int
+
+
+def compare_comments(olds: Sequence[OldComment], news: Sequence[NewComment]) -> ComparedComments:
+    """Match comments by writer, text and day, the surest matches first, and compare them.
+
+    A comment that differs from an old one only in its writer's name, its day or a part of its text is the old one,
+    changed. A second copy of a comment is a duplicate. Any other comment was written later.
+    """
+    pairs = _assign(olds, news)
+    differences: list[Difference] = []
+    for old, comment in enumerate(olds):
+        if old in pairs:
+            differences += _compare_comment(comment, news[pairs[old]])
+        elif comment.asked:
+            differences.append(Difference(Fault.COMMENT_MISSING, _comment_text(comment.name, comment.letters)))
+    known = {(comment.name, comment.letters) for comment in olds}
+    taken = set(pairs.values())
+    rest = [comment for new, comment in enumerate(news) if new not in taken]
+    twice = [comment for comment in rest if (comment.name, comment.letters) in known]
+    differences += [Difference(Fault.COMMENT_DUPLICATE, _comment_text(each.name, each.letters)) for each in twice]
+    return ComparedComments(differences, len(rest) - len(twice))
+
+
+def find_comments(olds: Sequence[OldComment], page: str) -> list[Difference]:
+    """Find comments on a page of which only the letters are known: the page has a comment's text and its name."""
+    differences = []
+    for comment in olds:
+        there = all(part in page for part in (comment.name, comment.title, comment.text))
+        if comment.visible and not there:
+            differences.append(Difference(Fault.COMMENT_MISSING, _comment_text(comment.name, comment.letters)))
+        elif there and not comment.visible and comment.letters:
+            differences.append(Difference(Fault.COMMENT_SHOWN, _comment_text(comment.name, comment.letters)))
+    return differences
+
+
+def _assign(olds: Sequence[OldComment], news: Sequence[NewComment]) -> dict[int, int]:
+    """Return the new comment for each old one, by their indexes."""
+    pairs: dict[int, int] = {}
+    free = dict.fromkeys(range(len(news)))
+    for old_keys, new_key in _COMMENT_KEYS:
+        waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
+        for new in free:
+            waiting[new_key(news[new])].append(new)
+        for old, comment in enumerate(olds):
+            fitting = next((waiting[key] for key in old_keys(comment) if old not in pairs and waiting.get(key)), None)
+            if fitting:
+                pairs[old] = fitting.popleft()
+                del free[pairs[old]]
+    for old in [old for old in range(len(olds)) if old not in pairs][:_ALIKE_COMMENTS]:
+        mine = sketch(olds[old].letters)
+        scored = [(likeness(mine, sketch(news[new].letters)), -new) for new in list(free)[:_ALIKE_COMMENTS]]
+        best, new = max(scored, default=(0.0, 0))
+        if best >= _ALIKE:
+            pairs[old] = -new
+            del free[-new]
+    return pairs
+
+
+_COMMENT_KEYS: tuple[tuple[Callable[[OldComment], Iterable[Hashable]], Callable[[NewComment], Hashable]], ...] = (
+    (
+        lambda old: [(old.name, old.letters, day) for day in old.days],
+        lambda new: (new.name, new.letters, _day(new)),
+    ),
+    (lambda old: [(old.name, old.letters)], lambda new: (new.name, new.letters)),
+    (lambda old: [old.letters], lambda new: new.letters),
+    (lambda old: [(old.name, day) for day in old.days], lambda new: (new.name, _day(new))),
+)
+"""The keys that two equal comments share, the surest first."""
+
+
+def _compare_comment(old: OldComment, new: NewComment) -> Iterator[Difference]:
+    if old.visible and new.held:
+        yield Difference(Fault.COMMENT_HELD, _comment_text(old.name, old.letters))
+    if not old.visible and not new.held:
+        yield Difference(Fault.COMMENT_SHOWN, _comment_text(old.name, old.letters))
+    if old.letters != new.letters:
+        yield Difference(Fault.COMMENT_CHANGED, *first_difference(old.letters, new.letters))
+    if old.name and old.name != new.name:
+        yield Difference(Fault.COMMENT_CHANGED, old.name, new.name)
+    day = _day(new)
+    if old.days and day is not None and day not in old.days:
+        yield Difference(Fault.COMMENT_CHANGED, min(old.days).isoformat(), day.isoformat())
+
+
+def _day(comment: NewComment) -> date | None:
+    return None if comment.when is None else day_of(comment.when)
+
+
+def _comment_text(name: str, letters: str) -> str:
+    return f"{name}: {letters}"
+
+
+def place_of_page(address: str) -> str:
+    """Return the path and query of an absolute address, in one form for all its spellings.
+
+    The host is not included, because a site may be built for another host.
+    """
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    path = unicodedata.normalize("NFC", unquote(parts.path)).strip("/")
+    return _INDEX.sub("", path).strip("/") + (f"?{parts.query}" if parts.query else "")
+
+
+def leads_to(place: str, targets: Iterable[str]) -> bool:
+    """Return whether a place leads to a page; the site's base path may come first."""
+    return any(place == target or (target and place.endswith(f"/{target}")) for target in targets)

@@ -1,4 +1,4 @@
-"""A comparison in words and as JSON; docs/compare.md describes its members. Pure."""
+"""A comparison as text and as JSON, which docs/compare.md describes. Pure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _VALUE: Final = 120
 
 
 def document(found: Comparison, **about: Any) -> dict[str, Any]:
-    """Return the comparison as ``compare.json`` has it, after what it is ``about``."""
+    """Return the content of ``compare.json``, which begins with the members of ``about``."""
     changes = found.counts()
     return {
         **about,
@@ -76,7 +76,7 @@ def document(found: Comparison, **about: Any) -> dict[str, Any]:
 
 
 def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
-    """Yield the comparison as lines for people; of many entries of a kind only a few, unless ``every`` is wanted."""
+    """Yield the comparison as lines for people. They name a few entries of each kind, or ``every`` entry."""
     changes = found.counts()
     yield message("{n:>7,}  entries to arrive", n=len(found.results))
     yield message("{n:>7,}  as they were, in everything that was compared", n=found.identical)
@@ -98,7 +98,7 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
 
 
 def verdict(found: Comparison) -> str:
-    """Return one sentence about all of it, which never says more than was looked at."""
+    """Return a summary of one sentence, which claims no more than was compared."""
     changes = found.counts()
     missing, changed = changes[Fault.MISSING], len(found.results) - found.identical - changes[Fault.MISSING]
     unseen = [each for each in found.unchecked if each.asked]
@@ -128,7 +128,7 @@ def verdict(found: Comparison) -> str:
 
 
 def _entry(result: PostResult) -> dict[str, Any]:
-    told = _is_told(result)
+    told = _is_public(result)
     return {
         "id": result.old.id,
         "title": result.old.title if told else "",
@@ -142,8 +142,8 @@ def _entry(result: PostResult) -> dict[str, Any]:
     }
 
 
-def _is_told(result: PostResult) -> bool:
-    """Tell whether more than the id of an entry may be told: everybody sees it, in the old home or the new one."""
+def _is_public(result: PostResult) -> bool:
+    """Return whether reports may show more than an entry's id: it is public in the old or the new home."""
     shown = any(each.change is Fault.STATUS and each.after == ShownAs.PUBLISH for each in result.differences)
     return shown or result.old.status is ShownAs.PUBLISH
 
@@ -151,7 +151,7 @@ def _is_told(result: PostResult) -> bool:
 def _named(found: Comparison, change: Fault, *, every: bool) -> Iterator[str]:
     results = [result for result in found.results if any(each.change is change for each in result.differences)]
     for result in results if every else results[:_FEW]:
-        if not _is_told(result):
+        if not _is_public(result):
             yield f"{'':11}{result.old.id}"
             continue
         details = [each for each in result.differences if each.change is change]

@@ -14,11 +14,10 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.layout import Layout
 from exporter.archive.state import State
 from exporter.compare.archived import in_words, old_posts
-from exporter.compare.fetching import PictureReader
 from exporter.compare.folder import FolderHome
 from exporter.compare.matching import match
-from exporter.compare.picture_look import PictureLook, look_of
-from exporter.compare.posts import Aspect, Home, OldPost, Picture, PictureFacts, Wish
+from exporter.compare.pictures import PictureReader, look_of
+from exporter.compare.posts import Aspect, Home, OldPost, Picture, PictureFacts, PictureLook, Wish
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
@@ -32,11 +31,10 @@ from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
 from exporter.http.retry import RetryPolicy
-from exporter.library.export import Only, newest_beside, read_at
-from exporter.library.new_home import check_address, new_home_credentials
+from exporter.library.export import Only, newer_state, read_at, require_declared
 from exporter.message import message
 from exporter.settings import Settings
-from exporter.wordpress.rest import find_wordpress, open_wordpress
+from exporter.wordpress import check_address, find_wordpress, new_home_credentials, open_wordpress
 
 Progress = Callable[[str, int], None]
 
@@ -86,12 +84,9 @@ def expected_posts(
 
     def read(reader: Archive) -> Arrivals:
         version = reader.resolve(at)
-        with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+        with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
-            if options.declared.public_access is None and not options.declared.all_as_draft:
-                raise UsageError(
-                    message("Nothing says yet which entries are public: declare it, or make drafts of all.")
-                )
+            require_declared(options.declared)
             side = Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
             chosen = replace(options, as_of=read_at(reader, version), hidden_comments=True)
             rest = replace(chosen, since=None, until=None, category=None)

@@ -21,7 +21,6 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
-from exporter.export.own_links import infer_entry_url
 from exporter.export.post_names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
@@ -30,18 +29,17 @@ from exporter.http.credentials import Credentials
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
-from exporter.library.new_home import check_address, new_home_credentials
+from exporter.library.export import Only, checked_options, newer_state, read_at, require_declared
 from exporter.message import listed, message, message_n
 from exporter.move.home import HomeContent, may_write_any_html, missing_rights, read_home
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome, Thing
 from exporter.move.plan import Plan, PlannedPost
 from exporter.move.public_look import look_in_public, private_things
-from exporter.move.run import MoveRun
+from exporter.move.transfer import MoveRun
 from exporter.move.writer import SETTLING, Writer
 from exporter.settings import Settings
-from exporter.wordpress.rest import WordPressApi, open_wordpress
+from exporter.wordpress import WordPressApi, check_address, new_home_credentials, open_wordpress
 
 _UPLOAD_SECONDS: Final = 600.0
 _DAY: Final = 24
@@ -150,17 +148,10 @@ def move_blog(
     def moved(reader: Archive) -> list[Moved]:
         version = reader.resolve(at)
         chosen = replace(options, as_of=read_at(reader, version))
-        with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+        with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
-            if chosen.declared.public_access is None and not chosen.declared.all_as_draft:
-                raise UsageError(
-                    message("Nothing says yet which entries are public: declare it, or make drafts of all.")
-                )
-            check_patterns(chosen, state)
-            check_category(state, chosen.service, chosen.category)
-            shown = None if chosen.old_urls else infer_entry_url(chosen.service, state)
-            if shown is not None:
-                chosen = replace(chosen, old_urls=(shown.pattern,))
+            require_declared(chosen.declared)
+            chosen, shown = checked_options(chosen, state)
             place = _place(home.url)
             with MapFile(home.map_file, reader.info.blog_id, place, mover.clock.now(), keep=not dry_run) as mapped:
                 sides = []

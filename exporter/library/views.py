@@ -1,6 +1,7 @@
 """``latest/`` and its views, Markdown and the offline site: which are kept, with which options, and when they are made.
 
-What makes a view's files is imported when there are files to make: most runs find everything up to date.
+``rebuild``, ``prune`` and ``repair`` are here too: they change the archive offline and leave ``latest/`` up to date.
+The code that renders a view is imported only if it has files to render, because most runs find everything up to date.
 """
 
 from __future__ import annotations
@@ -8,12 +9,16 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.documents import RepairedFile
+from exporter.archive.findings import FindingCode
 from exporter.archive.front_door import refresh_front_door
 from exporter.archive.known_damage import damaged_in_latest
 from exporter.archive.latest import (
@@ -27,6 +32,8 @@ from exporter.archive.latest import (
     write_latest,
 )
 from exporter.archive.layout import Layout
+from exporter.archive.prune import PrunePlan, plan_prune
+from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from exporter.html.links import AddressPattern
 from exporter.message import message, suggested
@@ -44,6 +51,10 @@ if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.export.interface import RemotePage, ViewFile
 
+_OF_LATEST: Final = {FindingCode.LATEST_DAMAGED, FindingCode.LATEST_STALE, FindingCode.VIEW_DAMAGED}
+_OF_VERSIONS: Final = {
+    FindingCode.MANIFEST_MISSING, FindingCode.SEGMENT_MISSING, FindingCode.SEGMENT_DAMAGED, FindingCode.LINE_DAMAGED,
+}  # fmt: skip
 MARKDOWN: Final = "markdown"
 SITE: Final = "site"
 PAGES_ALONE: Final = 300
@@ -51,8 +62,17 @@ PAGES_ALONE: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
+class Pruned:
+    """The versions that a prune keeps and drops, and the number and bytes of the removed files of ``assets/``."""
+
+    plan: PrunePlan
+    assets: int = 0
+    asset_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class LatestRepaired:
-    """So many files of ``latest/`` were not as they had been written, and were made again."""
+    """The number of files of ``latest/`` that were damaged and made again."""
 
     files: int
 
@@ -62,8 +82,8 @@ class LatestRefreshed:
     """``latest/`` is up to date.
 
     Attributes:
-        files: how many files of views were made.
-        replaced: how many characters in them had to become U+FFFD.
+        files: the number of rendered files of views.
+        replaced: the number of characters in them that had to become U+FFFD.
     """
 
     files: int = 0
@@ -80,18 +100,18 @@ def refresh_latest(
     segments: Segments | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> LatestRefreshed:
-    """Bring ``latest/`` to the newest version or to version ``at``, with the files that lead people to it.
+    """Bring ``latest/`` and the archive's index page to the newest version or to version ``at``.
 
-    What is damaged there is made again.
+    Damaged files are made again.
 
     Args:
         reader: the archive, whose lock the caller holds.
         views: the views to keep.
         at: the version to show.
         force: fold the versions and make everything again.
-        looked: what :func:`~exporter.archive.latest.check_latest` found, where the caller has looked already.
-        segments: the six files, where a commit has just written them.
-        check: called before each file of a view; what it raises ends the work, and ``latest/`` stays as it was.
+        looked: the result of :func:`~exporter.archive.latest.check_latest`, if the caller has it.
+        segments: the six files, if a commit has just written them.
+        check: called before each file of a view; if it raises, ``latest/`` stays unchanged.
     """
     layout = reader.layout
     number = reader.newest() if at is None else at
@@ -129,7 +149,7 @@ def _refresh_views(
 
 
 def _counted(reader: Archive, number: int) -> State:
-    """Fold the versions up to a number, and refuse a state that holds less or more than the version's manifest counts.
+    """Fold the versions up to a number. Refuse a state with fewer or more records than the version's manifest counts.
 
     Raises:
         ArchiveDamaged: the counts differ, or a version cannot be read.
@@ -152,6 +172,78 @@ def _counted(reader: Archive, number: int) -> State:
                 )
             )
     return state
+
+
+def rebuild(archive: Archive, settings: Settings, *, at: int | None = None) -> LatestRefreshed:
+    """Make ``latest/`` again from the versions, with the views that the settings ask for.
+
+    Args:
+        archive: the archive.
+        settings: which views to keep, and how long to wait for the lock.
+        at: the version to show until the next backup; by default the newest.
+
+    Raises:
+        ArchiveLocked: another process is writing the archive.
+        ArchiveDamaged: a version cannot be read.
+    """
+    with _locked(archive, settings):
+        return refresh_latest(
+            archive, wanted_views(settings, archive.path, service_of(settings, archive.info.service)), force=True, at=at
+        )
+
+
+def refresh(
+    archive: Archive, settings: Settings, *, at: int | None = None, also: Collection[str] = ()
+) -> LatestRefreshed:
+    """Bring ``latest/`` up to date with its present views and those in ``also``; errors as for :func:`rebuild`."""
+    with _locked(archive, settings):
+        return refresh_latest(archive, present_views(settings, archive.path, also=also), at=at)
+
+
+def prune(archive: Archive, settings: Settings, *, dry_run: bool = False, **keep: int) -> Pruned:
+    """Remove the versions that no rule keeps; ``keep`` is as for :func:`~exporter.archive.prune.plan_prune`.
+
+    Raises:
+        UsageError: no rule is given, or one is invalid.
+        ArchiveLocked: another process is writing the archive.
+        ArchiveDamaged: a file does not match its hash; nothing was changed.
+    """
+    if dry_run:
+        return Pruned(_prune_plan(archive, settings, keep))
+    with _locked(archive, settings):
+        plan = _prune_plan(archive, settings, keep)
+        views = present_views(settings, archive.path)
+        done = archive.prune(plan)
+        if plan.dropped:
+            refresh_latest(archive, views, force=True)
+    return Pruned(plan, done.assets, done.asset_bytes)
+
+
+def repair(archive: Archive, settings: Settings) -> Iterator[RepairedFile]:
+    """Restore damaged files without the service if possible, and yield each damaged file; ``latest`` counts as one.
+
+    Raises:
+        ArchiveLocked: another process is writing the archive.
+    """
+    with _locked(archive, settings):
+        yield from archive.repair()
+        codes = {finding.code for finding in archive.verify()}
+        if codes & _OF_LATEST and not codes & _OF_VERSIONS:
+            refresh_latest(archive, present_views(settings, archive.path), force=True)
+            yield RepairedFile("latest", True)
+
+
+def _prune_plan(archive: Archive, settings: Settings, keep: dict[str, int]) -> PrunePlan:
+    zone = settings.timezone
+    rows = archive.log().rows()
+    return plan_prune([(row.version, datetime.fromisoformat(row.finished_at).astimezone(zone)) for row in rows], **keep)
+
+
+@contextmanager
+def _locked(archive: Archive, settings: Settings) -> Iterator[None]:
+    with archive.lock() as lock:
+        lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
+        yield
 
 
 def _made(
@@ -218,12 +310,12 @@ def _rendered(file: ViewFile, page: RemotePage, worker: Worker) -> ViewFile:
 
 
 def wanted_views(settings: Settings, root: Path, service: Records) -> list[LatestView]:
-    """Return the views that the settings ask to keep, of an archive that need not be there yet."""
+    """Return the views that the settings ask for. The archive need not exist yet."""
     return _views(settings, root, service, markdown=settings.markdown, site=settings.site)
 
 
 def present_views(settings: Settings, root: Path, *, also: Collection[str] = ()) -> list[LatestView]:
-    """Return the views that are in ``latest/`` now, and ``also`` these: for commands that add and drop no others."""
+    """Return the views that exist in ``latest/``, and those in ``also``: for commands that add and drop no others."""
     latest = Layout(root).latest
     markdown, site = (name in also or (latest / name).is_dir() for name in (MARKDOWN, SITE))
     service = service_of(settings, Archive.open(root).info.service)
@@ -231,7 +323,7 @@ def present_views(settings: Settings, root: Path, *, also: Collection[str] = ())
 
 
 def site_options(settings: Settings, root: Path) -> SiteOptions:
-    """Return what the site is to be like: what no setting says is as ``latest/`` was made last, at first Japanese."""
+    """Return the site's options: from the settings, else those that ``latest/`` was made with, else Japanese."""
     options = _options(settings, root)
     entry_url = options.get("entry_url")
     return SiteOptions(
@@ -242,9 +334,9 @@ def site_options(settings: Settings, root: Path) -> SiteOptions:
 
 
 def _options(settings: Settings, root: Path) -> dict[str, str]:
-    """Return what views are made with: by the settings, or as ``latest/`` was made last.
+    """Return the options of views: from the settings, else those that ``latest/`` was made with.
 
-    That is kept in the archive, which may be untrusted: what no setting would have allowed is passed over.
+    The archive records the latter and may be untrusted, so invalid values are ignored.
     """
     kept = read_record(Layout(root)).get("options", {})
     options = {name: value for name, value in kept.items() if isinstance(value, str)}

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from exporter.demo.content import fields
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import demo_blog, fields
 from exporter.demo.service import DemoService
 from exporter.text import width
 from tests.cli.conftest import Program

@@ -11,7 +11,7 @@ from exporter.errors import ApiError, BadBody, NotAuthorised, ServiceError
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
-from exporter.wordpress.rest import WordPressApi, application_password, open_wordpress
+from exporter.wordpress import WordPressApi, application_password, open_wordpress
 from tests.wordpress.fake import LOGIN, FakeWordPress, running_wordpress
 
 ONCE = RetryPolicy(retries=0, give_up_after=1.0)
