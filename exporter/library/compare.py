@@ -1,4 +1,4 @@
-"""A new home compared with an archive: what is read of both, and the comparison."""
+"""Compare a new home with an archive: read both, match their posts, and list the differences."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ Progress = Callable[[str, int], None]
 
 
 class Arrivals(NamedTuple):
-    """What should have arrived.
+    """The posts that the new home should show.
 
     Attributes:
-        posts: the archive's posts, also those that were not to be moved.
-        old_hosts: the hosts that die with the old blog.
-        about: which archive, blog and version it is, as ``compare.json`` has it.
+        posts: the archive's posts, including those that were not to be moved.
+        old_hosts: the hosts that disappear with the old blog.
+        about: archive, blog and version, as members of ``compare.json``.
     """
 
     posts: list[OldPost]
@@ -54,7 +54,7 @@ class Arrivals(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The kind of home, for people, and what was found."""
+    """The kind of home, for people, and the comparison."""
 
     kind: str
     comparison: Comparison
@@ -68,18 +68,18 @@ def expected_posts(
     only: Only = "public",
     check: Callable[[State], None] = lambda _: None,
 ) -> Arrivals:
-    """Return the archive's posts as they should have arrived.
+    """Return the archive's posts in the form in which the new home must show them.
 
     Args:
         archive: its folder.
-        options: what was to be moved, and how addresses are made; ``side`` and ``as_of`` are set by this function.
+        options: the options of the export or move; this function sets ``side`` and ``as_of``.
         at: the version; by default the newest.
-        only: whether what is public was to be moved, or what is not, or both.
+        only: whether public entries, private entries or all were to be moved.
         check: called with the records before anything else; may raise.
 
     Raises:
         UsageError: nothing says which entries are public.
-        NoArchive, NoSuchRecord, ArchiveDamaged: what is asked for cannot be read.
+        NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
     """
 
     def read(reader: Archive) -> Arrivals:
@@ -94,7 +94,7 @@ def expected_posts(
             hosts: frozenset[str] = frozenset()
             for each in (side, Side.REST):
                 wanted = only != ("private" if each is side else "public")
-                # What was not chosen must be known too: it is no post that the archive does not have.
+                # Entries that were not chosen are needed too: the archive has them, so they are not extra posts.
                 for part, asked in ((chosen, wanted), (rest, False)) if rest != chosen else ((chosen, wanted),):
                     posts = Posts(
                         state,
@@ -117,16 +117,16 @@ def expected_posts(
 async def open_home(
     place: str, settings: Settings, *, engine: Engine | None = None, progress: Progress = lambda _what, _count: None
 ) -> AsyncIterator[Home]:
-    """Yield what reads a new home.
+    """Yield the reader of a new home.
 
     Args:
-        place: where it is, an address or a folder.
-        settings: the user of the new home, and how patiently it is asked.
-        engine: sends the requests; ``None`` for one of its own.
-        progress: called with what is read, and how many of it.
+        place: its address or folder.
+        settings: the user of the new home, time-outs and retries.
+        engine: sends the requests; ``None`` makes a new one.
+        progress: called with the kind and the number of things read.
 
     Raises:
-        UsageError: there is nothing of the kind, or the credential must not travel there.
+        UsageError: the place is no home, or the credentials must not be sent there.
         NotAuthorised, ServiceError: it cannot be read.
     """
     if not place.strip():
@@ -166,7 +166,7 @@ async def open_home(
 
 
 async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
-    """Read a new home and compare it with what should have arrived.
+    """Read a new home and compare it with the expected posts.
 
     Raises:
         NotAuthorised, ServiceError: the home failed as a whole.
@@ -187,7 +187,7 @@ async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
 
 
 def _look_in(archive: Path, picture: Picture) -> PictureLook:
-    """Return what a picture of the archive looks like."""
+    """Return the look of a picture of the archive."""
     try:
         with Layout(archive).root.joinpath(*picture.source.split("/")).open("rb") as file:
             return look_of(file)

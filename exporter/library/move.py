@@ -1,4 +1,4 @@
-"""Moving a blog, from its archive, into a WordPress: what is public and what is not, each on its own."""
+"""Move a blog from its archive to a WordPress: public entries first, then private ones."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from exporter.settings import Settings
 from exporter.wordpress import WordPressApi, check_address, new_home_credentials, open_wordpress
 
 _UPLOAD_SECONDS: Final = 600.0
-_DAY: Final = 24
-_NAMED: Final = 5
+_DAY_HOURS: Final = 24
+_NUMBERS_SHOWN: Final = 5
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """One side of a blog in its new home.
+    """The result of moving one side of a blog.
 
     Attributes:
         side: which entries.
-        report: what became of the archive's records.
-        outcome: what was done in the new home.
+        report: the fate of the archive's records.
+        outcome: the records made in the new home.
     """
 
     side: Side
@@ -62,19 +62,19 @@ class Moved:
     outcome: MoveOutcome
 
     def document(self) -> dict[str, Any]:
-        """Return it as ``--json`` prints it."""
+        """Return the object that ``--json`` prints."""
         return {"side": str(self.side), **self.report.document(), **self.outcome.document()}
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Who hears of a move under way, and who may end it.
+    """The caller's functions for a move.
 
     Attributes:
-        tell: hears what it does.
-        warn: hears what is unwise.
-        on_retry: hears of requests that wait to be sent again.
-        run: runs it in an event loop.
+        tell: called with each event.
+        warn: called with a sentence about each problem.
+        on_retry: called when a retry was scheduled.
+        run: runs the move in an event loop.
     """
 
     tell: Callable[[MoveEvent], None] = lambda _: None
@@ -85,11 +85,11 @@ class Watching:
 
 @dataclass(frozen=True, slots=True)
 class NewHome:
-    """A WordPress, and who may write there.
+    """The WordPress to move to.
 
     Attributes:
-        url: its address, as a person opens it.
-        map_file: where is written down what became what.
+        url: its address in a browser.
+        map_file: the path of the map, see :mod:`exporter.move.map_file`.
         settling: see :data:`~exporter.move.writer.SETTLING`.
     """
 
@@ -99,7 +99,7 @@ class NewHome:
 
 
 def map_path(archive: Path, home: str) -> Path:
-    """Return where the map of a move lies unless told otherwise: beside the archive, named after both.
+    """Return the default path of a move's map: next to the archive, named after the archive and the home.
 
     Raises:
         UsageError: ``home`` is no address.
@@ -121,25 +121,25 @@ def move_blog(
     watching: Watching | None = None,
     clock: Clock | None = None,
 ) -> list[Moved]:
-    """Move the blog; what was moved before is not moved again, and a move that was cut short goes on.
+    """Move the blog. A later run moves only changes, and resumes an interrupted move.
 
     Args:
-        archive: the archive's folder; nothing in it is changed.
+        archive: the archive's folder, which stays unchanged.
         home: the new home.
-        settings: who writes there, and how patiently it is asked; the token of the blog's service is not used.
-        options: what is wanted; ``side`` and ``as_of`` are set by this function.
-        at: the version; by default the newest. What was hidden or removed since is not public.
-        only: which sides go.
-        dry_run: send nothing but questions, and return what would be done.
+        settings: the user of the new home, time-outs and retries; the token of the blog's service is not used.
+        options: the options of the export; this function sets ``side`` and ``as_of``.
+        at: the version; by default the newest. Entries that were hidden or removed later are not public.
+        only: which sides to move.
+        dry_run: only read the new home, and return what a move would do.
         check: called with the records before anything is sent; may raise.
-        watching: who hears of it.
+        watching: the caller's functions.
         clock: the time of day, and waiting.
 
     Raises:
-        UsageError: the options cannot be right, or the password would travel unencrypted.
-        NoArchive, NoSuchRecord, ArchiveDamaged: what is asked for cannot be read.
-        NotAuthorised: the user of the new home may not do what a move does.
-        ServiceError: the new home failed; what is there stays, and the next run goes on from there.
+        UsageError: an option is invalid, or the password would travel unencrypted.
+        NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
+        NotAuthorised: the user of the new home lacks a right that a move needs.
+        ServiceError: the new home failed. The next run resumes from the records that were made.
     """
     _credentials(check_address(home.url), settings)
     require_outside_archives(home.map_file)
@@ -178,7 +178,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Mover:
-    """Moves sides of a blog into one home."""
+    """Moves the sides of a blog to one home."""
 
     home: NewHome
     settings: Settings
@@ -192,7 +192,7 @@ class _Mover:
         async with Engine(clock=self.clock) as engine:
             api = await open_wordpress(self._client(engine))
             uploads = replace(api, client=self._client(engine, longest=_UPLOAD_SECONDS))
-            await self._look_around(api, zone)
+            await self._check_home(api, zone)
             writer = None if self.dry_run else Writer(api, uploads, mapped, self.clock, self.home.settling)
             done: list[Moved] = []
             home = await read_home(api)
@@ -217,7 +217,7 @@ class _Mover:
             return done
 
     async def _exposed(self, api: WordPressApi, visitor: WordPressApi, sides: list[_Side]) -> list[Exposure]:
-        """Return what visitors without a login see of what is not public."""
+        """Return the private records that visitors without a login can see."""
         hidden = [each.plan for each in sides if not each.plan.public]
         public = [each.plan for each in sides if each.plan.public]
         private = private_things(
@@ -229,8 +229,8 @@ class _Mover:
         )
         return await look_in_public(visitor, private) if private else []
 
-    async def _look_around(self, api: WordPressApi, zone: tzinfo) -> None:
-        """Refuse what could not end well, and say what would end otherwise than somebody may expect."""
+    async def _check_home(self, api: WordPressApi, zone: tzinfo) -> None:
+        """Refuse a user without the necessary rights, and warn of settings that change the result."""
         user, warn = self.settings.new_home_user, self.watching.warn
         missing = await missing_rights(api)
         if missing:
@@ -251,7 +251,7 @@ class _Mover:
                 )
             )
         there, here = api.index.get("gmt_offset"), self.clock.now().astimezone(zone).utcoffset()
-        if isinstance(there, int | float) and abs(there) < _DAY and timedelta(hours=there) != here:
+        if isinstance(there, int | float) and abs(there) < _DAY_HOURS and timedelta(hours=there) != here:
             warn(
                 message(
                     "The new home's clock is {there:+g} hours from UTC, which is not the blog's: "
@@ -262,7 +262,7 @@ class _Mover:
             )
 
     def _client(self, engine: Engine, longest: float = 0.0, credentials: Credentials | None = None) -> Client:
-        """Return what sends requests; while a file is on its way nothing is heard for up to ``longest`` seconds."""
+        """Return a client. An upload may get no answer for up to ``longest`` seconds."""
         settings = self.settings
         return engine.client(
             self.home.url,
@@ -281,10 +281,10 @@ class _Mover:
 
 
 def _refuse_doubles(home: HomeContent, sides: list[_Side], mapped: MapFile) -> None:
-    """Refuse to move posts that somebody else already brought into the new home, such as an importer.
+    """Refuse to move posts that another program, such as an importer, already made in the new home.
 
     Raises:
-        UsageError: there are such posts: of the same date, and with the same name or title.
+        UsageError: the new home has posts with the same date and the same slug or title.
     """
     planned = (each for side in sides for each in side.plan)
     unknown = (each for each in planned if each.key not in home.posts and mapped.of(Thing.POST, each.post.id) is None)
@@ -299,13 +299,13 @@ def _refuse_doubles(home: HomeContent, sides: list[_Side], mapped: MapFile) -> N
                 "{numbers}. Nothing was sent, as they would be there twice. Delete them there, or move into an empty "
                 "WordPress.",
                 len(found),
-                numbers=listed([*map(str, found[:_NAMED]), *(["…"] if len(found) > _NAMED else [])]),
+                numbers=listed([*map(str, found[:_NUMBERS_SHOWN]), *(["…"] if len(found) > _NUMBERS_SHOWN else [])]),
             )
         )
 
 
 def _foreign(home: HomeContent, planned: PlannedPost) -> int | None:
-    """Return the number of a post that is not ours and has the date and the name or the title of a planned one."""
+    """Return the number of another program's post with the date and the slug or title of a planned one."""
     return home.foreign.get((planned.when, planned.slug)) or home.foreign.get((planned.when, planned.title))
 
 
