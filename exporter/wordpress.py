@@ -30,7 +30,7 @@ _BUSY: Final = "db_"
 """How the codes of database failures begin, whatever the status: the database was locked, or is down."""
 _LAST_PAGE: Final = 10_000
 _API: Final = "wp/v2"
-_ADVICE: Final = message("check the user name and the application password of the new home, and what that user may do")
+_ADVICE: Final = message("check the user name, the application password and the user's rights in the new home")
 _ROOTS: Final = ("/wp-json", "")
 """The path of the API with pretty permalinks, and the empty one that always works, with a parameter."""
 
@@ -62,15 +62,14 @@ def new_home_credentials(address: str, settings: Settings) -> Credentials:
         return Credentials()
     if user is None:
         raise UsageError(
-            message("Whose application password is it? Name the user of the new home with --new-home-user.")
+            message("The application password has no user. Name the user of the new home with --new-home-user.")
         )
     credentials = application_password(user, password)
     if not settings.allow_plain_http and credentials.exposed_at(address) is not None:
         raise UsageError(
             message(
-                "The application password would travel unencrypted, where anybody on the way can "
-                "read it: use an https:// "
-                "address, or say --allow-plain-http where the network is your own."
+                "The application password would travel unencrypted, and others could read it. Use an "
+                "https:// address, or --allow-plain-http in your own network."
             )
         )
     return credentials
@@ -278,8 +277,8 @@ async def open_wordpress(client: Client) -> WordPressApi:
     if found is None:
         raise ServiceError(
             message(
-                "{place} answers, but has no REST API of WordPress: check the address, "
-                "or what a plugin for security closes",
+                "{place} answers, but has no WordPress REST API. Check the address, and whether a "
+                "security plugin blocks the API",
                 place=client.sender.place,
             )
         )

@@ -41,7 +41,7 @@ class FolderHome:
         if not root.is_dir():
             raise UsageError(
                 message(
-                    "{root} is no folder: name the new home's address (https://…) or the folder of its pages.",
+                    "{root} is not a folder: name the new home's address (https://…) or the folder of its pages.",
                     root=root,
                 )
             )
@@ -58,9 +58,7 @@ class FolderHome:
         if not words:
             posts = list(self._pages([path for path in files if path.suffix.lower() in _HTML], self._html))
         if not posts:
-            raise UsageError(
-                message("{root} holds no page of HTML, and no Markdown with front matter.", root=self._root)
-            )
+            raise UsageError(message("{root} has no HTML page and no Markdown with front matter.", root=self._root))
         unread = [
             Unchecked(Aspect.TEXT, count, message("files that cannot be read: {why}", why=why))
             for why, count in self._unread.items()
@@ -68,7 +66,7 @@ class FolderHome:
         kind, withheld = (
             (message("folder of Markdown"), "")
             if words
-            else (message("folder of HTML"), message("built pages show only what is public"))
+            else (message("folder of HTML"), message("built pages show public entries only"))
         )
         return HomeState(kind, posts, unread, withheld, words=words)
 
@@ -89,7 +87,7 @@ class FolderHome:
                     if count > _PAGES_READ:
                         raise UsageError(
                             message(
-                                "{root} holds over {most_files:,} pages; name a smaller folder.",
+                                "{root} has over {most_files:,} pages; name a smaller folder.",
                                 root=self._root,
                                 most_files=_PAGES_READ,
                             )

@@ -299,7 +299,7 @@ def front_matter(text: str) -> tuple[Mapping[Any, Any], str]:
     except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
         raise NoPost(message("its front matter cannot be read: {error}", error=error)) from None
     if not isinstance(head, Mapping):
-        raise NoPost(message("its front matter holds no fields"))
+        raise NoPost(message("its front matter has no fields"))
     return head, text[found.end() :]
 
 

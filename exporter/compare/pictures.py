@@ -83,7 +83,7 @@ def compare_pictures(
             differences.append(Difference(Fault.PICTURE_MISSING, picture.address))
             continue
         address = pairs[at]
-        found = facts.get(address, PictureFacts(unknown=message("it was not asked for")))
+        found = facts.get(address, PictureFacts(unknown=message("it was not requested")))
         if found.gone:
             differences.append(Difference(Fault.PICTURE_MISSING, picture.address, f"{address} ({found.gone})"))
         elif found.unknown or found.sha256 is None:
@@ -243,9 +243,7 @@ class PictureReader:
         try:
             answer = await self._downloader.read(address, sink)
         except NotPublic:
-            return PictureFacts(
-                unknown=message("its address is private, and is only asked with --allow-private-network")
-            )
+            return PictureFacts(unknown=message("its address is private: requests need --allow-private-network"))
         except ServiceError as error:
             return PictureFacts(unknown=said(error))
         if answer.status in _GONE:

@@ -40,7 +40,7 @@ _SAME_MOMENT: Final = timedelta(minutes=2)
 _OWN_NAMES: Final = 0.5
 """If more than this share of a home's slugs differs from those of exports, the home makes slugs by its own rule."""
 
-_OWN_RULE: Final = message("the new home names them by a rule of its own")
+_OWN_RULE: Final = message("the new home makes slugs by its own rule")
 _CONTEXT_LETTERS: Final = 10
 _UNIQUE_LETTERS: Final = 6
 """A comment with at least so many letters is not on a page by chance."""
@@ -176,7 +176,7 @@ class _Comparing:
             yield Unchecked(aspect, count, why, asked=asked)
         if self._not_held and Aspect.PICTURES in self._wish.aspects:
             yield Unchecked(
-                Aspect.PICTURES, self._not_held, message("the archive does not hold them either"), asked=False
+                Aspect.PICTURES, self._not_held, message("the archive does not have them either"), asked=False
             )
 
     def _pair(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
@@ -244,15 +244,15 @@ class _Comparing:
 
     def _date(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if old.when is None:
-            self._skip(Aspect.DATE, message("the archive knows no date of them either"), asked=False)
+            self._skip(Aspect.DATE, message("the archive has no date for them either"), asked=False)
         elif new.when is None:
-            self._skip(Aspect.DATE, message("the new home does not say when they were written"))
+            self._skip(Aspect.DATE, message("the new home shows no date"))
         elif not _same_moment(old.when, new.when):
             yield Difference(Fault.DATE, f"{old.when:%Y-%m-%d %H:%M}", str(new.when.shown)[:16])
 
     def _slug(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not new.slug or self._own_names:
-            self._skip(Aspect.SLUG, _OWN_RULE if new.slug else message("the new home does not tell their names"))
+            self._skip(Aspect.SLUG, _OWN_RULE if new.slug else message("the new home does not show their slugs"))
         elif new.slug not in old.slugs:
             yield Difference(Fault.SLUG, next(iter(old.slugs), ""), new.slug)
 
@@ -260,7 +260,7 @@ class _Comparing:
         if not old.category:
             return
         if new.names is None:
-            self._skip(Aspect.CATEGORY, message("the new home does not tell them"))
+            self._skip(Aspect.CATEGORY, message("the new home does not show them"))
         elif same_words(old.category, new.names):
             return
         elif self._is_hidden_category(old):

@@ -11,15 +11,15 @@ from exporter.message import listed, message
 
 _WORDS: Final = {
     Fault.MISSING: message("not in the new home"),
-    Fault.DUPLICATE: message("there more than once"),
-    Fault.TITLE: message("another title"),
-    Fault.TEXT: message("another text"),
-    Fault.DATE: message("another date"),
-    Fault.STATUS: message("shown to others than before"),
-    Fault.SLUG: message("another name in the address"),
-    Fault.CATEGORY: message("not in its category"),
+    Fault.DUPLICATE: message("duplicated"),
+    Fault.TITLE: message("different title"),
+    Fault.TEXT: message("different text"),
+    Fault.DATE: message("different date"),
+    Fault.STATUS: message("different visibility"),
+    Fault.SLUG: message("different slug"),
+    Fault.CATEGORY: message("different category"),
     Fault.PICTURE_MISSING: message("pictures missing"),
-    Fault.PICTURE_CHANGED: message("other pictures"),
+    Fault.PICTURE_CHANGED: message("different pictures"),
     Fault.PICTURE_ON_OLD_HOST: message("pictures still on the old host"),
     Fault.PLAYER_MISSING: message("videos or sounds missing"),
     Fault.LINE_BREAKS: message("line breaks lost"),
@@ -28,7 +28,7 @@ _WORDS: Final = {
     Fault.COMMENT_MISSING: message("comments missing"),
     Fault.COMMENT_HELD: message("comments held back"),
     Fault.COMMENT_CHANGED: message("comments changed"),
-    Fault.COMMENT_DUPLICATE: message("comments there twice"),
+    Fault.COMMENT_DUPLICATE: message("duplicate comments"),
     Fault.COMMENT_SHOWN: message("hidden comments shown"),
 }
 _ASPECTS: Final[dict[Aspect, str]] = {
@@ -78,8 +78,8 @@ def document(found: Comparison, **about: Any) -> dict[str, Any]:
 def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
     """Yield the comparison as lines for people. They name a few entries of each kind, or ``every`` entry."""
     changes = found.counts()
-    yield message("{n:>7,}  entries to arrive", n=len(found.results))
-    yield message("{n:>7,}  as they were, in everything that was compared", n=found.identical)
+    yield message("{n:>7,}  entries expected", n=len(found.results))
+    yield message("{n:>7,}  unchanged in all compared parts", n=found.identical)
     for change in Fault:
         if changes[change]:
             yield message("{n:>7,}  {change}", n=changes[change], change=_WORDS[change])
@@ -91,7 +91,7 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
     if found.later_comments:
         yield message("{n:>7,}  comments that the archive does not have", n=found.later_comments)
     if found.not_asked:
-        yield message("{n:>7,}  entries that were not to be moved, and are not shown", n=found.not_asked)
+        yield message("{n:>7,}  entries were not to be moved and are not visible", n=found.not_asked)
     if found.unchecked:
         yield message("Not compared:")
         yield from map(_not_compared, found.unchecked)
@@ -118,13 +118,15 @@ def verdict(found: Comparison) -> str:
         return message("of {total:,} entries {missing:,} are missing and {changed:,} changed", **counts)
     if unseen:
         return message(
-            "nothing is missing or changed in what could be compared, but that is not everything: {names}", names=names
+            "nothing is missing or changed in the compared parts, but these could not be compared: {names}", names=names
         )
     if not found.results:
-        return message("no entry was to arrive, so there was nothing to compare")
+        return message("no entry was expected, so nothing was compared")
     if found.unchecked:
-        return message("all {total:,} entries arrived as they were, without what is named as not compared", total=total)
-    return message("all {total:,} entries arrived as they were", total=total)
+        return message(
+            "all {total:,} entries arrived unchanged, except for the parts listed as not compared", total=total
+        )
+    return message("all {total:,} entries arrived unchanged", total=total)
 
 
 def _entry(result: PostResult) -> dict[str, Any]:

@@ -38,7 +38,7 @@ _SITEMAPS_READ: Final = 100
 _PAGES_READ: Final = 50_000
 _NEWEST_ONLY: Final = message("the site has a feed and no sitemap, and a feed may list the newest posts only")
 _TOO_MANY: Final = message("the site lists more than {n:,} pages", n=_PAGES_READ)
-_PUBLIC_ONLY: Final = message("a site shows only what is public")
+_PUBLIC_ONLY: Final = message("a site shows public entries only")
 _NO_PAGE: Final = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|pdf|xml|css|js|zip|mp[34]|ico)$", re.IGNORECASE)
 
 
@@ -78,7 +78,8 @@ class SiteHome:
         if not listed.pages:
             raise ServiceError(
                 message(
-                    "{place} lists no page of its own host: is it built for another?", place=self._client.sender.place
+                    "{place} lists no page on its own host. Is it built for another host?",
+                    place=self._client.sender.place,
                 )
             )
         posts: dict[str, NewPost] = {}
@@ -87,7 +88,7 @@ class SiteHome:
             try:
                 text = await self._text(address)
                 if text is None:
-                    self._unread[message("listed, and not there")] += 1
+                    self._unread[message("listed but missing")] += 1
                 else:
                     posts[address] = read_page(text, address)
                     self._progress(len(posts))

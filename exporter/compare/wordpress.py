@@ -25,8 +25,8 @@ _STATUSES: Final = ("publish", "future", "draft", "pending", "private")
 """All statuses of posts, except the trash and those that WordPress sets by itself."""
 _POST_FIELDS: Final = "id,title,content,date,date_gmt,slug,status,link,categories,tags"
 _COMMENT_FIELDS: Final = "id,post,author_name,content,date,date_gmt,status"
-_NO_CREDENTIAL: Final = message("no application password was given, so only what is public was read")
-_NO_RIGHTS: Final = message("the user of the application password may not see all of it")
+_NO_CREDENTIAL: Final = message("without an application password, only public posts were read")
+_NO_RIGHTS: Final = message("the user of the application password may not see everything")
 
 
 class _WrongShape(ValueError):
@@ -137,7 +137,7 @@ def _text_in(raw: Any, *path: str) -> str:
     """
     value = _member(raw, *path)
     if not isinstance(value, str):
-        raise _WrongShape(message("{name} is no text", name=".".join(path)))
+        raise _WrongShape(message("{name} is not a text", name=".".join(path)))
     return str(value)
 
 
@@ -149,7 +149,7 @@ def _number_in(raw: Any, name: str) -> int:
     """
     value = _member(raw, name)
     if type(value) is not int or value <= 0:
-        raise _WrongShape(message("{name} is no number of a record", name=name))
+        raise _WrongShape(message("{name} is not a record number", name=name))
     return value
 
 
@@ -165,7 +165,7 @@ def _date_in(raw: Any, name: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise _WrongShape(message("{name} is no date", name=name)) from None
+        raise _WrongShape(message("{name} is not a date", name=name)) from None
     return found.replace(tzinfo=None)
 
 
@@ -176,7 +176,7 @@ def _in_utc(date: datetime | None) -> datetime | None:
 def _numbers(raw: Any, name: str) -> tuple[int, ...]:
     value = _member(raw, name)
     if not isinstance(value, list) or not all(type(each) is int for each in value):
-        raise _WrongShape(message("{name} is no list of numbers", name=name))
+        raise _WrongShape(message("{name} is not a list of numbers", name=name))
     return tuple(value)
 
 
@@ -243,7 +243,7 @@ class WordPressHome:
                 refusal = said(error)
         if found is None:
             self._unchecked.append(
-                Unchecked(Aspect.COMMENTS, 0, message("the API does not give them: {refusal}", refusal=refusal))
+                Unchecked(Aspect.COMMENTS, 0, message("the API refuses them: {refusal}", refusal=refusal))
             )
             return None
         of_posts: defaultdict[int, list[NewComment]] = defaultdict(list)
@@ -267,7 +267,7 @@ class WordPressHome:
         except (ApiError, NotAuthorised) as error:
             self._unchecked.append(
                 Unchecked(
-                    Aspect.CATEGORY, 0, message("the API does not give all {kind}: {error}", kind=kind, error=error)
+                    Aspect.CATEGORY, 0, message("the API does not send all {kind}: {error}", kind=kind, error=error)
                 )
             )
             return {}
@@ -303,7 +303,7 @@ class WordPressHome:
         if total is not None and total > len(found) + len(unreadable):
             withheld = total - len(found) - len(unreadable)
             self._unchecked.append(
-                Unchecked(aspect, withheld, message("{kind} that the API counts and does not give", kind=kind))
+                Unchecked(aspect, withheld, message("{kind} that the API counts but does not send", kind=kind))
             )
         return found
 

@@ -236,7 +236,7 @@ class _Mover:
         if missing:
             raise NotAuthorised(
                 message(
-                    "{user} may not {missing} in the new home; name an editor or administrator of it.",
+                    "{user} lacks these rights in the new home: {missing}. Name an editor or administrator.",
                     user=user,
                     missing=listed(missing),
                 )
@@ -244,9 +244,8 @@ class _Mover:
         if not await may_write_any_html(api):
             warn(
                 message(
-                    "WordPress removes scripts, frames and more from what {user} writes; only an "
-                    "administrator's text is "
-                    "kept as it is.",
+                    "WordPress removes scripts, frames and more from the posts of {user}. Only an "
+                    "administrator's posts stay unchanged.",
                     user=user,
                 )
             )
@@ -254,9 +253,8 @@ class _Mover:
         if isinstance(there, int | float) and abs(there) < _DAY_HOURS and timedelta(hours=there) != here:
             warn(
                 message(
-                    "The new home's clock is {there:+g} hours from UTC, which is not the blog's: "
-                    "entries will be shown at "
-                    "other hours, and some on other days. Set its time zone first (Settings, General).",
+                    "The new home's clock is {there:+g} hours from UTC, unlike the blog's. Entries will show "
+                    "other times, and some other days. Set its time zone first (Settings, General).",
                     there=there,
                 )
             )
@@ -314,9 +312,9 @@ def _credentials(home: str, settings: Settings) -> Credentials:
     if not found.token:
         raise UsageError(
             message(
-                "Who are you in the new home? Name a user with --new-home-user, and give an "
-                "application password of that "
-                "user (Users, Profile, Application Passwords) in BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file."
+                "No user of the new home is named. Set --new-home-user, and put an application password "
+                "of that user (Users, Profile, Application Passwords) into BLOG_EXPORTER_NEW_HOME_TOKEN "
+                "or --new-home-token-file."
             )
         )
     return found
@@ -346,6 +344,6 @@ def _content(archive: Path, picture: PostPicture) -> bytes:
         content = b""
     if hashlib.sha256(content).hexdigest() != picture.asset.sha256:
         raise ArchiveDamaged(
-            message("{path} is missing or damaged; the next backup gets it again, if it is still there.", path=path)
+            message("{path} is missing or damaged; the next backup reads it again if it still exists.", path=path)
         )
     return content

@@ -51,11 +51,11 @@ _TRASH: Final = "trash"
 _WANTED: Final = {
     "edit_posts": message("write posts"),
     "publish_posts": message("publish"),
-    "edit_published_posts": message("change what is published"),
-    "edit_private_posts": message("change what is private"),
+    "edit_published_posts": message("edit published posts"),
+    "edit_private_posts": message("edit private posts"),
     "upload_files": message("upload files"),
-    "moderate_comments": message("give comments their dates"),
-    "manage_categories": message("make categories"),
+    "moderate_comments": message("set the dates of comments"),
+    "manage_categories": message("create categories"),
 }
 """WordPress' names of the rights that a move needs."""
 

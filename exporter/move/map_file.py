@@ -63,7 +63,7 @@ class MapFile:
         self._file: BinaryIO | None = None
         self._lock = ArchiveLock(path.with_name(f".{path.name}.lock"))
         if path.exists() and not path.is_file():
-            raise UsageError(message("{path} is no file; name another with --map.", path=path))
+            raise UsageError(message("{path} is not a file; name another with --map.", path=path))
         if keep:
             self._hold(now)
         try:
@@ -147,8 +147,9 @@ class MapFile:
             return self._foreign({})
         return UsageError(
             message(
-                "{path} is damaged in line {number}: move it away and run the same command again; the new home "
-                "itself tells what was moved, but not what somebody changed there since.",
+                "{path} is damaged in line {number}. Move the file away and run the same command again. "
+                "The move finds its records in the new home, but not which of them people changed there "
+                "since.",
                 path=self.path,
                 number=number + 1,
             )
@@ -156,7 +157,7 @@ class MapFile:
 
     def _foreign(self, head: Mapping[str, Any]) -> UsageError:
         if head.get("format") != _FORMAT:
-            return UsageError(message("{path} is no map of a move; name another file with --map.", path=self.path))
+            return UsageError(message("{path} is not the map of a move; name another file with --map.", path=self.path))
         if head.get("version") != _VERSION:
             return UsageError(
                 message("{path} was written by a newer version of the program; use that one.", path=self.path)

@@ -249,7 +249,7 @@ class Writer:
                 await self._api.delete(f"{_ROUTES[thing]}/{number}")
             raise ServiceError(
                 message(
-                    "The new home does not keep what tells {noun} {key} from others; a plugin there may remove it.",
+                    "The new home does not keep the key of {noun} {key}. A plugin there may remove it.",
                     noun=thing.noun,
                     key=key,
                 )
@@ -284,4 +284,4 @@ def _numbered(slug: str) -> str:
 
 
 def _odd() -> RestRefusal:
-    return RestRefusal("", message("answered with something else than was asked for"), {})
+    return RestRefusal("", message("sent an unexpected answer"), {})

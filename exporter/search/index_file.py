@@ -149,7 +149,7 @@ class IndexedRecord(NamedTuple):
         except lossless_json.NotJson:
             texts = None
         if not isinstance(texts, list) or [type(text) for text in texts] != [str] * len(self.folded):
-            raise WrongIndex(message("the line behind byte {offset} is damaged", offset=self.offset))
+            raise WrongIndex(message("the line after byte {offset} is damaged", offset=self.offset))
         return texts
 
 
@@ -184,7 +184,7 @@ class IndexFile:
         self.path = path
         head = file.readline(_HEAD_BYTES).decode("utf-8", "replace").rstrip("\n").split("\t")
         if len(head) != 3 or not head[2].isdecimal():
-            raise WrongIndex(message("it does not begin as an index"))
+            raise WrongIndex(message("it is not an index"))
         self.edition, self.content = head[:2]
         self._count = int(head[2])
         self._start = file.tell()

@@ -148,7 +148,7 @@ class Api:
         """
         if kind not in BY_NAME:
             raise UsageError(
-                message("{kind!r} is no kind of record: ask for {kinds}.", kind=kind, kinds=", ".join(BY_NAME))
+                message("{kind!r} is not a kind of record: use {kinds}.", kind=kind, kinds=", ".join(BY_NAME))
             )
 
         def work(archive: Archive) -> bytes:
@@ -157,7 +157,7 @@ class Api:
             if known is None or known.stored is None:
                 raise NoSuchRecord(
                     message(
-                        "There is no {kind} {record_id!r} in this version or before.",
+                        "This version and earlier ones have no {kind} {record_id!r}.",
                         kind=kind,
                         record_id=record_id[:40],
                     )

@@ -221,7 +221,11 @@ class Server:
         except (OSError, UnicodeError) as error:
             where = message("{host}, port {port}", host=host, port=port) if port else host
             raise UsageError(
-                message("Nothing can listen at {where}: {reason}; name another.", where=where, reason=_reason(error))
+                message(
+                    "Cannot listen at {where}: {reason}. Name another address or port.",
+                    where=where,
+                    reason=_reason(error),
+                )
             ) from error
         name = _reached_at(host)
         return f"http://{f'[{name}]' if ':' in name else name}:{runner.addresses[0][1]}{self._prefix}/"
@@ -237,17 +241,17 @@ class Server:
             response = _text(500, said(error))
         except Exception as error:  # noqa: BLE001 - the next request is answered
             self._warn(message("a request failed: {name}: {error}", name=type(error).__name__, error=error))
-            response = _text(500, message("This failed; where the server runs it is said why."))
+            response = _text(500, message("The request failed. The server's terminal shows the reason."))
         return response if response.prepared else _with_headers(response)
 
     async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
         if not is_own_name(request.headers.get(hdrs.HOST, ""), self._place.host) or _from_elsewhere(request):
-            return _text(403, message("Open the address that the server printed: by another way it answers nobody."))
+            return _text(403, message("Open the address that the server printed. It refuses all other addresses."))
         path = below_token(request.path, self._place.token)
         if path is None:
-            return _text(404, message("There is nothing here."))
+            return _text(404, message("Not found."))
         if request.method not in ("GET", "HEAD"):
-            return _text(405, message("This can only be read."), Allow="GET, HEAD")
+            return _text(405, message("Only reading is allowed."), Allow="GET, HEAD")
         if path in ("", "/", f"/{SITE}", f"/{SITE}/"):
             return web.Response(status=302, headers={hdrs.LOCATION: f"{self._prefix}{_START}"})
         if path == _SEARCH:
@@ -271,7 +275,7 @@ class Server:
         }
         try:
             if name not in answers or (rest and name != "records"):
-                raise NoSuchRecord(message("The API has no such address; docs/serve.md names those it has."))
+                raise NoSuchRecord(message("The API has no such address. docs/serve.md lists all addresses."))
             return web.Response(body=await self._thread.do(answers[name]), content_type=_JSON)
         except BlogExporterError as error:
             said = {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
@@ -280,7 +284,7 @@ class Server:
     async def _file(self, path: str, request: web.BaseRequest) -> web.StreamResponse:
         found = await asyncio.to_thread(self._files.open, path)
         if found is None:
-            return _text(404, message("There is nothing here."))
+            return _text(404, message("Not found."))
         with found.file:
             return await _sent(found, request)
 

@@ -105,7 +105,7 @@ class ServedFiles:
             while piece := file.read(_PIECE_BYTES):
                 digest.update(piece)
             if digest.hexdigest() != sha256:
-                raise ArchiveDamaged(message("{path} is not what was stored; run verify --repair.", path=path))
+                raise ArchiveDamaged(message("{path} does not match its hash. Run verify --repair.", path=path))
             file.seek(0)
             self._sound.add((path, tag))
 

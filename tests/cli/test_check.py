@@ -54,7 +54,7 @@ def test_an_archive(program: Program, service: DemoService, archive: Path) -> No
 def test_no_address(program: Program) -> None:
     done = program("check", "x.example.jp")
     assert done.code == 2
-    assert "Where is x.example.jp? Name its service with --base-url or --profile." in done.out
+    assert "The service of x.example.jp is unknown. Name it with --base-url or --profile." in done.out
     assert "nobody: no token is set" in done.out
 
 

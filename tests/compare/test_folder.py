@@ -101,7 +101,7 @@ async def test_pages_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 async def test_what_is_no_folder_of_pages_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         await compared(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="holds no page of HTML, and no Markdown with front matter"):
+    with pytest.raises(UsageError, match="has no HTML page and no Markdown with front matter"):
         await compared(tmp_path)

@@ -79,7 +79,7 @@ def test_what_the_home_does_not_tell_is_named_and_keeps_it_from_being_whole() ->
     assert {each.aspect for each in found.unchecked} == {Aspect.DATE, Aspect.CATEGORY, Aspect.SLUG, Aspect.COMMENTS}
     assert not found.whole
     assert verdict(found).startswith(
-        "nothing is missing or changed in what could be compared, but that is not everything"
+        "nothing is missing or changed in the compared parts, but these could not be compared"
     )
 
 
@@ -88,7 +88,7 @@ def test_what_was_left_out_by_choice_is_named_and_is_whole_all_the_same() -> Non
     found = compared([old(1, comments=(old_comment(),))], [new(1)], wish)
     assert found.unchecked == [Unchecked(Aspect.COMMENTS, 0, "left out by choice", asked=False)]
     assert found.whole
-    assert verdict(found) == "all 1 entries arrived as they were, without what is named as not compared"
+    assert verdict(found) == "all 1 entries arrived unchanged, except for the parts listed as not compared"
 
 
 def test_names_by_a_rule_of_its_own_are_named_once() -> None:

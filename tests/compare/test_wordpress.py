@@ -76,7 +76,9 @@ async def test_a_user_without_rights_sees_what_is_public(monkeypatch: pytest.Mon
         )
         found = await compared(home, old(1), old(2, status=ShownAs.DRAFT), **OWNER)
         assert faults(found) == []
-        assert [each.why for each in left_open(found)] == ["the user of the application password may not see all of it"]
+        assert [each.why for each in left_open(found)] == [
+            "the user of the application password may not see everything"
+        ]
 
 
 async def test_a_wrong_password_is_an_error_and_not_a_smaller_answer() -> None:
@@ -90,7 +92,7 @@ async def test_a_wrong_password_is_an_error_and_not_a_smaller_answer() -> None:
 
 async def test_with_a_password_a_site_that_is_no_wordpress_is_an_error() -> None:
     async with running_service() as service, Engine() as engine:
-        with pytest.raises(ServiceError, match="has no REST API of WordPress"):
+        with pytest.raises(ServiceError, match="has no WordPress REST API"):
             async with open_home(service.url, Settings(**OWNER, retries=0), engine=engine):
                 pass
 

@@ -103,14 +103,14 @@ async def test_a_site_that_is_no_wordpress_is_said() -> None:
     async with running_wordpress() as home, Engine() as engine:
         client = engine.client(home.url + "/elsewhere", policy=ONCE)
         home.change = lambda route, _answer: {"namespaces": "wp/v2"} if route == "" else []
-        with pytest.raises(ServiceError, match="has no REST API of WordPress"):
+        with pytest.raises(ServiceError, match="has no WordPress REST API"):
             await open_wordpress(client)
 
         async def page(_: web.Request) -> web.StreamResponse:
             return web.Response(text="<p>A page", content_type="text/html")
 
         home.service.handler = page
-        with pytest.raises(ServiceError, match="has no REST API of WordPress"):
+        with pytest.raises(ServiceError, match="has no WordPress REST API"):
             await open_wordpress(client)
 
 
