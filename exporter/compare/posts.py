@@ -6,56 +6,70 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
+
+from exporter.message import Message, message
 
 
-class Aspect(StrEnum):
+class _Worded(StrEnum):
+    """Names for options and reports, each with its words for people."""
+
+    words: Message
+
+    def __new__(cls, name: str, words: Message) -> Self:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.words = words
+        return made
+
+
+class Aspect(_Worded):
     """The parts of a post that are compared, by their names in reports and options."""
 
-    TITLE = "title"
-    TEXT = "text"
-    DATE = "date"
-    STATUS = "status"
-    SLUG = "slug"
-    CATEGORY = "category"
-    PICTURES = "pictures"
-    LINKS = "links"
-    COMMENTS = "comments"
-    HELD_BACK = "held_back"
+    TITLE = "title", message("title")
+    TEXT = "text", message("text")
+    DATE = "date", message("date")
+    STATUS = "status", message("status")
+    SLUG = "slug", message("slug")
+    CATEGORY = "category", message("category")
+    PICTURES = "pictures", message("pictures")
+    LINKS = "links", message("links")
+    COMMENTS = "comments", message("comments")
+    HELD_BACK = "held_back", message("held back")
     """Drafts, private posts and held comments."""
-    EXTRA = "extra"
+    EXTRA = "extra", message("extra")
     """Posts that the archive does not have."""
 
 
-class Fault(StrEnum):
+class Fault(_Worded):
     """A kind of difference, as ``compare.json`` names it."""
 
-    MISSING = "missing"
+    MISSING = "missing", message("not in the new home")
     """The post is not in the new home."""
-    DUPLICATE = "duplicate"
-    TITLE = "title"
-    TEXT = "text"
-    DATE = "date"
-    STATUS = "status"
-    SLUG = "slug"
-    CATEGORY = "category"
-    PICTURE_MISSING = "picture_missing"
+    DUPLICATE = "duplicate", message("duplicated")
+    TITLE = "title", message("different title")
+    TEXT = "text", message("different text")
+    DATE = "date", message("different date")
+    STATUS = "status", message("different visibility")
+    SLUG = "slug", message("different slug")
+    CATEGORY = "category", message("different category")
+    PICTURE_MISSING = "picture_missing", message("pictures missing")
     """The post does not show a picture, or its address has none."""
-    PICTURE_CHANGED = "picture_changed"
-    PICTURE_ON_OLD_HOST = "picture_on_old_host"
-    PLAYER_MISSING = "player_missing"
+    PICTURE_CHANGED = "picture_changed", message("different pictures")
+    PICTURE_ON_OLD_HOST = "picture_on_old_host", message("pictures still on the old host")
+    PLAYER_MISSING = "player_missing", message("videos or sounds missing")
     """It shows fewer videos, sounds and other embedded players."""
-    LINE_BREAKS = "line_breaks"
+    LINE_BREAKS = "line_breaks", message("line breaks lost")
     """Two lines became one."""
-    LINK_ON_OLD_HOST = "link_on_old_host"
-    LINK_ASTRAY = "link_astray"
+    LINK_ON_OLD_HOST = "link_on_old_host", message("links to the old host")
+    LINK_ASTRAY = "link_astray", message("links to own posts that lead elsewhere")
     """A link to another of the blog's posts does not lead there."""
-    COMMENT_MISSING = "comment_missing"
-    COMMENT_HELD = "comment_held"
+    COMMENT_MISSING = "comment_missing", message("comments missing")
+    COMMENT_HELD = "comment_held", message("comments held back")
     """The comment exists and is not shown."""
-    COMMENT_CHANGED = "comment_changed"
-    COMMENT_DUPLICATE = "comment_duplicate"
-    COMMENT_SHOWN = "comment_shown"
+    COMMENT_CHANGED = "comment_changed", message("comments changed")
+    COMMENT_DUPLICATE = "comment_duplicate", message("duplicate comments")
+    COMMENT_SHOWN = "comment_shown", message("hidden comments shown")
     """The comment is hidden in the archive and shown in the new home."""
 
 

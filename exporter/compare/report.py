@@ -5,45 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from exporter.compare.posts import Aspect, Fault, ShownAs, Unchecked
+from exporter.compare.posts import Fault, ShownAs, Unchecked
 from exporter.compare.reconcile import Comparison, PostResult
 from exporter.message import listed, message
 
-_WORDS: Final = {
-    Fault.MISSING: message("not in the new home"),
-    Fault.DUPLICATE: message("duplicated"),
-    Fault.TITLE: message("different title"),
-    Fault.TEXT: message("different text"),
-    Fault.DATE: message("different date"),
-    Fault.STATUS: message("different visibility"),
-    Fault.SLUG: message("different slug"),
-    Fault.CATEGORY: message("different category"),
-    Fault.PICTURE_MISSING: message("pictures missing"),
-    Fault.PICTURE_CHANGED: message("different pictures"),
-    Fault.PICTURE_ON_OLD_HOST: message("pictures still on the old host"),
-    Fault.PLAYER_MISSING: message("videos or sounds missing"),
-    Fault.LINE_BREAKS: message("line breaks lost"),
-    Fault.LINK_ON_OLD_HOST: message("links to the old host"),
-    Fault.LINK_ASTRAY: message("links to own posts that lead elsewhere"),
-    Fault.COMMENT_MISSING: message("comments missing"),
-    Fault.COMMENT_HELD: message("comments held back"),
-    Fault.COMMENT_CHANGED: message("comments changed"),
-    Fault.COMMENT_DUPLICATE: message("duplicate comments"),
-    Fault.COMMENT_SHOWN: message("hidden comments shown"),
-}
-_ASPECTS: Final[dict[Aspect, str]] = {
-    Aspect.TITLE: message("title"),
-    Aspect.TEXT: message("text"),
-    Aspect.DATE: message("date"),
-    Aspect.STATUS: message("status"),
-    Aspect.SLUG: message("slug"),
-    Aspect.CATEGORY: message("category"),
-    Aspect.PICTURES: message("pictures"),
-    Aspect.LINKS: message("links"),
-    Aspect.COMMENTS: message("comments"),
-    Aspect.HELD_BACK: message("held back"),
-    Aspect.EXTRA: message("extra"),
-}
 _FEW: Final = 5
 _TITLE: Final = 60
 _VALUE: Final = 120
@@ -82,7 +47,7 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
     yield message("{n:>7,}  unchanged in all compared parts", n=found.identical)
     for change in Fault:
         if changes[change]:
-            yield message("{n:>7,}  {change}", n=changes[change], change=_WORDS[change])
+            yield message("{n:>7,}  {change}", n=changes[change], change=change.words)
             yield from _named(found, change, every=every)
     if found.extra:
         yield message("{n:>7,}  posts that the archive does not have", n=len(found.extra))
@@ -103,7 +68,7 @@ def verdict(found: Comparison) -> str:
     missing, changed = changes[Fault.MISSING], len(found.results) - found.identical - changes[Fault.MISSING]
     unseen = [each for each in found.unchecked if each.asked]
     names, total = (
-        listed(_ASPECTS[aspect] for aspect in dict.fromkeys(each.aspect for each in unseen)),
+        listed(aspect.words for aspect in dict.fromkeys(each.aspect for each in unseen)),
         len(found.results),
     )
     if missing or changed:
@@ -169,7 +134,7 @@ def _change(each: Any) -> str:
 
 
 def _not_compared(each: Unchecked) -> str:
-    what = _ASPECTS[each.aspect]
+    what = each.aspect.words
     if each.count:
         return message("  {what} ({n:,}): {why}", what=what, n=each.count, why=each.why)
     return message("  {what}: {why}", what=what, why=each.why)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from exporter.compare.pages import read_page
 from exporter.compare.pictures import PictureReader, each_of
-from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
+from exporter.compare.posts import Aspect, HomeState, NewPost, Unchecked
 from exporter.errors import ServiceError
 from exporter.html.limits import TooComplex
 from exporter.html.links import absolute, host_of
@@ -64,7 +64,7 @@ class SiteHome:
         self._client = client
         self._address = address
         self._origin = client.origin
-        self._pictures = pictures
+        self.pictures = pictures.read
         self._progress = progress
         self._unread: Counter[str] = Counter()
 
@@ -103,12 +103,6 @@ class SiteHome:
         ]
         in_order = [posts[address] for address in listed.pages if address in posts]
         return HomeState("site", in_order, unread, _PUBLIC_ONLY, listed.partial, host_of(self._origin))
-
-    async def pictures(
-        self, addresses: Sequence[str], held: Container[str] = frozenset()
-    ) -> Mapping[str, PictureFacts]:
-        """Return the facts of pictures."""
-        return await self._pictures.read(addresses, held)
 
     async def _listed(self) -> _Listed:
         if self._address.endswith((".xml", ".rss", ".atom")):

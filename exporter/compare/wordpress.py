@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import unescape
 from typing import Any, Final, TypeVar
 
 from exporter.compare.archived import players, shown_pictures, slug_of
 from exporter.compare.pictures import PictureReader
-from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, PictureFacts, ShownAs, Unchecked, When
+from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, ShownAs, Unchecked, When
 from exporter.compare.texts import body_letters, lettered_body, word_letters
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
@@ -31,87 +30,6 @@ _NO_RIGHTS: Final = message("the user of the application password may not see ev
 
 class _WrongShape(ValueError):
     """A record does not have the form that the API documents; the message names the member."""
-
-
-@dataclass(frozen=True, slots=True)
-class _RestPost:
-    """A post.
-
-    Attributes:
-        id: its number.
-        title: as text.
-        content: the shown HTML; empty if a password protects it.
-        protected: whether a password protects it.
-        date: as shown, without an offset.
-        instant: the moment in time; ``None`` for some drafts.
-        slug: its name in addresses, percent-encoded; perhaps empty.
-        status: one of :data:`_STATUSES`, or a plugin's own.
-        link: its address.
-        categories: their numbers, like ``tags``.
-    """
-
-    id: int
-    title: str
-    content: str
-    protected: bool
-    date: datetime | None
-    instant: datetime | None
-    slug: str
-    status: str
-    link: str
-    categories: tuple[int, ...]
-    tags: tuple[int, ...]
-
-    @classmethod
-    def of(cls, raw: Any) -> _RestPost:
-        """Read a record.
-
-        Raises:
-            _WrongShape: a member is missing or has another type.
-        """
-        return cls(
-            id=_number_in(raw, "id"),
-            title=unescape(_title(raw)),
-            content=_text_in(raw, "content", "rendered"),
-            protected=_member(raw, "content", "protected") is True,
-            date=_date_in(raw, "date"),
-            instant=_in_utc(_date_in(raw, "date_gmt")),
-            slug=_text_in(raw, "slug"),
-            status=_text_in(raw, "status"),
-            link=_text_in(raw, "link"),
-            categories=_numbers(raw, "categories"),
-            tags=_numbers(raw, "tags"),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _RestComment:
-    """A comment: the number of its post, the writer's name as text, the comment as HTML, and whether it is shown."""
-
-    id: int
-    post: int
-    name: str
-    content: str
-    date: datetime | None
-    instant: datetime | None
-    approved: bool
-
-    @classmethod
-    def of(cls, raw: Any) -> _RestComment:
-        """Read a record.
-
-        Raises:
-            _WrongShape: a member is missing or has another type.
-        """
-        return cls(
-            id=_number_in(raw, "id"),
-            post=_number_in(raw, "post"),
-            name=unescape(_text_in(raw, "author_name")),
-            content=_text_in(raw, "content", "rendered"),
-            date=_date_in(raw, "date"),
-            instant=_in_utc(_date_in(raw, "date_gmt")),
-            approved=_text_in(raw, "status") == "approved",
-        )
 
 
 def _title(raw: Any) -> str:
@@ -169,10 +87,6 @@ def _date_in(raw: Any, name: str) -> datetime | None:
     return found.replace(tzinfo=None)
 
 
-def _in_utc(date: datetime | None) -> datetime | None:
-    return None if date is None else date.replace(tzinfo=UTC)
-
-
 def _numbers(raw: Any, name: str) -> tuple[int, ...]:
     value = _member(raw, name)
     if not isinstance(value, list) or not all(type(each) is int for each in value):
@@ -194,7 +108,7 @@ class WordPressHome:
         self, api: WordPressApi, pictures: PictureReader, *, known: bool, progress: Callable[[int], None]
     ) -> None:
         self._api = api
-        self._pictures = pictures
+        self.pictures = pictures.read
         self._known = known
         self._progress = progress
         self._unchecked: list[Unchecked] = []
@@ -204,40 +118,34 @@ class WordPressHome:
         """Read all posts, and their categories, tags and comments."""
         names = {**await self._terms("categories"), **await self._terms("tags")}
         comments = await self._comments()
-        posts = await self._posts()
+        posts = await self._posts(lambda raw: _post(raw, names, comments))
         return HomeState(
             "WordPress",
-            [_post(post, names, None if comments is None else comments.get(post.id, ())) for post in posts.values()],
+            list(posts.values()),
             self._unchecked,
             self._withheld,
             host=host_of(self._api.client.origin),
             categories=list(names.values()),
         )
 
-    async def pictures(
-        self, addresses: Sequence[str], held: Container[str] = frozenset()
-    ) -> Mapping[str, PictureFacts]:
-        """Return the facts of pictures."""
-        return await self._pictures.read(addresses, held)
-
-    async def _posts(self) -> dict[int, _RestPost]:
+    async def _posts(self, read: Callable[[Any], NewPost]) -> dict[int, NewPost]:
         fields = {"_fields": _POST_FIELDS}
         if self._known:
             try:
                 every = {**fields, "context": "edit", "status": ",".join(_STATUSES)}
-                return await self._listed("posts", every, _RestPost.of, Aspect.TEXT)
+                return await self._listed("posts", every, read, Aspect.TEXT)
             except (ApiError, NotAuthorised):
                 pass  # WordPress refuses users who may not edit, even with the right password
         self._withheld = _NO_RIGHTS if self._known else _NO_CREDENTIAL
-        return await self._listed("posts", fields, _RestPost.of, Aspect.TEXT)
+        return await self._listed("posts", fields, read, Aspect.TEXT)
 
-    async def _comments(self) -> dict[int, tuple[NewComment, ...]] | None:
+    async def _comments(self) -> Mapping[int, Sequence[NewComment]] | None:
         """Return the comments of each post; ``None`` if the API refuses them."""
         fields = {"_fields": _COMMENT_FIELDS}
-        found: dict[int, _RestComment] | None = None
+        found: dict[int, tuple[int, NewComment]] | None = None
         for params in ([{**fields, "status": "all"}] if self._known else []) + [fields]:
             try:
-                found = await self._listed("comments", params, _RestComment.of, Aspect.COMMENTS)
+                found = await self._listed("comments", params, _comment, Aspect.COMMENTS)
                 break
             except (ApiError, NotAuthorised) as error:
                 refusal = said(error)
@@ -247,16 +155,9 @@ class WordPressHome:
             )
             return None
         of_posts: defaultdict[int, list[NewComment]] = defaultdict(list)
-        for comment in found.values():
-            of_posts[comment.post].append(
-                NewComment(
-                    word_letters(comment.name),
-                    body_letters(comment.content),
-                    _moment(comment.date, comment.instant),
-                    held=not comment.approved,
-                )
-            )
-        return {post: tuple(comments) for post, comments in of_posts.items()}
+        for post, comment in found.values():
+            of_posts[post].append(comment)
+        return of_posts
 
     async def _terms(self, kind: str) -> dict[int, str]:
         def read(raw: Any) -> tuple[int, str]:
@@ -308,34 +209,58 @@ class WordPressHome:
         return found
 
 
-def _post(post: _RestPost, names: Mapping[int, str], comments: Sequence[NewComment] | None) -> NewPost:
-    links = (absolute(found.text, post.link) for found in embedded(post.content) if found.use is Use.LINKED)
-    shown = (absolute(address, post.link) for address in shown_pictures(post.content))
-    playing = players(post.content)
-    text = lettered_body(post.content)
+def _post(raw: Any, names: Mapping[int, str], comments: Mapping[int, Sequence[NewComment]] | None) -> NewPost:
+    """Read a post.
+
+    Raises:
+        _WrongShape: a member is missing or has another type.
+    """
+    number, link, content = _number_in(raw, "id"), _text_in(raw, "link"), _text_in(raw, "content", "rendered")
+    terms = (*_numbers(raw, "categories"), *_numbers(raw, "tags"))
+    links = (absolute(found.text, link) for found in embedded(content) if found.use is Use.LINKED)
+    shown = (absolute(address, link) for address in shown_pictures(content))
+    playing = players(content)
+    text = lettered_body(content)
     return NewPost(
-        key=post.link or str(post.id),
-        titles=(post.title,),
-        slug=slug_of(post.slug),
-        when=_moment(post.date, post.instant),
-        status=_status(post),
-        names=tuple(names[number] for number in (*post.categories, *post.tags) if number in names),
+        key=link or str(number),
+        titles=(unescape(_title(raw)),),
+        slug=slug_of(_text_in(raw, "slug")),
+        when=_moment(raw),
+        status=_status(raw),
+        names=tuple(names[term] for term in terms if term in names),
         letters=text.letters,
         whole=True,
         pictures=tuple(filter(None, shown)),
         links=tuple(filter(None, links)),
-        comments=None if comments is None else tuple(comments),
+        comments=None if comments is None else tuple(comments.get(number, ())),
         players=None if playing is None else len(playing),
         starts=text.starts,
-        addresses=tuple(filter(None, (post.link, absolute(f"/?p={post.id}", post.link)))),
+        addresses=tuple(filter(None, (link, absolute(f"/?p={number}", link)))),
     )
 
 
-def _status(post: _RestPost) -> ShownAs:
-    if post.status == "publish":
-        return ShownAs.PASSWORD if post.protected else ShownAs.PUBLISH
-    return ShownAs.PRIVATE if post.status == "private" else ShownAs.DRAFT
+def _comment(raw: Any) -> tuple[int, NewComment]:
+    """Read a comment; return the number of its post and the comment.
+
+    Raises:
+        _WrongShape: a member is missing or has another type.
+    """
+    _number_in(raw, "id")
+    return _number_in(raw, "post"), NewComment(
+        word_letters(unescape(_text_in(raw, "author_name"))),
+        body_letters(_text_in(raw, "content", "rendered")),
+        _moment(raw),
+        held=_text_in(raw, "status") != "approved",
+    )
 
 
-def _moment(date: datetime | None, instant: datetime | None) -> When | None:
-    return None if date is None else When(date, instant)
+def _status(raw: Any) -> ShownAs:
+    status = _text_in(raw, "status")
+    if status == "publish":
+        return ShownAs.PASSWORD if _member(raw, "content", "protected") is True else ShownAs.PUBLISH
+    return ShownAs.PRIVATE if status == "private" else ShownAs.DRAFT
+
+
+def _moment(raw: Any) -> When | None:
+    date, instant = _date_in(raw, "date"), _date_in(raw, "date_gmt")
+    return None if date is None else When(date, None if instant is None else instant.replace(tzinfo=UTC))

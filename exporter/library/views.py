@@ -117,34 +117,18 @@ def refresh_latest(
     number = reader.newest() if at is None else at
     if number is None:
         return LatestRefreshed()
-    refreshed = _refresh_views(reader, number, views, force=force, looked=looked, segments=segments, check=check)
-    refresh_front_door(layout, reader.info.blog_id)
-    return refreshed
-
-
-def _refresh_views(
-    reader: Archive,
-    number: int,
-    views: Iterable[LatestView],
-    *,
-    force: bool,
-    looked: LatestCheck | None,
-    segments: Segments | None,
-    check: Callable[[], None],
-) -> LatestRefreshed:
-    layout = reader.layout
     wanted = [replace(view, files=_made(view, layout, check, force=force)) for view in views]
-    if force:
+    found = None if force else looked or check_latest(layout, damaged_in_latest(layout))
+    made = 0
+    if found is None:
         layout.site_facts.remove()
         layout.site_pictures.remove()
         made = write_latest(layout, _counted(reader, number), wanted, reuse=False)
-    else:
-        found = check_latest(layout, damaged_in_latest(layout)) if looked is None else looked
-        if found.whole and is_current(layout, number, wanted):
-            return LatestRefreshed()
+    elif not found.whole or not is_current(layout, number, wanted):
         segments = segments if segments is not None and segments.version == number else None
         state = reader.state(number) if segments is None else reader.state_of(segments)
         made = write_latest(layout, state, wanted, damaged=found.damaged, segments=segments)
+    refresh_front_door(layout, reader.info.blog_id)
     return LatestRefreshed(made, sum(view.replaced() for view in wanted))
 
 

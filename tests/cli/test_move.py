@@ -125,7 +125,7 @@ def test_a_user_who_may_not_do_it_is_told_what_is_missing(
         assert "removes scripts, frames and more" in done.err
     else:
         assert done.code == 12
-        assert "owner may not" in done.err
+        assert "owner lacks these rights" in done.err
 
 
 def test_another_time_zone_is_said(program: Program, archive: Path, home: Home) -> None:
