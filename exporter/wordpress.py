@@ -15,7 +15,9 @@ from exporter import lossless_json
 from exporter.errors import ApiError, BadBody, RetryableStatus, ServiceError, UsageError
 from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import Credentials
-from exporter.http.engine import Client
+from exporter.http.deadline import Timeouts
+from exporter.http.engine import Client, Engine
+from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import message_text, read_json, refusal
@@ -33,6 +35,32 @@ _API: Final = "wp/v2"
 _ADVICE: Final = message("check the user name, the application password and the user's rights in the new home")
 _ROOTS: Final = ("/wp-json", "")
 """The path of the API with pretty permalinks, and the empty one that always works, with a parameter."""
+
+
+def home_client(
+    engine: Engine,
+    base_url: str,
+    credentials: Credentials,
+    settings: Settings,
+    *,
+    answer_seconds: float = 0.0,
+    on_retry: Callable[[RetryEvent], None] = lambda _: None,
+) -> Client:
+    """Return a client for a new home. Its answers may take up to ``answer_seconds``, if the settings allow less."""
+    return engine.client(
+        base_url,
+        credentials,
+        timeouts=Timeouts(
+            connect=settings.connect_timeout.total_seconds(),
+            read=max(settings.read_timeout.total_seconds(), answer_seconds),
+            total=max(settings.total_timeout.total_seconds(), answer_seconds),
+        ),
+        max_body=settings.max_body,
+        policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
+        concurrency=settings.concurrency,
+        rate=settings.rate,
+        on_retry=on_retry,
+    )
 
 
 def application_password(user: str, password: str) -> Credentials:

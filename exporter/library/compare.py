@@ -23,18 +23,15 @@ from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
 from exporter.errors import UsageError
 from exporter.export.interface import ExportOptions, Side
-from exporter.export.post_names import wordpress_name
-from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.html.links import host_of
 from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.credentials import Credentials
-from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
-from exporter.http.retry import RetryPolicy
-from exporter.library.export import Only, newer_state, read_at, require_declared
+from exporter.http.engine import DOWNLOAD_POLICY, Engine
+from exporter.library.export import Only, newer_state, read_at, require_declared, wordpress_posts
 from exporter.message import message
 from exporter.settings import Settings
-from exporter.wordpress import check_address, find_wordpress, new_home_credentials, open_wordpress
+from exporter.wordpress import check_address, find_wordpress, home_client, new_home_credentials, open_wordpress
 
 Progress = Callable[[str, int], None]
 
@@ -96,14 +93,7 @@ def expected_posts(
                 wanted = only != ("private" if each is side else "public")
                 # Entries that were not chosen are needed too: the archive has them, so they are not extra posts.
                 for part, asked in ((chosen, wanted), (rest, False)) if rest != chosen else ((chosen, wanted),):
-                    posts = Posts(
-                        state,
-                        replace(part, side=each),
-                        Report(),
-                        holds_back=True,
-                        newest=newest,
-                        spelling=wordpress_name,
-                    )
+                    posts = wordpress_posts(state, replace(part, side=each), Report(), newest)
                     for post in old_posts(posts, asked=asked, hidden_comments=options.hidden_comments):
                         found.setdefault(post.id, post)
                     hosts |= posts.report.old_hosts
@@ -137,18 +127,6 @@ async def open_home(
     origin = str(check_base_url(check_address(place)).origin())
     credentials = new_home_credentials(place, settings)
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
-        policy = RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds())
-
-        def client(base: str, who: Credentials) -> Client:
-            return shared.client(
-                base,
-                who,
-                max_body=settings.max_body,
-                policy=policy,
-                concurrency=settings.concurrency,
-                rate=settings.rate,
-            )
-
         downloader = shared.downloader(
             AddressGuard(allow_private=settings.allow_private_network),
             max_bytes=settings.max_asset_size,
@@ -157,12 +135,13 @@ async def open_home(
         pictures = PictureReader(downloader, lambda count: progress("pictures", count))
         listed = place.endswith((".xml", ".rss", ".atom"))
         find = open_wordpress if credentials.token else find_wordpress
-        api = None if listed else await find(client(place, credentials))
+        api = None if listed else await find(home_client(shared, place, credentials, settings))
         if api is not None:
             known = bool(credentials.token)
             yield WordPressHome(api, pictures, known=known, progress=lambda count: progress("posts", count))
         else:
-            yield SiteHome(client(origin, Credentials()), place, pictures, lambda count: progress("pages", count))
+            client = home_client(shared, origin, Credentials(), settings)
+            yield SiteHome(client, place, pictures, lambda count: progress("pages", count))
 
 
 async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:

@@ -19,6 +19,8 @@ from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
 from exporter.export.media import MADE_FIELDS
 from exporter.export.own_links import InferredPattern, infer_entry_url
+from exporter.export.post_names import wordpress_name
+from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.export.visibility import Newest
@@ -193,6 +195,11 @@ def newer_state(reader: Archive, version: int) -> Iterator[Newest | None]:
         return
     with contextlib.closing(reader.state(newest)) as state:
         yield Newest(state, read_at(reader, newest))
+
+
+def wordpress_posts(state: State, options: ExportOptions, report: Report, newest: Newest | None) -> Posts:
+    """Return the posts of one side with WordPress' names in addresses, as moves and comparisons need them."""
+    return Posts(state, options, report, holds_back=True, newest=newest, spelling=wordpress_name)
 
 
 def read_at(reader: Archive, version: int) -> datetime:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -21,15 +22,11 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
-from exporter.export.post_names import wordpress_name
-from exporter.export.posts import Posts
 from exporter.export.report import Report
-from exporter.export.visibility import Newest
 from exporter.http.credentials import Credentials
-from exporter.http.deadline import Timeouts
-from exporter.http.engine import Client, Engine
-from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.library.export import Only, checked_options, newer_state, read_at, require_declared
+from exporter.http.engine import Engine
+from exporter.http.retry import RetryEvent
+from exporter.library.export import Only, checked_options, newer_state, read_at, require_declared, wordpress_posts
 from exporter.message import listed, message, message_n
 from exporter.move.home import HomeContent, may_write_any_html, missing_rights, read_home
 from exporter.move.map_file import MapFile
@@ -39,7 +36,7 @@ from exporter.move.public_look import look_in_public, private_things
 from exporter.move.transfer import MoveRun
 from exporter.move.writer import SETTLING, Writer
 from exporter.settings import Settings
-from exporter.wordpress import WordPressApi, check_address, new_home_credentials, open_wordpress
+from exporter.wordpress import WordPressApi, check_address, home_client, new_home_credentials, open_wordpress
 
 _UPLOAD_SECONDS: Final = 600.0
 _DAY_HOURS: Final = 24
@@ -159,7 +156,7 @@ def move_blog(
                     report = Report(public=side is Side.PUBLIC)
                     if shown is not None:
                         report.infer(shown.pattern.text, shown.matches)
-                    posts = _posts(state, replace(chosen, side=side), report, newest)
+                    posts = wordpress_posts(state, replace(chosen, side=side), report, newest)
                     sides.append(_Side(side, Plan(posts, report), report))
                 of_all = at is None and only != "private" and not (chosen.since or chosen.until or chosen.category)
                 brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
@@ -190,8 +187,12 @@ class _Mover:
         self, sides: list[_Side], mapped: MapFile, archive: Path, zone: tzinfo, brought: set[str] | None
     ) -> list[Moved]:
         async with Engine(clock=self.clock) as engine:
-            api = await open_wordpress(self._client(engine))
-            uploads = replace(api, client=self._client(engine, longest=_UPLOAD_SECONDS))
+            client = partial(
+                home_client, engine, self.home.url, settings=self.settings, on_retry=self.watching.on_retry
+            )
+            credentials = _credentials(self.home.url, self.settings)
+            api = await open_wordpress(client(credentials))
+            uploads = replace(api, client=client(credentials, answer_seconds=_UPLOAD_SECONDS))
             await self._check_home(api, zone)
             writer = None if self.dry_run else Writer(api, uploads, mapped, self.clock, self.home.settling)
             done: list[Moved] = []
@@ -212,7 +213,7 @@ class _Mover:
                 )
                 done.append(Moved(each.side, each.report, await run.run()))
             if not self.dry_run and done:
-                visitor = replace(api, client=self._client(engine, credentials=Credentials(None)))
+                visitor = replace(api, client=client(Credentials(None)))
                 done[-1].outcome.exposed = await self._exposed(api, visitor, sides)
             return done
 
@@ -258,24 +259,6 @@ class _Mover:
                     there=there,
                 )
             )
-
-    def _client(self, engine: Engine, longest: float = 0.0, credentials: Credentials | None = None) -> Client:
-        """Return a client. An upload may get no answer for up to ``longest`` seconds."""
-        settings = self.settings
-        return engine.client(
-            self.home.url,
-            credentials or _credentials(self.home.url, settings),
-            timeouts=Timeouts(
-                connect=settings.connect_timeout.total_seconds(),
-                read=max(settings.read_timeout.total_seconds(), longest),
-                total=max(settings.total_timeout.total_seconds(), longest),
-            ),
-            max_body=settings.max_body,
-            policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
-            concurrency=settings.concurrency,
-            rate=settings.rate,
-            on_retry=self.watching.on_retry,
-        )
 
 
 def _refuse_doubles(home: HomeContent, sides: list[_Side], mapped: MapFile) -> None:
@@ -330,10 +313,6 @@ def _sides(only: Only, options: ExportOptions) -> Iterator[Side]:
         yield Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
     if only != "public":
         yield Side.REST
-
-
-def _posts(state: State, options: ExportOptions, report: Report, newest: Newest | None) -> Posts:
-    return Posts(state, options, report, holds_back=True, newest=newest, spelling=wordpress_name)
 
 
 def _content(archive: Path, picture: PostPicture) -> bytes:
