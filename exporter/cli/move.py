@@ -213,13 +213,13 @@ def _compare(
     """Compare the new home with the archive; return the result as ``--json`` prints it, and whether it is the same."""
     import asyncio
 
-    from exporter.compare.posts import Aspect, Wish
+    from exporter.compare.posts import Aspect, Scope
     from exporter.compare.report import document, lines
     from exporter.library.compare import compare, expected_posts, open_home
 
     async def run() -> Compared:
         async with open_home(home, settings) as opened:
-            return await compare(opened, expected, Wish(frozenset(Aspect), old_hosts=expected.old_hosts))
+            return await compare(opened, expected, Scope(frozenset(Aspect), old_hosts=expected.old_hosts))
 
     expected = expected_posts(archive, options, at=at, only=only)
     found = asyncio.run(signals.cancelling(run()))

@@ -333,7 +333,7 @@ class Home(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Scope:
     """The parts to compare.
 
     Attributes:

@@ -24,10 +24,10 @@ from exporter.compare.posts import (
     OldComment,
     OldPost,
     PictureFacts,
+    Scope,
     ShownAs,
     Unchecked,
     When,
-    Wish,
     day_of,
 )
 from exporter.compare.texts import first_difference, likeness, same_words, sketch, word_letters
@@ -95,7 +95,7 @@ class Comparison:
 
 
 def reconcile(
-    olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], wish: Wish
+    olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], scope: Scope
 ) -> Comparison:
     """Compare every pair of posts, and list the posts without a partner.
 
@@ -104,11 +104,11 @@ def reconcile(
         home: the posts of the new home.
         matches: the pairs.
         facts: the new home's pictures by address.
-        wish: the parts to compare.
+        scope: the parts to compare.
     """
-    comparing = _Comparing(olds, home, matches, facts, wish)
+    comparing = _Comparing(olds, home, matches, facts, scope)
     results, not_asked = comparing.results()
-    extra = [home.posts[new] for new in matches.extra if home.posts[new].article and Aspect.EXTRA in wish.aspects]
+    extra = [home.posts[new] for new in matches.extra if home.posts[new].article and Aspect.EXTRA in scope.aspects]
     return Comparison(results, extra, not_asked, comparing.later_comments, [*home.unchecked, *comparing.unchecked()])
 
 
@@ -120,17 +120,20 @@ class _Comparing:
     """
 
     def __init__(
-        self, olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], wish: Wish
+        self,
+        olds: Sequence[OldPost],
+        home: HomeState,
+        matches: Matches,
+        facts: Mapping[str, PictureFacts],
+        scope: Scope,
     ) -> None:
         self.later_comments = 0
         self._olds = olds
         self._news = home.posts
-        self._withheld = home.withheld
-        self._partial = home.partial
-        self._categories = home.categories
+        self._home = home
         self._matches = matches
         self._facts = facts
-        self._wish = wish
+        self._scope = scope
         self._skipped: Counter[tuple[Aspect, str, bool]] = Counter()
         self._not_held = 0
         pairs = [(olds[old], self._news[new]) for old, new in matches.pairs.items()]
@@ -151,7 +154,7 @@ class _Comparing:
         made: list[PostResult] = []
         for at, old in enumerate(self._olds):
             new = self._matches.pairs.get(at)
-            unseen = self._partial if old.status is ShownAs.PUBLISH else self._withheld
+            unseen = self._home.partial if old.status is ShownAs.PUBLISH else self._home.withheld
             if new is None and old.asked and unseen:
                 self._skip(Aspect.TEXT if old.status is ShownAs.PUBLISH else Aspect.HELD_BACK, unseen)
                 continue
@@ -168,13 +171,13 @@ class _Comparing:
     def unchecked(self) -> Iterator[Unchecked]:
         """Yield the parts that were left out by choice or could not be compared."""
         for aspect in Aspect:
-            if aspect not in self._wish.aspects:
+            if aspect not in self._scope.aspects:
                 yield Unchecked(aspect, 0, message("left out by choice"), asked=False)
-        if self._withheld and not any(aspect is Aspect.HELD_BACK for aspect, _, _ in self._skipped):
-            yield Unchecked(Aspect.HELD_BACK, 0, self._withheld, asked=False)
+        if self._home.withheld and not any(aspect is Aspect.HELD_BACK for aspect, _, _ in self._skipped):
+            yield Unchecked(Aspect.HELD_BACK, 0, self._home.withheld, asked=False)
         for (aspect, why, asked), count in self._skipped.items():
             yield Unchecked(aspect, count, why, asked=asked)
-        if self._not_held and Aspect.PICTURES in self._wish.aspects:
+        if self._not_held and Aspect.PICTURES in self._scope.aspects:
             yield Unchecked(
                 Aspect.PICTURES, self._not_held, message("the archive does not have them either"), asked=False
             )
@@ -192,7 +195,7 @@ class _Comparing:
             (Aspect.TEXT, self._players), (Aspect.TEXT, self._lines),
             (Aspect.LINKS, self._links), (Aspect.LINKS, self._own_links), (Aspect.COMMENTS, self._comments),
         ):  # fmt: skip
-            if aspect in self._wish.aspects:
+            if aspect in self._scope.aspects:
                 yield from compare(old, new)
 
     def _skip(self, aspect: Aspect, why: str, count: int = 1, *, asked: bool = True) -> None:
@@ -270,7 +273,7 @@ class _Comparing:
 
     def _is_hidden_category(self, old: OldPost) -> bool:
         """Return whether a private entry's category is missing in the new home, which would show it to everybody."""
-        known = self._categories
+        known = self._home.categories
         return old.status is not ShownAs.PUBLISH and known is not None and not same_words(old.category, known)
 
     def _pictures(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
@@ -278,21 +281,21 @@ class _Comparing:
         if new.status is ShownAs.PASSWORD:
             self._skip(Aspect.PICTURES, message("they are behind a password"), len(old.pictures))
             return
-        found = compare_pictures(old.pictures, new.pictures, self._facts, self._wish.old_hosts, self._wish.old_look)
+        found = compare_pictures(old.pictures, new.pictures, self._facts, self._scope.old_hosts, self._scope.old_look)
         yield from found.differences
-        if found.unknown and self._wish.fetch:
+        if found.unknown and self._scope.fetch:
             self._skip(Aspect.PICTURES, found.why, found.unknown)
         elif found.unknown:
             self._skip(Aspect.PICTURES, message("they were not fetched, by choice"), found.unknown, asked=False)
 
     def _links(self, _old: OldPost, new: NewPost) -> Iterator[Difference]:
         for address in dict.fromkeys(new.links):
-            if host_of(address) in self._wish.old_hosts:
+            if host_of(address) in self._scope.old_hosts:
                 yield Difference(Fault.LINK_ON_OLD_HOST, "", address)
 
     def _own_links(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         """Yield the links to the blog's posts that lead elsewhere. Links to the old host are reported already."""
-        if new.status is ShownAs.PASSWORD or any(host_of(each) in self._wish.old_hosts for each in new.links):
+        if new.status is ShownAs.PASSWORD or any(host_of(each) in self._scope.old_hosts for each in new.links):
             return
         there = [place_of_page(each) for each in new.links]
         for entry_id in dict.fromkeys(old.own_links):
@@ -315,9 +318,9 @@ class _Comparing:
 
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
-            unseen = [each for each in old.comments if each.asked and not each.visible] if self._withheld else []
-            self._skip(Aspect.HELD_BACK, self._withheld, len(unseen))
-            olds = [replace(each, asked=each.visible) if self._withheld else each for each in old.comments]
+            unseen = [each for each in old.comments if each.asked and not each.visible] if self._home.withheld else []
+            self._skip(Aspect.HELD_BACK, self._home.withheld, len(unseen))
+            olds = [replace(each, asked=each.visible) if self._home.withheld else each for each in old.comments]
             found = compare_comments(olds, new.comments)
             self.later_comments += found.extra
             yield from found.differences

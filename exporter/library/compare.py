@@ -17,7 +17,7 @@ from exporter.compare.archived import in_words, old_posts
 from exporter.compare.folder import FolderHome
 from exporter.compare.matching import match
 from exporter.compare.pictures import PictureReader, look_of
-from exporter.compare.posts import Aspect, Home, OldPost, Picture, PictureFacts, PictureLook, Wish
+from exporter.compare.posts import Aspect, Home, OldPost, Picture, PictureFacts, PictureLook, Scope
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
@@ -144,25 +144,25 @@ async def open_home(
             yield SiteHome(client, place, pictures, lambda count: progress("pages", count))
 
 
-async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
+async def compare(home: Home, expected: Arrivals, scope: Scope) -> Compared:
     """Read a new home and compare it with the expected posts.
 
     Raises:
         NotAuthorised, ServiceError: the home failed as a whole.
     """
     state = await home.read()
-    wish = replace(wish, old_hosts=wish.old_hosts - {state.host})
+    scope = replace(scope, old_hosts=scope.old_hosts - {state.host})
     posts = [in_words(post) for post in expected.posts] if state.words else expected.posts
     matches = match(posts, state.posts)
     facts: dict[str, PictureFacts] = {}
-    if wish.fetch and Aspect.PICTURES in wish.aspects:
+    if scope.fetch and Aspect.PICTURES in scope.aspects:
         shown = [address for new in matches.pairs.values() for address in state.posts[new].pictures]
         held = {picture.sha256 for post in posts for picture in post.pictures}
-        facts = dict(await home.pictures([each for each in shown if host_of(each) not in wish.old_hosts], held))
+        facts = dict(await home.pictures([each for each in shown if host_of(each) not in scope.old_hosts], held))
         archive = expected.about.get("archive")
         look = None if archive is None else functools.cache(functools.partial(_look_in, Path(archive)))
-        wish = replace(wish, old_look=look)
-    return Compared(state.kind, reconcile(posts, state, matches, facts, wish))
+        scope = replace(scope, old_look=look)
+    return Compared(state.kind, reconcile(posts, state, matches, facts, scope))
 
 
 def _look_in(archive: Path, picture: Picture) -> PictureLook:

@@ -18,10 +18,10 @@ from exporter.compare.posts import (
     HomeState,
     NewPost,
     OldPost,
+    Scope,
     ShownAs,
     Unchecked,
     When,
-    Wish,
 )
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.report import document, lines, verdict
@@ -31,9 +31,9 @@ from tests.compare.posts import TEXT, THEN, new, new_comment, old, old_comment
 SHOWN = THEN.replace(tzinfo=None) + timedelta(days=1)
 
 
-def compared(olds: list[OldPost], news: list[NewPost], wish: Wish | None = None, **home: Any) -> Comparison:
+def compared(olds: list[OldPost], news: list[NewPost], scope: Scope | None = None, **home: Any) -> Comparison:
     state = replace(HomeState("home", news), **home)
-    return reconcile(olds, state, match(olds, news), {}, wish or Wish(old_hosts=frozenset({"old.example"})))
+    return reconcile(olds, state, match(olds, news), {}, scope or Scope(old_hosts=frozenset({"old.example"})))
 
 
 def faults(found: Comparison) -> list[Fault]:
@@ -84,8 +84,8 @@ def test_what_the_home_does_not_tell_is_named_and_keeps_it_from_being_whole() ->
 
 
 def test_what_was_left_out_by_choice_is_named_and_is_whole_all_the_same() -> None:
-    wish = Wish(frozenset(Aspect) - {Aspect.COMMENTS})
-    found = compared([old(1, comments=(old_comment(),))], [new(1)], wish)
+    scope = Scope(frozenset(Aspect) - {Aspect.COMMENTS})
+    found = compared([old(1, comments=(old_comment(),))], [new(1)], scope)
     assert found.unchecked == [Unchecked(Aspect.COMMENTS, 0, "left out by choice", asked=False)]
     assert found.whole
     assert verdict(found) == "all 1 entries arrived unchanged, except for the parts listed as not compared"
@@ -198,7 +198,7 @@ def test_a_link_to_another_post_must_lead_there(links: list[str], astray: str | 
 def test_a_link_that_leads_to_the_old_host_is_named_once() -> None:
     news = [new(n, addresses=(f"https://new.example/{n}/",)) for n in (1, 2)]
     news[0] = replace(news[0], links=("https://old.example/2",))
-    found = compared([old(1, own_links=("2",)), old(2)], news, Wish(old_hosts=frozenset({"old.example"})))
+    found = compared([old(1, own_links=("2",)), old(2)], news, Scope(old_hosts=frozenset({"old.example"})))
     assert faults(found) == [Fault.LINK_ON_OLD_HOST]
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from exporter.compare.posts import Aspect, Fault, Picture, Wish
+from exporter.compare.posts import Aspect, Fault, Picture, Scope
 from exporter.compare.reconcile import Comparison
 from exporter.errors import ServiceError
 from exporter.http.engine import Engine
@@ -71,7 +71,7 @@ async def compared(
         for number in range(1, count + 1)
     ]
     async with Engine() as engine, open_home(site.service.url + place, settings, engine=engine) as home:
-        found = await compare(home, Arrivals(olds, frozenset(), {}), Wish())
+        found = await compare(home, Arrivals(olds, frozenset(), {}), Scope())
         assert found.kind == "site"
         return found.comparison
 
@@ -212,7 +212,7 @@ async def test_pictures_of_private_addresses_are_not_asked(site: StaticSite) -> 
     for allowed in (False, True):
         settings = Settings(retries=0, allow_private_network=allowed)
         async with Engine() as engine, open_home(site.service.url, settings, engine=engine) as home:
-            found = (await compare(home, Arrivals(olds, frozenset(), {}), Wish())).comparison
+            found = (await compare(home, Arrivals(olds, frozenset(), {}), Scope())).comparison
         asked = [request.path for request in site.service.seen].count("/a.png")
         assert asked == allowed
         if allowed:
