@@ -1,6 +1,7 @@
 """The REST API of a WordPress: finding it, signing in, reading lists page by page, and sending records.
 
-A WordPress is as untrusted as any other site: a list ends whatever its headers promise. Records are any JSON.
+A WordPress is as untrusted as any other site: a list always ends, even if its headers promise more pages. Records are
+any JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _PAGES_AHEAD: Final = 4
 _CREATED: Final = 201
 _BROKEN: Final = 500
 _BUSY: Final = "db_"
-"""How the codes of database failures begin, whatever the status: the database was locked, or is down."""
+"""How the codes of database failures begin, with any status: the database was locked, or is down."""
 _LAST_PAGE: Final = 10_000
 _API: Final = "wp/v2"
 _ADVICE: Final = message("check the user name, the application password and the user's rights in the new home")

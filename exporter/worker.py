@@ -30,12 +30,12 @@ from exporter.message import message
 _CALLS_AHEAD: Final = 16
 _WIDE_PIPE_BYTES: Final = 256 * 1024
 _PIPE_BYTES: Final = 64 * 1024
-"""What a pipe holds by default. The parent waits in ``submit`` while the pipe is full."""
+"""The default capacity of a pipe. The parent waits in ``submit`` while it is full."""
 _EXIT_SECONDS: Final = 5.0
 
 
 class WorkerFailed(Exception):
-    """The child process crashed, or its function raised an error. The message says why."""
+    """The child process did not start or crashed, or its function raised an error. The message says why."""
 
 
 class Worker:
@@ -85,7 +85,7 @@ class Worker:
             args: can be pickled.
 
         Raises:
-            WorkerFailed: the process crashed.
+            WorkerFailed: the process did not start, or crashed.
         """
         if self._process is None:
             self._start()
@@ -115,7 +115,7 @@ class Worker:
         return value
 
     def close(self) -> None:
-        """Kill the process, whatever it is doing."""
+        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -129,14 +129,17 @@ class Worker:
 
     def _start(self) -> None:
         folders = [str(Path(exporter.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "exporter.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
-            start_new_session=True,  # an interrupt from the terminal reaches the parent alone, which ends the child
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "exporter.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
+                start_new_session=True,  # an interrupt from the terminal reaches the parent alone, which ends the child
+            )
+        except OSError as error:
+            raise WorkerFailed(error.strerror) from error
         self._pipe_bytes = _widened(cast("BinaryIO", self._process.stdin))
         # A thread always reads, so that the child never waits to write while the parent waits to write.
         self._reader = Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True)
@@ -156,14 +159,14 @@ class Worker:
 
     def _failed(self) -> WorkerFailed:
         process = cast("subprocess.Popen[bytes]", self._process)
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it runs on if it sent what is no result
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it still runs if it sent an invalid result
             process.wait(_EXIT_SECONDS)
         self.close()
         return WorkerFailed(message("it ended with {code}", code=process.returncode))
 
 
 class _PlainResults(pickle.Unpickler):
-    """Reads a result and refuses whatever would import a module."""
+    """Reads a result and refuses to import anything."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"{module_name}.{global_name}")

@@ -153,3 +153,9 @@ def test_the_side_of_the_child() -> None:
     succeeded, reason = pickle.load(sink)
     assert not succeeded
     assert reason.startswith("TypeError: ")
+
+
+def test_a_process_that_does_not_start_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with Worker() as worker, pytest.raises(WorkerFailed, match="No such file"):
+        worker.call(int, "7")

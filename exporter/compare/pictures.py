@@ -30,7 +30,7 @@ _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{1
 """What WordPress adds to the names of copies, and of files whose name was taken."""
 _COPY_PIXELS: Final = 600
 _COPY_PART: Final = 0.25
-"""The longer side of a copy has at least so many pixels, or this part of the old one's: readers still recognise it."""
+"""The least length of a copy's longer side, in pixels or as a part of the old one's: readers still recognise it."""
 _REQUESTS: Final = 12
 _MEMORY_BYTES: Final = 1024 * 1024
 """Larger pictures go to a temporary file until they are decoded."""

@@ -82,7 +82,7 @@ class Difference(NamedTuple):
 
 
 class ShownAs(StrEnum):
-    """Who can see a post in the new home; ``PUBLISH``, ``DRAFT`` and ``PRIVATE`` as in exports."""
+    """The visibility of a post in the new home; ``PUBLISH``, ``DRAFT`` and ``PRIVATE`` as in exports."""
 
     PUBLISH = "publish"
     DRAFT = "draft"
@@ -208,7 +208,7 @@ class NewPost:
         titles: its possible titles; a page has a heading and a window title.
         slug: its name in addresses; empty if unknown.
         when: its date; ``None`` if the home does not say.
-        status: who can see it.
+        status: its visibility.
         names: its categories and tags.
         letters: its text as letters.
         whole: whether ``letters`` are exactly those of the post; those of a page may include other text.

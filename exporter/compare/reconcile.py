@@ -43,7 +43,7 @@ _OWN_NAMES: Final = 0.5
 _OWN_RULE: Final = message("the new home makes slugs by its own rule")
 _CONTEXT_LETTERS: Final = 10
 _UNIQUE_LETTERS: Final = 6
-"""A comment with at least so many letters is not on a page by chance."""
+"""A longer comment is not on a page by chance."""
 
 
 _INDEX: Final = re.compile(r"(?:^|/)index\.(?:html?|md)$|\.(?:html?|md)$")

@@ -99,7 +99,7 @@ class Comment:
         facts: further fields for Markdown, by the service's names.
         reply: the service's mark of a reply.
         raw: the record.
-        problems: what could not be read.
+        problems: its invalid fields.
     """
 
     id: str

@@ -25,13 +25,13 @@ class Thing(StrEnum):
 
 
 class Did(StrEnum):
-    """What a move did with a record."""
+    """The fate of a record in a move."""
 
     MADE = "made"
     CHANGED = "changed"
     """An earlier run moved it, and this one updated it."""
     THERE = "there"
-    """It was there already and up to date."""
+    """The new home already had it, up to date."""
     LEFT = "left_alone"
     """A person changed or deleted it in the new home or in the old blog."""
     REFUSED = "refused"
@@ -74,7 +74,7 @@ class Exposure(NamedTuple):
 
 
 class MoveStage(NamedTuple):
-    """A stage begins, with so many records; 0 if their number is unknown."""
+    """A stage begins; ``total`` is the number of its records, 0 if unknown."""
 
     stage: Stage
     total: int = 0

@@ -190,7 +190,7 @@ class _Makers:
         if content:
             worker = self._idle.get()
             try:
-                match worker.call(_REDUCE, content, seconds=_PICTURE_SECONDS):  # whatever a broken decoder returned
+                match worker.call(_REDUCE, content, seconds=_PICTURE_SECONDS):  # a hijacked decoder may return anything
                     case (int() as width, int() as height, bytes() as thumbnail):
                         pass
             except (WorkerFailed, TimeoutError):

@@ -103,7 +103,7 @@ def test_what_is_not_public_must_not_be_shown_and_is_not_missed() -> None:
     private = old(1, status=ShownAs.PRIVATE, asked=False)
     found = compared([private], [])
     assert (found.not_asked, list(found.results), found.whole) == (1, [], True)
-    assert verdict(found).startswith("no entry was to arrive")
+    assert verdict(found).startswith("no entry was expected")
     assert compared([private], [new(1, status=ShownAs.PRIVATE, titles=("ほか",))]).not_asked == 1
     assert faults(compared([private], [new(1)])) == [Fault.STATUS]
 

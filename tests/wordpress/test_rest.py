@@ -94,7 +94,7 @@ async def test_an_application_password_shows_what_is_not_public() -> None:
 
 async def test_a_wrong_password_is_said_and_not_shown() -> None:
     async with running_wordpress() as home, Engine() as engine:
-        with pytest.raises(NotAuthorised, match="check the user name and the application password") as refused:
+        with pytest.raises(NotAuthorised, match="check the user name, the application password") as refused:
             await opened(engine, home, application_password("owner", "wrong words"))
         assert "wrong" not in str(refused.value)
 
