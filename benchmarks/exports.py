@@ -13,7 +13,7 @@ from benchmarks.content import BlogSize
 from benchmarks.measure import Bench, Steps, ours
 from benchmarks.table import Goal, Row
 from exporter.archive.archive import Archive
-from exporter.library.upkeep import rebuild
+from exporter.library.views import rebuild
 from exporter.settings import Settings
 
 LOOP = "plain Jinja2 loop"

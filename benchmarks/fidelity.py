@@ -20,8 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks import PEERS, SCRIPTS
-from exporter.demo.content import fields
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import demo_blog, fields
 from exporter.export.post_html import as_html
 from exporter.html.anchors import wanted_places
 from exporter.html.footnotes import Numbering

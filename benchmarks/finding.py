@@ -28,8 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from benchmarks import SCRIPTS
-from exporter.demo.content import fields
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import demo_blog, fields
 from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold

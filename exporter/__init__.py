@@ -17,12 +17,12 @@ _HOMES: dict[str, str | tuple[str, str]] = {
     "Kind": "model.kinds",
     "Settings": "settings",
     "backup": "library.backup",
-    "copy_site": "library.site_copy",
+    "copy_site": "library.export",
     "export_blog": "library.export",
     "open_service": "library.backup",
-    "prune": "library.upkeep",
-    "rebuild": "library.upkeep",
-    "repair": "library.upkeep",
+    "prune": "library.views",
+    "rebuild": "library.views",
+    "repair": "library.views",
     "status": "library.status",
 }
 """Every public name with the module that has it, and its name there where that is another."""

@@ -1,13 +1,11 @@
-"""JSON read and written without losing anything, and a record's canonical bytes and hashes.
+"""Read and write JSON without loss, and compute the canonical bytes and hashes of records.
 
-orjson reads and writes what it keeps as it is. The parser and writer here take what it refuses or changes: duplicate
-keys, numbers that Python would write otherwise, lone surrogates. They are iterative, so nesting of any depth is fine.
-Differences to RFC 8259: ``NaN``, ``Infinity`` and ``-Infinity`` are read, and so are raw control characters inside
-strings, because services send them.
+orjson handles JSON that it can keep unchanged. The parser and writer here handle the rest: duplicate keys, numbers that
+Python writes differently, lone surrogates. They are iterative, so nesting may have any depth. Unlike RFC 8259, they
+accept ``NaN``, ``Infinity``, ``-Infinity`` and raw control characters inside strings, because services send them.
 
-A value is made of ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` and ``None`` as :mod:`json` would give
-it, with two additions: an object that plain parsing would change is a :class:`SourceDict`, which can give back its own
-text, and an integer of more digits than Python converts is an :class:`IntegerText`.
+Values have the types of :mod:`json` and two more. An object that plain parsing would change is a :class:`SourceDict`,
+which can return its own text. An integer with more digits than Python converts is an :class:`IntegerText`.
 """
 
 from __future__ import annotations
@@ -40,10 +38,10 @@ class IntegerText(str):
 
 
 class SourceDict(dict[str, Any]):
-    """An object that remembers where in its document it stood.
+    """An object that remembers its position in its document.
 
-    ``exact`` is false when plain parsing lost something of its text: a duplicate key, or a number whose text
-    differs from the way Python writes its value (``1.10``, ``-0``, ``1e400``).
+    ``exact`` is false if plain parsing lost a part of its text: a duplicate key, or a number that Python writes
+    differently (``1.10``, ``-0``, ``1e400``).
     """
 
     __slots__ = ("_document", "_end", "_start", "exact")
@@ -56,11 +54,11 @@ class SourceDict(dict[str, Any]):
         self.exact = True
 
     def close(self, end: int) -> None:
-        """Record where the object's text ends."""
+        """Record the end of the object's text."""
         self._end = end
 
     def text(self) -> str:
-        """Return the object as it was sent, without insignificant white space, raw control characters as escapes."""
+        """Return the object as sent, without insignificant white space and with escapes for raw control characters."""
         compact = _INSIGNIFICANT.sub(r"\1", self._document[self._start : self._end])
         return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", compact)
 
@@ -69,13 +67,13 @@ def parse(text: str) -> Any:
     """Parse one JSON text.
 
     Raises:
-        ValueError: it is not JSON, with the position.
+        ValueError: it is not JSON; the message has the position.
     """
     return _Parser(text).parse()
 
 
 class _Parser:
-    """The state of one parse: the stack of open containers, and for each whether its text is plain."""
+    """The state of a parse: the stack of open containers, and whether each one's text is exact so far."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -200,9 +198,9 @@ class _Parser:
 def write(value: Any, *, ordered: bool = False) -> str:
     """Return the canonical text: keys sorted by code point, no spaces, numbers as Python writes them.
 
-    With ``ordered`` the keys stay in the order given instead.
+    ``ordered`` keeps the order of the keys.
 
-    The text may hold lone surrogates; encode it with ``errors="backslashreplace"``, which makes JSON escapes of them.
+    The text may have lone surrogates. Encode it with ``errors="backslashreplace"``, which makes JSON escapes of them.
     """
     out: list[str] = []
     todo: list[Any] = [value]
@@ -251,9 +249,9 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 _CONTROLS = bytes(range(0x20))
 _WIDE = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4", b"\\ud", b"\\uD")  # UTF-8 and escapes of four bytes
 _PARSED = {b"[": 128, b"{": 260, b":": 130, b",": 32}
-"""Bytes of memory for each such mark in a text that orjson reads: of the objects, and of the walk over them."""
+"""Bytes of memory for each such character in a text that orjson reads: for objects, and for walking over them."""
 _EXACTLY = {b"[": 500, b"{": 560, b":": 330, b",": 340}
-"""The same for a text that must be read, and written again, by :mod:`exporter.lossless_json`."""
+"""The same for a text that the parser and the writer of this module handle."""
 _ESCAPED_CONTROL = 92
 """Bytes for a control character there, which becomes an escape."""
 _HEAVIEST = 560
@@ -266,16 +264,16 @@ class NotJson(ValueError):
 
 
 class TooHeavy(NotJson):
-    """The text may be JSON, but would take more memory than it may."""
+    """The text may be JSON, but would take more memory than allowed."""
 
 
 class Frozen(NamedTuple):
     """A record's JSON object as the archive stores it.
 
     Attributes:
-        data: the bytes of a line's ``data``: canonical, or the text as sent where that would lose something.
+        data: the bytes of a line's ``data``: canonical, or the text as sent if the canonical form would lose something.
         digest: SHA-256 of the canonical bytes, 32 bytes.
-        raw_digest: SHA-256 of ``data`` when ``data`` is not canonical, else ``None``.
+        raw_digest: SHA-256 of ``data`` if ``data`` is not canonical, else ``None``.
     """
 
     data: bytes
@@ -284,14 +282,14 @@ class Frozen(NamedTuple):
 
     @property
     def identity(self) -> bytes:
-        """What two states of a record are compared by, 32 bytes."""
+        """The 32 bytes by which two states of a record are compared."""
         return self.raw_digest or self.digest
 
 
 def loads(body: bytes, most: int | None = None) -> Any:
     """Parse a JSON text; an object that plain parsing would change is a :class:`~exporter.lossless_json.SourceDict`.
 
-    ``most`` is how many bytes of memory an untrusted text may take, as :func:`weight` tells before it is parsed.
+    ``most`` limits the memory of an untrusted text in bytes; :func:`weight` estimates it before parsing.
 
     Raises:
         NotJson: the bytes are not UTF-8 or not JSON.
@@ -310,11 +308,10 @@ def loads(body: bytes, most: int | None = None) -> Any:
 
 
 def values(body: bytes | memoryview) -> Any:
-    """Read what a JSON text says, for a caller that never writes it again: equal to what :func:`loads` returns.
+    """Parse a JSON text for a caller that never writes it again. The values equal those of :func:`loads`.
 
-    How a text was written matters to a record that is to be stored. Of what it says, orjson changes one thing only, a
-    whole number of more than 64 bits, which it makes a float; so a text without floats needs no further look, which
-    halves the time of a long record.
+    orjson changes only one kind of value: it makes a float of an integer with more than 64 bits. So a text without
+    floats needs no further check, which halves the time for a long record.
 
     Raises:
         NotJson: the bytes are not UTF-8 or not JSON.
@@ -336,7 +333,7 @@ def values(body: bytes | memoryview) -> Any:
 
 
 def is_object(body: bytes) -> bool:
-    """Tell whether a text is a JSON object that :func:`loads` reads; what it would lose need not be looked for."""
+    """Return whether a text is a JSON object that :func:`loads` reads, without a check for losses."""
     try:
         return type(orjson.loads(body.removeprefix(_BOM))) is dict
     except orjson.JSONDecodeError:
@@ -347,14 +344,14 @@ def is_object(body: bytes) -> bool:
 
 
 def weight(body: bytes, *, exactly: bool = False) -> int:
-    """Return about how many bytes of memory a JSON text takes once parsed, and while it is written again.
+    """Estimate the bytes of memory that a JSON text takes when it is parsed and written again.
 
-    Two bytes of text become a list of 60 bytes, and some 250 on the way back to text. So the marks that make objects
-    are counted, also those inside strings, where they cost nothing: prose has few.
+    Two bytes of text can become a list of 60 bytes, and some 250 bytes while it is written. So this counts the
+    characters that create objects, even inside strings, where they cost nothing but are rare.
 
     Args:
         body: the text.
-        exactly: count for :mod:`exporter.lossless_json`, which reads what orjson would refuse or change.
+        exactly: estimate for the parser of this module, not for orjson.
     """
     marks = _EXACTLY if exactly else _PARSED
     total = characters = 0
@@ -373,8 +370,8 @@ def weight(body: bytes, *, exactly: bool = False) -> int:
             width = 4
         if exactly:
             total += (len(piece) - len(piece.translate(None, _CONTROLS))) * _ESCAPED_CONTROL
-    # A string is in memory as the value, as its UTF-8 and in the text written again; to be read exactly, as part of
-    # the document and in the text before it is encoded too.
+    # A string is in memory as a value, as UTF-8 and in the written text. The parser here also has it in the document
+    # and in the text before encoding.
     return total + characters * width * (3 if exactly else 1) + 2 * len(body)
 
 
@@ -389,8 +386,8 @@ def _check_weight(body: bytes, most: int | None, *, exactly: bool) -> None:
             )
         )
     if not exactly:
-        # Where memory is short, orjson ends the process. So what it needs, its own tree included, is asked for first.
-        bytes(found + 4 * len(body))  # never touched, so it takes room and no memory
+        # If memory is short, orjson aborts the process. So its need, with its own tree, is allocated first as a test.
+        bytes(found + 4 * len(body))  # never touched, so it takes address space and no memory
 
 
 def _loads_exactly(body: bytes, most: int | None) -> Any:
@@ -402,10 +399,10 @@ def _loads_exactly(body: bytes, most: int | None) -> Any:
 
 
 def _kept(value: Any, body: bytes) -> bool:
-    """Tell whether orjson's reading of ``body`` lost nothing.
+    """Return whether orjson's reading of ``body`` lost nothing.
 
-    Every key is followed by ``":`` in the text once no white space stands before colons, so the text holds at least
-    as many of these as it has keys, and exactly as many as were parsed only when no key came twice.
+    If no white space precedes a colon, ``":`` follows every key. So the text has at least as many of these as keys.
+    It has exactly as many as parsed keys only if no key is duplicate.
     """
     if _has_space_before_colon(body):
         return False
@@ -430,7 +427,7 @@ def _kept(value: Any, body: bytes) -> bool:
 
 
 def _has_space_before_colon(body: bytes) -> bool:
-    # A single byte is found many times faster than a pair, and compact JSON has no raw line breaks or tabs at all.
+    # Finding one byte is many times faster than finding a pair, and compact JSON has no raw line breaks or tabs.
     return (
         b" :" in body
         or (b"\n" in body and b"\n:" in body)
@@ -440,7 +437,7 @@ def _has_space_before_colon(body: bytes) -> bool:
 
 
 def freeze(value: Any) -> Frozen:
-    """Turn a parsed JSON object into the bytes and hashes the archive stores."""
+    """Return the bytes and hashes that the archive stores for a parsed JSON object."""
     if type(value) is dict:
         try:
             data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -456,12 +453,12 @@ def freeze(value: Any) -> Frozen:
 
 
 def canonical(value: Any) -> bytes:
-    """Return the canonical bytes of a parsed value, whatever it holds."""
+    """Return the canonical bytes of any parsed value."""
     return write(value).encode("utf-8", errors="backslashreplace")
 
 
 def dumps(value: Any, *, pretty: bool = False) -> bytes:
-    """Write the program's own metadata: plain dictionaries, compact or with an indent of two, in the order given."""
+    """Write the program's own metadata: plain dictionaries in their order, compact or indented by two."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if pretty else None)
     except TypeError:
@@ -469,7 +466,7 @@ def dumps(value: Any, *, pretty: bool = False) -> bytes:
 
 
 def text(value: str) -> bytes:
-    """Write one string as JSON; lone surrogates stay escapes."""
+    """Write a string as JSON, with escapes for lone surrogates."""
     try:
         return orjson.dumps(value)
     except TypeError:

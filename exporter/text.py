@@ -1,4 +1,4 @@
-"""Untrusted text made fit for a terminal, for a text file, and for columns. Pure."""
+"""Make untrusted text safe for a terminal, for a text file, and for columns. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 _STEERING: Final = (
     "\x7f-\x9f"  # C1 controls
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder what is around them
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder the text around them
     "\u2028\u2029\ufeff"  # line ends that are no newline, and the byte order mark
     "\ud800-\udfff"  # lone surrogates, which no terminal encoding can hold
 )
@@ -23,7 +23,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_TEXT_HOLDS: Final = "\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff"
 _NOT_TEXT: Final = re.compile(f"[{_NO_TEXT_HOLDS}]")
 _ALL_TEXT: Final = re.compile(f"[^{_NO_TEXT_HOLDS}]*")
-_PIECE: Final = 1_000_000
+_PIECE_CHARACTERS: Final = 1_000_000
 _NEVER_FIRST: Final = frozenset(
     "、。，．・：；？！」』）】〉》〕］｝ーぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ々…‥,.:;?!)]}"
 )
@@ -31,16 +31,16 @@ _NEVER_LAST: Final = frozenset("「『（【〈《〔［｛([{")
 
 
 def printable(text: str, limit: int | None = None) -> str:
-    r"""Return ``text``, cut after ``limit`` characters; what could steer a terminal becomes ``\xNN`` or ``\uNNNN``."""
+    r"""Return ``text`` with ``\xNN`` or ``\uNNNN`` for terminal controls, cut after ``limit`` characters."""
     cut = text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
     made = _UNSAFE.sub(_escape, cut)
     return cut if made == cut else made  # a message stays one
 
 
 def printable_lines(text: str, *, colours: bool = False) -> str:
-    """Return ``text`` as :func:`printable` does, but with its line ends and tabs, and with colours where it has them.
+    """Return ``text`` as :func:`printable` does, but keep its line ends and tabs, and with ``colours`` its colours.
 
-    Only a text of which :func:`printable` made every untrusted part may keep its ``colours``.
+    Only a text in which :func:`printable` made every untrusted part safe may keep its colours.
     """
     lines = text.replace("\r\n", "\n")
     if not colours:
@@ -50,9 +50,9 @@ def printable_lines(text: str, *, colours: bool = False) -> str:
 
 
 def printable_json(text: str) -> str:
-    """Return a JSON text that means the same, with JSON's own escapes for what could steer a terminal.
+    """Return an equivalent JSON text with JSON escapes for terminal controls.
 
-    Such characters can only stand inside strings, but for the carriage return, which can only stand between values.
+    Such characters only occur inside strings, except the carriage return, which only occurs between values.
     """
     return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r", " "))
 
@@ -63,12 +63,12 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def width(text: str) -> int:
-    """Return how many columns a text takes."""
+    """Return the number of columns of a text."""
     return sum(2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1 for char in text)
 
 
 def fitted(text: str, columns: int) -> str:
-    """Return a text, cut where it takes more than so many columns; then it ends with an ellipsis."""
+    """Return a text of at most ``columns`` columns. If it was cut, it ends with an ellipsis."""
     if width(text) <= columns:
         return text
     used = at = 0
@@ -78,10 +78,10 @@ def fitted(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """Return a text in lines of at most so many columns, one line for none.
+    """Return a text in lines of at most ``columns`` columns; one empty line for an empty text.
 
-    Lines break at spaces, and between Japanese characters by the rules for beginnings and ends of lines (JIS X 4051);
-    what has neither, such as an address, is left whole, however long it is.
+    Lines break at spaces, and between Japanese characters by the rules of JIS X 4051. Other text, such as an address,
+    is never broken.
     """
     lines, line = [], ""
     for space, piece in _pieces(text):
@@ -94,7 +94,7 @@ def wrapped(text: str, columns: int) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what may not be broken, and whether a space is before it."""
+    """Yield the unbreakable pieces of a text, each with the space before it, if any."""
     for word in text.split():
         space, start = " ", 0
         for at in range(1, len(word)):
@@ -107,30 +107,32 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def left(text: str, columns: int) -> str:
-    """Return a text with spaces behind it, up to so many columns."""
+    """Return a text padded with spaces on the right to ``columns`` columns."""
     return text + " " * (columns - width(text))
 
 
 def right(text: str, columns: int) -> str:
-    """Return a text with spaces before it, up to so many columns."""
+    """Return a text padded with spaces on the left to ``columns`` columns."""
     return " " * (columns - width(text)) + text
 
 
 def without_surrogates(text: str) -> tuple[str, int]:
-    """Return the text with U+FFFD for lone surrogates, which UTF-8 cannot encode, and how many there were."""
+    """Return the text with U+FFFD for lone surrogates, which UTF-8 cannot encode, and their number."""
     return _SURROGATE.subn(REPLACEMENT, text)
 
 
 def visible(text: str) -> tuple[str, int]:
-    """Return the text with U+FFFD for what a text file cannot hold, and how many characters were replaced.
+    """Return the text with U+FFFD for characters that a text file cannot hold, and the number of replacements.
 
-    That is lone surrogates, which UTF-8 cannot encode, and control characters other than tab, newline, form feed and
+    These are lone surrogates, which UTF-8 cannot encode, and control characters other than tab, newline, form feed and
     carriage return.
     """
     if _ALL_TEXT.fullmatch(text):
-        return text, 0  # nearly always; found in a third of the time of a search
-    if len(text) <= _PIECE:
+        return text, 0  # nearly always; three times as fast as a search
+    if len(text) <= _PIECE_CHARACTERS:
         return _NOT_TEXT.subn(REPLACEMENT, text)
-    # In pieces, since a substitution remembers each place until its end, at some bytes a character.
-    made = [_NOT_TEXT.subn(REPLACEMENT, text[at : at + _PIECE]) for at in range(0, len(text), _PIECE)]
+    # In pieces, because a substitution keeps every position in memory until its end.
+    made = [
+        _NOT_TEXT.subn(REPLACEMENT, text[at : at + _PIECE_CHARACTERS]) for at in range(0, len(text), _PIECE_CHARACTERS)
+    ]
     return "".join(piece for piece, _ in made), sum(count for _, count in made)

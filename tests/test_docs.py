@@ -9,7 +9,7 @@ import pytest
 
 from exporter import errors
 from exporter.cli.main import COMMANDS
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import demo_blog
 from exporter.demo.service import DemoService
 from exporter.settings import PREFIX, SETTINGS
 from tests.cli.conftest import Program

@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -22,9 +22,10 @@ from exporter.archive import atomic
 from exporter.archive.layout import Layout
 from exporter.archive.private_notes import PrivateNotes, place_of
 from exporter.archive.safe_files import InnerPath
+from exporter.config_file import BlogTable, read_config
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
-from exporter.settings import check_setting, setting_text
+from exporter.settings import Remembered, Settings, check_setting, resolve, setting_text
 
 FILE_NAME: Final = "settings.toml"
 _CONFIRMATIONS: Final = PrivateNotes("archives.json")
@@ -45,6 +46,7 @@ CONFIRMED: Final = frozenset(
 """Settings that count only in a file that a run of this user's wrote. All others are never remembered."""
 OF_ONE_RUN: Final = frozenset({"wait_lock"})
 """Settings of the scheduled run only. Earlier programs kept them, and then a person's backup waited for an hour."""
+_OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
 _LARGEST: Final = 64 * 1024
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
 _HEAD: Final = """\
@@ -205,3 +207,42 @@ def _written(name: str, value: Any) -> str:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def settings_to_read_with(
+    root: Path,
+    blog_id: str,
+    options: Mapping[str, str | None],
+    config: Path | None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Settings:
+    """Return the settings for reading an archive: with its table of the user's settings file, and those of its views.
+
+    If the archive's own settings file cannot be used, this warns and goes on without it.
+
+    Args:
+        root: the archive's folder.
+        blog_id: its blog.
+        options: the options of the command line; ``None`` for those not given.
+        config: the settings file to read in place of the user's own.
+        warn: called with a sentence about each problem.
+
+    Raises:
+        UsageError: a setting is invalid.
+    """
+    table = table_of(root, blog_id, read_config(config).blogs)
+    remembered = None
+    try:
+        kept = read_archive_settings(root)
+        remembered = Remembered(kept.path, {name: kept.values[name] for name in _OF_VIEWS & kept.values.keys()})
+    except BlogExporterError as error:
+        warn(str(error))
+    name = None if table is None else table.name
+    return resolve(options, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn)
+
+
+def table_of(root: Path, blog_id: str, blogs: Mapping[str, BlogTable]) -> BlogTable | None:
+    """Return the table of the user's settings file for this blog and this archive, or ``None``."""
+    place = root.resolve()
+    fitting = (table for table in blogs.values() if table.blog_id == blog_id and table.archive.resolve() == place)
+    return next(fitting, None)

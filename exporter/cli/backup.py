@@ -104,7 +104,7 @@ def command(
     **options: Any,
 ) -> int:
     """Run ``backup``."""
-    from exporter.library.refused_run import recording_refusal
+    from exporter.library.backup import recording_refusal
 
     wishes = {"retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "new": new}
     wishes |= {"accept_removals": accept_removals, "dry_run": dry_run}

@@ -12,7 +12,7 @@ from exporter.cli.output import Output, report
 from exporter.cli.target import BlogTarget, find_target, named_archive
 from exporter.config_file import own_config_path, read_config
 from exporter.errors import BlogExporterError, Interrupted, UsageError
-from exporter.library.refused_run import recording_refusal
+from exporter.library.backup import recording_refusal
 from exporter.message import message, said
 
 ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)

@@ -22,7 +22,7 @@ from exporter.translation import translated
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
     from exporter.archive.state import State
-    from exporter.compare.posts import Wish
+    from exporter.compare.posts import Scope
     from exporter.library.compare import Arrivals, Compared
 
 _EPILOG = message(
@@ -139,29 +139,29 @@ def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, gi
     import asyncio
 
     from exporter.cli.signals import catch_signals
-    from exporter.compare.posts import Aspect, Wish
+    from exporter.compare.posts import Aspect, Scope
 
     left_out = {
         aspect for aspect, option in ((Aspect.COMMENTS, "no_comments"), (Aspect.SLUG, "no_slugs")) if given[option]
     }
     hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
-    wish = Wish(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
+    scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
 
     def progress(what: str, count: int) -> None:
         if count % _OFTEN == 0:
             out.say(_READ[what](count))
 
     with catch_signals(lambda: message("nothing was written")) as signals:
-        return asyncio.run(signals.cancelling(_read(place, settings, progress, expected, wish)))
+        return asyncio.run(signals.cancelling(_read(place, settings, progress, expected, scope)))
 
 
 async def _read(
-    place: str, settings: Settings, progress: Callable[[str, int], None], expected: Arrivals, wish: Wish
+    place: str, settings: Settings, progress: Callable[[str, int], None], expected: Arrivals, scope: Scope
 ) -> Compared:
     from exporter.library.compare import compare, open_home
 
     async with open_home(place, settings, progress=progress) as home:
-        return await compare(home, expected, wish)
+        return await compare(home, expected, scope)
 
 
 def _check_report(report: Path, *, force: bool) -> None:

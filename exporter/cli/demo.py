@@ -54,7 +54,7 @@ def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: b
     """Run ``demo``."""
     if replay is not None:
         return _replay(out, directory, replay)
-    from exporter.demo.sample import demo_blog, later_changes
+    from exporter.demo.content import demo_blog, later_changes
     from exporter.demo.service import DemoService
 
     blog = demo_blog()

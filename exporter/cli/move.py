@@ -25,7 +25,7 @@ from exporter.message import listed, message, message_n
 from exporter.service.registry import service_of
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import left, printable, right
-from exporter.translation import current_language, recalled, translated
+from exporter.translation import current_language, recalled, translated, translated_by_text
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -213,13 +213,13 @@ def _compare(
     """Compare the new home with the archive; return the result as ``--json`` prints it, and whether it is the same."""
     import asyncio
 
-    from exporter.compare.posts import Aspect, Wish
+    from exporter.compare.posts import Aspect, Scope
     from exporter.compare.report import document, lines
     from exporter.library.compare import compare, expected_posts, open_home
 
     async def run() -> Compared:
         async with open_home(home, settings) as opened:
-            return await compare(opened, expected, Wish(frozenset(Aspect), old_hosts=expected.old_hosts))
+            return await compare(opened, expected, Scope(frozenset(Aspect), old_hosts=expected.old_hosts))
 
     expected = expected_posts(archive, options, at=at, only=only)
     found = asyncio.run(signals.cancelling(run()))
@@ -238,7 +238,7 @@ def _print(out: Output, moved: Moved) -> None:
     heading = left(translated(message("new home")), 12)
     out.say(heading + "".join(right(translated(_WORDS[did]), 13) for did in Did))
     for thing, counts in outcome.counts.items():
-        out.say(left(translated(thing.words), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
+        out.say(left(translated_by_text(thing), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
         what, told = counted(len(keys), thing.noun), shown(_some(outcome.told(thing, keys)))
         reason = shown(recalled(why))
@@ -337,8 +337,8 @@ class _Progress:
 
         if isinstance(event, MoveStage):
             self.close()
-            self._stage, self._done, self._total = event.stage.words, 0, event.total
-            self._bar = self._shown.enter_context(ProgressBar(self.out, translated(self._stage)))
+            self._stage, self._done, self._total = translated_by_text(event.stage), 0, event.total
+            self._bar = self._shown.enter_context(ProgressBar(self.out, self._stage))
             return
         if isinstance(event, Reserved):
             self._begun |= {event.key} if event.fresh else set()

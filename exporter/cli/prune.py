@@ -50,7 +50,7 @@ def _keep_options(command: Any) -> Any:
 @with_archive("timezone", "wait_lock")
 def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool, **keep: int) -> int:
     """Run ``prune``."""
-    from exporter.library.upkeep import prune
+    from exporter.library.views import prune
 
     archive.resolve()
     pruned = prune(archive, settings, dry_run=dry_run, **keep)

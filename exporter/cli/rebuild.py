@@ -25,7 +25,7 @@ from exporter.settings import Settings
 @with_archive("timezone", "entry_url", "wait_lock")
 def command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``rebuild``."""
-    from exporter.library.upkeep import rebuild
+    from exporter.library.views import rebuild
 
     number = archive.version_at(at, settings.timezone)
     made = rebuild(archive, settings, at=number)

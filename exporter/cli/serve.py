@@ -74,8 +74,7 @@ def command(
     import secrets
 
     from exporter.cli.signals import catch_signals
-    from exporter.serve.app import Place, Server, site_folder
-    from exporter.serve.guard import is_loopback
+    from exporter.serve.app import Place, Server, is_loopback, site_folder
 
     if not host.strip("[]"):
         raise UsageError(message("--host is empty: name the address to listen at, or leave it out."))

@@ -96,8 +96,7 @@ def command(
 
 
 def _refresh(out: Output, archive: Archive, settings: Settings, version: int) -> Path:
-    from exporter.library.upkeep import refresh
-    from exporter.library.views import SITE
+    from exporter.library.views import SITE, refresh
 
     made = refresh(archive, settings, at=version, also={SITE})
     start = archive.layout.latest / SITE / "index.html"
@@ -127,7 +126,7 @@ def _copy(
     force: bool,
 ) -> Path:
     from exporter.cli.answers import HINT, check_answers, declared_flags, stored_printer
-    from exporter.library.site_copy import copy_site
+    from exporter.library.export import copy_site
     from exporter.service.registry import service_of
 
     blog_id = archive.info.blog_id

@@ -221,7 +221,7 @@ def _refresh(out: Output, root: Path) -> None:
     """Bring ``latest/`` of an archive that got something up to date, where there is one."""
     from exporter.archive.archive import Archive
     from exporter.cli.target import settings_to_read_with
-    from exporter.library.upkeep import refresh
+    from exporter.library.views import refresh
 
     archive = Archive.open(root)
     if not archive.versions():

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.archive import settings_file
 from exporter.cli.blog_address import require_blog_id
 from exporter.cli.language import adopt
 from exporter.cli.output import Output
 from exporter.config_file import BlogTable, own_config_path, read_config
 from exporter.errors import BlogExporterError
-from exporter.library import archive_settings
 from exporter.message import listed, message, suggested
 from exporter.settings import SETTINGS, Origin, Remembered, Settings, resolve
 
@@ -86,7 +86,7 @@ def find_target(
         found = None if archive is not None else _blog_in(words)
         blog_id, root, by_folder = found or words, archive or Path(words), found is not None
         if by_folder:
-            table = archive_settings.table_of(root, blog_id, blogs)
+            table = settings_file.table_of(root, blog_id, blogs)
         elif archive is None:
             if words and "\0" not in words and not new:
                 require_archive_if_known(root)
@@ -118,7 +118,7 @@ def settings_to_read_with(
 
     A settings file that cannot be used keeps nobody from reading; it is warned about.
     """
-    return adopt(archive_settings.settings_to_read_with(root, blog_id, options, config, warn))
+    return adopt(settings_file.settings_to_read_with(root, blog_id, options, config, warn))
 
 
 def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) -> Path | None:

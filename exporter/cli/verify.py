@@ -269,7 +269,7 @@ class _Checked:
 
 def _repair(out: Output, archive: Archive) -> list[str]:
     """Repair what can be repaired, tell of every file, and return the paths of those that are as they were written."""
-    from exporter.library.upkeep import repair
+    from exporter.library.views import repair
 
     restored = []
     for path, done in repair(archive, resolve({}, blog_id=archive.info.blog_id, warn=out.warn)):

@@ -1,1 +1,1 @@
-"""The archive against a new home: what arrived, what is missing or changed, and what could not be looked at."""
+"""Compare the archive with a new home: missing and changed entries, and parts that could not be compared."""

@@ -1,4 +1,4 @@
-"""The archive's posts as they should have arrived. Pure."""
+"""The archive's posts in the form in which a new home must show them. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DAY: Final = len("2016-03-19-")
 
 
 def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> Iterator[OldPost]:
-    """Yield the posts of one side; ``asked`` is whether they were to be moved, perhaps with their hidden comments."""
+    """Yield the posts of one side. ``asked`` says whether they were to be moved."""
     media = Media(posts)
     spellings = UniqueNames(wordpress_name), UniqueNames()
     for post in posts:
@@ -48,7 +48,7 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
             texts=tuple(piece.letters for piece in pieces),
             pictures=pictures,
             comments=tuple(_comment(each, hidden_comments) for each in post.comments),
-            letters=letters("".join(map(body_letters, bodies))),  # what ends one and begins the other may be one dash
+            letters=letters("".join(map(body_letters, bodies))),  # one dash may end one part and begin the other
             unknown_pictures=unknown,
             players=tuple(players("".join(bodies)) or ()),
             starts=tuple(piece.starts for piece in pieces),
@@ -57,7 +57,7 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
 
 
 def in_words(old: OldPost) -> OldPost:
-    """Return a post with its texts as homes of Markdown are compared with."""
+    """Return a post with its texts reduced to words, for homes of Markdown."""
     comments = (
         replace(each, name=only_words(each.name), title=only_words(each.title), text=only_words(each.text))
         for each in old.comments
@@ -69,17 +69,17 @@ def in_words(old: OldPost) -> OldPost:
 
 
 def shown_pictures(html: str) -> Iterator[str]:
-    """Yield the addresses of the pictures that HTML shows, in their order and as they are written.
+    """Yield the addresses of the pictures that HTML shows, in their order and unchanged.
 
-    Of a picture in several sizes only the usual one counts: a home may make such copies, or leave them out.
+    Other sizes of a picture (``srcset``) are ignored, because a home may make or omit them.
     """
     return (found.text for found in embedded(html.replace("srcset", "data-sizes")) if found.use is Use.SHOWN)
 
 
 def players(html: str) -> list[str] | None:
-    """Return the addresses of the videos, sounds and other players that HTML embeds, as they are written.
+    """Return the unchanged addresses of the videos, sounds and other players in HTML.
 
-    A player without an address has an empty one. ``None`` if the HTML is too complex to be parsed.
+    The address of a player without one is empty. ``None`` if the HTML is too complex to parse.
     """
     if not _MAY_PLAY.search(html):
         return []
@@ -90,7 +90,7 @@ def players(html: str) -> list[str] | None:
 
 
 def _own_links(bodies: Iterable[str], media: Media) -> Iterator[str]:
-    """Yield the ids of the posts that a post links to, with something to click on."""
+    """Yield the ids of the posts that a post links to with a visible link."""
     for body in bodies:
         if any(found.use is Use.LINKED and media.own_post(found.text) for found in embedded(body)):
             with suppress(TooComplex):
@@ -118,7 +118,7 @@ def _pictures(post: ExportPost, media: Media) -> tuple[tuple[Picture, ...], int]
 
 
 def _slugs(posts: Posts, post: ExportPost, imported: list[str]) -> Iterator[str]:
-    """Yield the names that exports give an entry in addresses, as :func:`slug_of` has them."""
+    """Yield the names in addresses that exports give an entry, in the form of :func:`slug_of`."""
     entry = post.record
     yield from map(slug_of, imported)
     if entry.slug:
@@ -135,7 +135,7 @@ def _slugs(posts: Posts, post: ExportPost, imported: list[str]) -> Iterator[str]
 
 
 def slug_of(address: str) -> str:
-    """Return the last part of an address or a path that names anything, in lower case and without its ending."""
+    """Return the last meaningful part of an address or path, in lower case and without its extension."""
     parts = [part for part in unquote(address.partition("?")[0].partition("#")[0]).split("/") if part]
     last = parts[-1] if parts else ""
     if last in {"index.html", "index.htm", "index.md"} and len(parts) > 1:

@@ -1,4 +1,4 @@
-"""A folder as a new home: what a site generator built, or the Markdown it is built from, or exported HTML."""
+"""A folder as a new home: the output of a site generator, its Markdown sources, or exported HTML."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from exporter.compare.fetching import facts_of
-from exporter.compare.markdown_page import NoPost, read_markdown
-from exporter.compare.pages import read_page
-from exporter.compare.picture_look import look_of
+from exporter.compare.pages import NoPost, read_markdown, read_page
+from exporter.compare.pictures import facts_of, look_of
 from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
 from exporter.errors import UsageError
 from exporter.html.limits import TooComplex
@@ -23,11 +21,11 @@ from exporter.message import message
 _HTML: Final = frozenset({".html", ".htm", ".xhtml"})
 _MARKDOWN: Final = frozenset({".md", ".markdown"})
 _ROOT: Final = "https://folder.invalid/"
-"""Stands for the folder in addresses; no such host can be (RFC 6761, section 6.4)."""
-_MOST_FILES: Final = 200_000
-_MOST_BYTES: Final = 32 * 1024 * 1024
-_PLACES: Final = ("", "static", "content", "public", "source", "src", "drafts", "_drafts")
-"""Folders that generators serve as the root of a site, and those of drafts in an export."""
+"""Stands for the folder in addresses; no such host can exist (RFC 6761, section 6.4)."""
+_PAGES_READ: Final = 200_000
+_FILE_BYTES: Final = 32 * 1024 * 1024
+_ROOTS: Final = ("", "static", "content", "public", "source", "src", "drafts", "_drafts")
+"""Folders that generators serve as the root of a site, and the folders of drafts in an export."""
 _OUTSIDE: Final = message("it is not in the folder")
 
 
@@ -35,15 +33,15 @@ class FolderHome:
     """A folder.
 
     Args:
-        root: the folder; links that lead out of it are not followed.
-        progress: called with how many pages are read.
+        root: the folder; links out of it are not followed.
+        progress: called with the number of pages read.
     """
 
     def __init__(self, root: Path, progress: Callable[[int], None]) -> None:
         if not root.is_dir():
             raise UsageError(
                 message(
-                    "{root} is no folder: name the new home's address (https://…) or the folder of its pages.",
+                    "{root} is not a folder: name the new home's address (https://…) or the folder of its pages.",
                     root=root,
                 )
             )
@@ -52,7 +50,7 @@ class FolderHome:
         self._unread: Counter[str] = Counter()
 
     async def read(self) -> HomeState:
-        """Read all pages: those of Markdown with front matter where there are any, else those of HTML."""
+        """Read all pages: Markdown with front matter if the folder has any, else HTML."""
         files = list(self._files())
         sources = [path for path in files if path.suffix.lower() in _MARKDOWN]
         posts = list(self._pages(sources, self._markdown))
@@ -60,9 +58,7 @@ class FolderHome:
         if not words:
             posts = list(self._pages([path for path in files if path.suffix.lower() in _HTML], self._html))
         if not posts:
-            raise UsageError(
-                message("{root} holds no page of HTML, and no Markdown with front matter.", root=self._root)
-            )
+            raise UsageError(message("{root} has no HTML page and no Markdown with front matter.", root=self._root))
         unread = [
             Unchecked(Aspect.TEXT, count, message("files that cannot be read: {why}", why=why))
             for why, count in self._unread.items()
@@ -70,14 +66,14 @@ class FolderHome:
         kind, withheld = (
             (message("folder of Markdown"), "")
             if words
-            else (message("folder of HTML"), message("built pages show only what is public"))
+            else (message("folder of HTML"), message("built pages show public entries only"))
         )
         return HomeState(kind, posts, unread, withheld, words=words)
 
     async def pictures(
         self, addresses: Sequence[str], held: Container[str] = frozenset()
     ) -> Mapping[str, PictureFacts]:
-        """Look at the pictures in the folder."""
+        """Return the facts of pictures in the folder."""
         return {address: self._picture(address, held) for address in dict.fromkeys(addresses)}
 
     def _files(self) -> Iterator[Path]:
@@ -88,12 +84,12 @@ class FolderHome:
                 path = Path(folder, name)
                 if path.suffix.lower() in _HTML | _MARKDOWN and path.is_file() and not path.is_symlink():
                     count += 1
-                    if count > _MOST_FILES:
+                    if count > _PAGES_READ:
                         raise UsageError(
                             message(
-                                "{root} holds over {most_files:,} pages; name a smaller folder.",
+                                "{root} has over {most_files:,} pages; name a smaller folder.",
                                 root=self._root,
-                                most_files=_MOST_FILES,
+                                most_files=_PAGES_READ,
                             )
                         )
                     yield path
@@ -102,7 +98,7 @@ class FolderHome:
         for number, path in enumerate(paths, 1):
             relative = path.relative_to(self._root).as_posix()
             try:
-                if path.stat().st_size > _MOST_BYTES:
+                if path.stat().st_size > _FILE_BYTES:
                     self._unread[message("they are too large")] += 1
                     continue
                 text = path.read_bytes().decode("utf-8", "replace")
@@ -132,7 +128,7 @@ class FolderHome:
             return PictureFacts(unknown=_OUTSIDE)
         relative = unquote(urlsplit(address).path).lstrip("/")
         root = self._root.resolve()
-        for place in _PLACES:
+        for place in _ROOTS:
             path = (root / place / relative).resolve()
             if path.is_relative_to(root) and path.is_file():
                 return _read_picture(path, held)
@@ -141,7 +137,7 @@ class FolderHome:
 
 def _read_picture(path: Path, held: Container[str]) -> PictureFacts:
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _FILE_BYTES:
             return PictureFacts(unknown=message("it is too large"))
         content = path.read_bytes()
     except OSError as error:

@@ -1,7 +1,6 @@
-"""Which post of a new home is which entry of the archive: each at most once, the surest first. Pure.
+"""Match the posts of a new home to the entries of the archive, each at most once, the surest matches first. Pure.
 
-Every pair is not looked at: candidates share their whole text, their name in addresses, their title, their minute, or
-enough pieces of their text.
+Only candidates are scored: pairs that share their whole text, slug, title or minute, or many pieces of their text.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Final
 from exporter.compare.posts import NewPost, OldPost, day_of
 from exporter.compare.texts import likeness, sketch, word_letters
 
-_CROWD: Final = 40
-"""A title, a minute or a piece of text that more posts share says nothing of which is which."""
+_COMMON: Final = 40
+"""A title, a minute or a piece of text that more posts share identifies none of them."""
 _BEST_BY_TEXT: Final = 5
 _SHORT: Final = 20
 _ENOUGH: Final = 4.0
@@ -27,13 +26,13 @@ _PIECES_ASKED: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Who is who; posts by their places in the two sequences.
+    """The matches, by the posts' indexes in the two sequences.
 
     Attributes:
         pairs: old to new.
-        again: new posts that are a second copy of an old one, to that one.
-        missing: old posts that no new one is.
-        extra: new posts that no old one is.
+        again: new posts that are a second copy of an old one, with that one.
+        missing: old posts without a new one.
+        extra: new posts without an old one.
     """
 
     pairs: dict[int, int] = field(default_factory=dict)
@@ -43,10 +42,10 @@ class Matches:
 
 
 def match(olds: Sequence[OldPost], news: Sequence[NewPost]) -> Matches:
-    """Assign new posts to old ones.
+    """Match new posts to old ones.
 
-    What two posts have in common counts: the text up to 4, the name in addresses 2, the title 2, the minute 2 or the
-    day 1. A pair needs 4, a second copy of a post 6.
+    Two posts score up to 4 for their text, 2 for the slug, 2 for the title, and 2 for the minute or 1 for the day. A
+    pair needs 4, a second copy of a post 6.
     """
     judge = _Judge(olds, news)
     scored = sorted(((judge.score(old, new), old, new) for old, new in judge.candidates()), key=_surest_first)
@@ -71,7 +70,7 @@ def _surest_first(scored: tuple[float, int, int]) -> tuple[float, int, int]:
 
 
 class _Judge:
-    """Finds the pairs worth looking at, and says how sure each is."""
+    """Finds and scores candidate pairs."""
 
     def __init__(self, olds: Sequence[OldPost], news: Sequence[NewPost]) -> None:
         self._olds = olds
@@ -84,7 +83,7 @@ class _Judge:
         self._new_texts = [hash(post.letters) if post.letters else None for post in news]
 
     def candidates(self) -> set[tuple[int, int]]:
-        """Return pairs that have something rare in common."""
+        """Return the pairs that share a rare property."""
         pairs: set[tuple[int, int]] = set()
         pairs |= self._sharing(
             lambda old: filter(None, [self._texts[old]]), lambda new: filter(None, [self._new_texts[new]])
@@ -101,7 +100,7 @@ class _Judge:
         return pairs | set(self._alike(*rest))
 
     def score(self, old: int, new: int) -> float:
-        """Return how much two posts have in common, 0 … 10."""
+        """Return the score of two posts, 0 to 10."""
         before, after = self._olds[old], self._news[new]
         score = 2.0 if after.slug and after.slug in before.slugs else 0.0
         score += 2.0 if self.title_fits(old, new) else 0.0
@@ -110,7 +109,7 @@ class _Judge:
         return score + weight * self._by_text(old, new)
 
     def title_fits(self, old: int, new: int) -> bool:
-        """Tell whether two posts have the same title; having none is none."""
+        """Return whether two posts have the same title. Two missing titles differ."""
         return bool(self._titles[old]) and self._titles[old] in self._new_titles[new]
 
     def _by_date(self, before: datetime | None, new: int) -> float:
@@ -138,7 +137,7 @@ class _Judge:
     def _sharing(
         self, old_keys: Callable[[int], Iterable[Hashable]], new_keys: Callable[[int], Iterable[Hashable]]
     ) -> set[tuple[int, int]]:
-        """Return the pairs that have a key in common, but for keys that a crowd has."""
+        """Return the pairs that share a key, except common keys."""
         of: defaultdict[Hashable, list[int]] = defaultdict(list)
         for new in range(len(self._news)):
             for key in new_keys(new):
@@ -147,12 +146,12 @@ class _Judge:
             (old, new)
             for old in range(len(self._olds))
             for key in old_keys(old)
-            if len(of.get(key, ())) <= _CROWD
+            if len(of.get(key, ())) <= _COMMON
             for new in of.get(key, ())
         }
 
     def _alike(self, olds: list[int], news: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield for each old post the few new ones that share most pieces of text with it."""
+        """Yield for each old post the new ones that share most pieces of text with it."""
         holding: defaultdict[int, list[int]] = defaultdict(list)
         for new in news:
             for piece in self._new_sketch(new):
@@ -160,7 +159,7 @@ class _Judge:
         for old in olds:
             shared: Counter[int] = Counter()
             for piece in sorted(self._old_sketch(old))[:_PIECES_ASKED]:
-                if len(found := holding.get(piece, [])) <= _CROWD:
+                if len(found := holding.get(piece, [])) <= _COMMON:
                     shared.update(found)
             yield from ((old, new) for new, _ in shared.most_common(_BEST_BY_TEXT))
 

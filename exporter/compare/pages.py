@@ -1,30 +1,37 @@
-"""A page of a site as a post: its titles, date, categories, text, pictures and links, wherever they stand. Pure.
+"""Read a page of a site, in HTML or Markdown, as a post: titles, date, categories, text, pictures and links. Pure.
 
-Nothing says for certain where on a page the post is. What is looked at is the element that themes and the formats of
-metadata (schema.org, h-entry, Open Graph) mark as the post's body, else the only ``article``, else ``main``, else all
-of the page; whether a text is in there can be told, but not whether there is more.
+HTML does not say for certain which part of a page is the post. The reader takes the element that themes and metadata
+(schema.org, h-entry, Open Graph) mark as the body, else the only ``article``, else ``main``, else the whole page. So a
+comparison can tell if a text is on the page, but not if the page has more.
+
+Markdown with front matter, as site generators and exports write it, is not converted to HTML. Its text is compared by
+letters, digits and symbols, which markup neither adds nor hides (:func:`~exporter.compare.texts.only_words`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Final
+from typing import Any, Final
+
+import yaml
 
 from exporter.compare.archived import slug_of
 from exporter.compare.posts import NewPost, ShownAs, When
-from exporter.compare.texts import lettered, letters, seen_text
+from exporter.compare.texts import body_letters, lettered, letters, only_words, seen_text
 from exporter.html.links import absolute
 from exporter.html.text import plain_text
 from exporter.html.tree import Element, parse
+from exporter.message import message
 
 _BODY_MARKS: Final = (
     "articlebody", "e-content", "entry-content", "post-content", "post-body", "post__content", "article-content",
     "article-body", "article__content", "article-entry",
 )  # fmt: skip
-"""Classes, and a property of schema.org, of the element that holds a post's body; the surest first."""
+"""Classes, and a property of schema.org, of the element with a post's body, the surest first."""
 _TITLE_MARKS: Final = ("headline", "p-name", "entry-title", "post-title", "post__title", "article-title")
 _DATE_MARKS: Final = frozenset({"datepublished", "dt-published", "published"})
 _DATE_METAS: Final = ("article:published_time", "datepublished", "date", "dc.date", "dcterms.created")
@@ -39,11 +46,29 @@ _SHOWN: Final = {
     "img": _SOURCES, "input": ("src",), "video": ("poster",), "table": ("background",), "td": ("background",),
     "th": ("background",),
 }  # fmt: skip
+_FENCED: Final = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_LINES: Final = re.compile(r"\A\ufeff?(?:[A-Za-z_]+: .*(?:\r?\n|\Z))+")
+_FRONT_MATTER_BYTES: Final = 64 * 1024
+_PLACE: Final = r"\(\s*(?:<([^<>\n]*)>|((?:[^\s()\\]|\\.|\([^\s()]*\))*))(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+_IMAGE: Final = re.compile(rf"(?<!\\)!\[((?:[^\[\]\\]|\\.)*)\]{_PLACE}")
+_LINK: Final = re.compile(rf"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]{_PLACE}")
+_ADDRESS: Final = re.compile(r"<(https?://[^\s<>]+)>")
+_HTML_ADDRESS: Final = re.compile(
+    r"<(img|a|video|t[dh]|table)\b[^<>]*?\s(?:src|href|poster|background)=\"([^\"]*)\"", re.IGNORECASE
+)
+_NUMBER: Final = re.compile(r"^[ \t>]*[0-9]{1,9}[.)](?=[ \t])", re.MULTILINE)
+"""The number of a list item, which is no text of the post."""
+_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SIGNS: Final = re.compile(
+    r"\{(?:attach|filename|static)\}|\{% (?:end)?raw %\}|\{\{ \"([^\"\n]*)\"(?: \| relative_url)? \}\}"
+)
+"""What exports for Pelican and Jekyll write around addresses and texts."""
+_DATES: Final = ("date", "pubdate", "published", "published_at", "created")
 
 
 @dataclass(slots=True)
 class _Found:
-    """What of a page was found on the way through its tree."""
+    """The elements and texts found in a page's tree."""
 
     metas: dict[str, list[str]] = field(default_factory=dict)
     titles: list[str] = field(default_factory=list)
@@ -62,10 +87,10 @@ def read_page(html: str, address: str) -> NewPost:
 
     Args:
         html: the page.
-        address: where it is, absolute.
+        address: its absolute address.
 
     Raises:
-        TooComplex: it is too large or too complex to be read.
+        TooComplex: it is too large or too complex.
     """
     page = parse(html, bare=frozenset())
     found = _look(page)
@@ -102,7 +127,7 @@ def read_page(html: str, address: str) -> NewPost:
 
 
 def read_date(text: str) -> When | None:
-    """Return a date as pages and front matter write it: a day, or a moment with or without an offset."""
+    """Return a date of a page or front matter: a day, or a moment with or without an offset."""
     text = text.strip()
     try:
         if len(text) <= len("2016-03-19"):
@@ -125,7 +150,7 @@ def _look(page: Element) -> _Found:
 
 
 def _note_place(found: _Found, element: Element, marks: set[str]) -> None:
-    """Note an element that may hold the post, or that says that there is one."""
+    """Note an element that may contain the post, or that marks the page as a post."""
     for mark in marks.intersection(_BODY_MARKS):
         found.marked.setdefault(mark, element)
     found.typed = found.typed or _TYPED.search(element.attributes.get("itemtype", "")) is not None
@@ -138,7 +163,7 @@ def _note_place(found: _Found, element: Element, marks: set[str]) -> None:
 
 
 def _note_words(found: _Found, element: Element, marks: set[str]) -> None:
-    """Note an element that holds a title, a date or a category."""
+    """Note an element with a title, a date or a category."""
     attributes, tag = element.attributes, element.tag
     if tag == "meta":
         name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop", "")
@@ -167,7 +192,7 @@ def _names_category(element: Element, marks: set[str]) -> bool:
 
 
 def _titles(found: _Found) -> Iterator[str]:
-    """Yield what may be the title: what is said to be, headings, and the window's title with and without its parts."""
+    """Yield possible titles: those of metadata, headings, and the window title and its parts."""
     said = [*found.metas.get("og:title", ()), *found.titles]
     parts = [part for title in said for part in _SPLIT.split(title)]
     yield from dict.fromkeys(filter(None, [*said, *parts]))
@@ -199,3 +224,107 @@ def _links(region: Element, base: str) -> Iterator[str]:
             address = absolute(element.attributes["href"], base)
             if address is not None:
                 yield address
+
+
+class NoPost(ValueError):
+    """The file has no readable front matter."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML and refuses aliases, with which a small text can become a huge value."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise NoPost(message("its front matter has aliases"))
+        return super().compose_node(parent, index)
+
+
+def read_markdown(text: str, path: str, address: str) -> NewPost:
+    """Return a Markdown file as a post.
+
+    Args:
+        text: the file.
+        path: its path in its folder.
+        address: the path as an absolute address, the base of relative ones.
+
+    Raises:
+        NoPost: it has no front matter.
+    """
+    head, body = front_matter(text)
+    facts = {str(name).lower(): value for name, value in head.items()}
+    body = _SIGNS.sub(lambda found: found[1] or "", body)
+    body = _ESCAPE.sub(lambda found: "&lt;" if found[1] == "<" else found[0], body)
+    shown = [found[2] or found[3] or "" for found in _IMAGE.finditer(body)]
+    body = _IMAGE.sub(lambda found: found[1], body)
+    linked = [found[2] or found[3] or "" for found in _LINK.finditer(body)]
+    body = _LINK.sub(lambda found: found[1], body)
+    linked += _ADDRESS.findall(body)
+    for found in _HTML_ADDRESS.finditer(body):
+        (linked if found[1].lower() == "a" else shown).append(found[2])
+    words = only_words(_markdown_letters(body))
+    names = [*_texts(facts.get("categories")), *_texts(facts.get("category")), *_texts(facts.get("tags"))]
+    return NewPost(
+        key=path,
+        titles=tuple(_texts(facts.get("title"))),
+        slug=slug_of(next(iter([*_texts(facts.get("slug")), *_texts(facts.get("permalink"))]), path)),
+        when=next(filter(None, (_when(facts.get(name)) for name in _DATES)), None),
+        status=_status(facts),
+        names=tuple(names),
+        letters=words,
+        whole=False,
+        pictures=tuple(filter(None, (absolute(each, address) for each in shown))),
+        links=tuple(filter(None, (absolute(each, address) for each in linked))),
+        comments=None,
+        page=words,
+        addresses=(address,),
+    )
+
+
+def front_matter(text: str) -> tuple[Mapping[Any, Any], str]:
+    """Return a file's front matter, in YAML, TOML or as lines of metadata, and the rest.
+
+    Raises:
+        NoPost: it has no readable front matter.
+    """
+    found = _FENCED.match(text)
+    if found is None:
+        lines = _LINES.match(text[:_FRONT_MATTER_BYTES])
+        if lines is None:
+            raise NoPost(message("it has no front matter"))
+        return dict(line.split(": ", 1) for line in lines[0].splitlines()), text[lines.end() :]
+    if len(found[2]) > _FRONT_MATTER_BYTES:
+        raise NoPost(message("its front matter is too long"))
+    try:
+        head = tomllib.loads(found[2]) if found[1] == "+++" else yaml.load(found[2], _Loader)  # noqa: S506
+    except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
+        raise NoPost(message("its front matter cannot be read: {error}", error=error)) from None
+    if not isinstance(head, Mapping):
+        raise NoPost(message("its front matter has no fields"))
+    return head, text[found.end() :]
+
+
+def _markdown_letters(body: str) -> str:
+    """Return the letters of Markdown as a reader sees it, with its markup."""
+    plain = _ADDRESS.sub(lambda found: found[1], _NUMBER.sub("", body))
+    return letters(_ESCAPE.sub(lambda found: found[1], body_letters(plain)))
+
+
+def _status(facts: Mapping[str, Any]) -> ShownAs:
+    if facts.get("draft") in {True, "true"} or facts.get("status") == "draft" or facts.get("published") is False:
+        return ShownAs.DRAFT
+    return ShownAs.PRIVATE if facts.get("status") == "hidden" else ShownAs.PUBLISH
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts of a field with one or several."""
+    if isinstance(value, list):
+        return [str(each) for each in value if isinstance(each, str | int | float)]
+    return [str(value)] if isinstance(value, str | int | float) and not isinstance(value, bool) else []
+
+
+def _when(value: Any) -> When | None:
+    if isinstance(value, datetime):
+        return When(value.replace(tzinfo=None), None if value.tzinfo is None else value)
+    if isinstance(value, date):
+        return When(value)
+    return read_date(value) if isinstance(value, str) else None

@@ -1,33 +1,53 @@
-"""The pictures of one post against those of its new home. Pure.
+"""The pictures of one post against those of its new home: fetching, decoding and comparing them.
 
-Two pictures are the same when their bytes are, or when one may be a resized or compressed copy of the other: the ratio
-of their sides is the same, up to the pixel that rounding may cost the smaller one. A copy may be turned by a right
-angle, as WordPress turns what the camera held upright.
+Two pictures are the same if their bytes are, or if one may be a resized or recompressed copy of the other. A copy has
+the same aspect ratio, up to the pixel that rounding costs the smaller one, and the same brightness in each cell of a
+small grid. It may be turned by a right angle, as WordPress turns photos that a camera held upright. A picture that does
+not decode is broken.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import io
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+import tempfile
+import warnings
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from typing import IO, Final, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
-from exporter.compare.picture_look import PictureLook, same_look
-from exporter.compare.posts import Difference, Fault, Picture, PictureFacts
+from exporter.compare.posts import Difference, Fault, Picture, PictureFacts, PictureLook
+from exporter.crawl.assets.content_type import sniff
+from exporter.crawl.assets.image_size import dimensions
+from exporter.errors import NotPublic, ServiceError
 from exporter.html.links import host_of, meaning
-from exporter.message import message
+from exporter.http.engine import Downloader
+from exporter.message import message, said
 
 _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{10,13}|[0-9]{1,3})(?=\.[a-z0-9]+$)")
 """What WordPress adds to the names of copies, and of files whose name was taken."""
-_LEAST_SIDE: Final = 600
-_LEAST_PART: Final = 0.25
-"""A copy's longer side has at least so many pixels, or this part of the old one's: readers still see what it shows."""
+_COPY_PIXELS: Final = 600
+_COPY_PART: Final = 0.25
+"""The least length of a copy's longer side, in pixels or as a part of the old one's: readers still recognise it."""
+_REQUESTS: Final = 12
+_MEMORY_BYTES: Final = 1024 * 1024
+"""Larger pictures go to a temporary file until they are decoded."""
+_HEAD_BYTES: Final = 256 * 1024
+"""The beginning of a file, in which its size in pixels is searched."""
+_GONE: Final = frozenset({404, 410})
+GRID: Final = 16
+"""Cells in a row and in a column of the grid."""
+_DECODED_PIXELS: Final = 100_000_000
+_GRID_DIFFERENCE: Final = 4.0
+"""Pictures differ if their grids differ by more than this on average (0 to 255). Copies differ by less than 1."""
 
 OldLook = Callable[[Picture], PictureLook]
 
 
 class ComparedPictures(NamedTuple):
-    """The differences, and how many pictures could not be compared, with the reason of the first."""
+    """The differences, the number of pictures that could not be compared, and the reason for the first of them."""
 
     differences: list[Difference]
     unknown: int = 0
@@ -41,14 +61,14 @@ def compare_pictures(
     old_hosts: frozenset[str],
     old_look: OldLook | None = None,
 ) -> ComparedPictures:
-    """Pair pictures by their bytes, their names, and then their order, and compare them.
+    """Pair pictures by their bytes, their names and their order, and compare them.
 
     Args:
-        olds: those of the archived post that the archive holds.
-        news: the addresses of those that the new post shows.
-        facts: what is known of these addresses.
-        old_hosts: the hosts that die with the old blog.
-        old_look: returns what a picture of the archive looks like; with ``None`` only sizes are compared.
+        olds: the pictures of the archived post that the archive has.
+        news: the addresses of the pictures that the new post shows.
+        facts: the pictures at these addresses.
+        old_hosts: the hosts that disappear with the old blog.
+        old_look: returns the look of an archived picture; with ``None`` only sizes are compared.
     """
     shown = dict.fromkeys(news)
     still = [address for address in shown if host_of(address) in old_hosts]
@@ -63,7 +83,7 @@ def compare_pictures(
             differences.append(Difference(Fault.PICTURE_MISSING, picture.address))
             continue
         address = pairs[at]
-        found = facts.get(address, PictureFacts(unknown=message("it was not asked for")))
+        found = facts.get(address, PictureFacts(unknown=message("it was not requested")))
         if found.gone:
             differences.append(Difference(Fault.PICTURE_MISSING, picture.address, f"{address} ({found.gone})"))
         elif found.unknown or found.sha256 is None:
@@ -93,12 +113,12 @@ def _unseen(old: Picture, new: PictureFacts, old_look: OldLook) -> str | None:
 
 
 def same_picture(old: Picture, new: PictureFacts) -> bool:
-    """Tell whether a picture is the old one, or may be a resized or compressed copy of it."""
+    """Return whether a picture is the old one, or may be a resized or recompressed copy of it."""
     if old.sha256 == new.sha256:
         return True
     if not (old.width and old.height and new.width and new.height):
         return False
-    if max(new.width, new.height) < min(_LEAST_SIDE, max(old.width, old.height) * _LEAST_PART):
+    if max(new.width, new.height) < min(_COPY_PIXELS, max(old.width, old.height) * _COPY_PART):
         return False
     turned = (new.height, new.width)
     return any(_same_ratio(old.width, old.height, *sides) for sides in ((new.width, new.height), turned))
@@ -135,3 +155,165 @@ def _file(address: str) -> str:
 
 def _described(size: Picture | PictureFacts, address: str) -> str:
     return f"{address} ({size.width}x{size.height})" if size.width and size.height else address
+
+
+def look_of(file: IO[bytes]) -> PictureLook:
+    """Decode a picture, or the first frame if it is animated, and return its look.
+
+    Pictures of more than 100 million pixels are not decoded.
+    """
+    try:
+        from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - an extra
+    except ImportError:
+        return PictureLook(unknown=message("Pillow is not installed: pip install 'blog-exporter[site]'"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with Image.open(file) as image:
+                if image.width * image.height > _DECODED_PIXELS:
+                    return PictureLook(unknown=message("it has too many pixels"))
+                image.draft("L", (GRID * 8, GRID * 8))
+                image.load()
+                plain = image.convert("RGBA") if "transparency" in image.info or image.mode == "RGBA" else image
+                if plain.mode == "RGBA":
+                    ground = Image.new("RGBA", plain.size, "white")
+                    plain = Image.alpha_composite(ground, plain)
+                grid = plain.convert("L").resize((GRID, GRID), Image.Resampling.BOX)
+                return PictureLook(grid.tobytes())
+        except UnidentifiedImageError:
+            return PictureLook(unknown=message("its format is not known here"))
+        except (OSError, SyntaxError, EOFError) as error:
+            return PictureLook(broken=str(error))
+        except Exception as error:  # noqa: BLE001 - decoders of hostile files raise anything
+            return PictureLook(unknown=type(error).__name__)
+
+
+def same_look(one: bytes, other: bytes) -> bool:
+    """Return whether two grids belong to copies of the same picture, perhaps rotated by 90, 180 or 270 degrees."""
+    return any(_distance(turned, other) <= _GRID_DIFFERENCE for turned in _turns(one))
+
+
+def _turns(light: bytes) -> list[bytes]:
+    found = [light]
+    for _ in range(3):
+        last = found[-1]
+        found.append(bytes(last[(GRID - 1 - x) * GRID + y] for y in range(GRID) for x in range(GRID)))
+    return found
+
+
+def _distance(one: bytes, other: bytes) -> float:
+    """Return the mean difference of two grids once their mean light is the same."""
+    shift = (sum(one) - sum(other)) / len(one)
+    return sum(abs(a - b - shift) for a, b in zip(one, other, strict=True)) / len(one) + abs(shift) / 4
+
+
+class PictureReader:
+    """Reads each picture once, without credentials, hashes and measures it, and keeps nothing.
+
+    Args:
+        downloader: sends the requests; its guard refuses private addresses.
+        progress: called with the number of pictures read.
+    """
+
+    def __init__(self, downloader: Downloader, progress: Callable[[int], None]) -> None:
+        self._downloader = downloader
+        self._progress = progress
+
+    async def read(self, addresses: Sequence[str], held: Container[str] = frozenset()) -> Mapping[str, PictureFacts]:
+        """Return the pictures by address; a failed request is a result here.
+
+        Args:
+            addresses: of the pictures.
+            held: the SHA-256 of pictures that need no decoding, because the archive has the same bytes.
+        """
+        found: dict[str, PictureFacts] = {}
+
+        async def look(address: str) -> None:
+            found[address] = await self._one(address, held)
+            self._progress(len(found))
+
+        await each_of(addresses, look)
+        return found
+
+    async def _one(self, address: str, held: Container[str]) -> PictureFacts:
+        with _Measured() as sink:
+            return await self._read(address, sink, held)
+
+    async def _read(self, address: str, sink: _Measured, held: Container[str]) -> PictureFacts:
+        try:
+            answer = await self._downloader.read(address, sink)
+        except NotPublic:
+            return PictureFacts(unknown=message("its address is private: requests need --allow-private-network"))
+        except ServiceError as error:
+            return PictureFacts(unknown=said(error))
+        if answer.status in _GONE:
+            return PictureFacts(gone=str(answer.status))
+        if answer.status != 200:
+            return PictureFacts(unknown=message("it answers {status}", status=answer.status))
+        found = sink.facts()
+        if found.sha256 is None or found.sha256 in held:
+            return found
+        return found._replace(look=await asyncio.to_thread(look_of, sink.file))
+
+
+async def each_of(addresses: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
+    """Do some work once for each address, several at a time."""
+    waiting = iter(dict.fromkeys(addresses))
+
+    async def worker() -> None:
+        for address in waiting:
+            await work(address)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(_REQUESTS):
+            group.create_task(worker())
+
+
+def facts_of(head: bytes, sha256: str) -> PictureFacts:
+    """Return the facts of a picture, given the beginning of its file and its SHA-256."""
+    kind = sniff(head)
+    if not kind.startswith("image/"):
+        return PictureFacts(gone=message("no picture") if head else message("an empty file"))
+    size = dimensions(io.BytesIO(head), kind)
+    return PictureFacts(sha256, *(size or (None, None)))
+
+
+class _Measured:
+    """Hashes a download and keeps it until it is decoded; see :class:`~exporter.http.body.Sink`.
+
+    Attributes:
+        file: the download; a large one is an unnamed temporary file.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.file = tempfile.SpooledTemporaryFile(_MEMORY_BYTES)  # noqa: SIM115 - closed in __exit__
+        self.validator: str | None = None
+        self._head = bytearray()
+        self._digest = hashlib.sha256()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def restart(self, validator: str | None, length: int | None) -> None:  # noqa: ARG002 - nothing is resumed
+        """Begin again; a download cannot be resumed."""
+        self.size = 0
+        self._head.clear()
+        self.file.seek(0)
+        self.file.truncate()
+        self._digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> None:
+        """Take bytes."""
+        self.size += len(data)
+        self._digest.update(data)
+        self.file.write(data)
+        self._head += data[: max(0, _HEAD_BYTES - len(self._head))]
+
+    def facts(self) -> PictureFacts:
+        """Return the facts of the download, and rewind its file."""
+        self.file.seek(0)
+        return facts_of(bytes(self._head), self._digest.hexdigest())

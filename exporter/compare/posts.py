@@ -1,4 +1,4 @@
-"""What is compared: posts as the archive expects them, and as a new home shows them. Pure."""
+"""The posts to compare: as the archive expects them, and as a new home shows them. Pure."""
 
 from __future__ import annotations
 
@@ -6,63 +6,75 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
-from exporter.compare.picture_look import PictureLook
+from exporter.message import Message, message
 
 
-class Aspect(StrEnum):
-    """What of a post is compared, by the names that reports and options have for it."""
+class _Worded(StrEnum):
+    """Names for options and reports, each with its words for people."""
 
-    TITLE = "title"
-    TEXT = "text"
-    DATE = "date"
-    STATUS = "status"
-    SLUG = "slug"
-    CATEGORY = "category"
-    PICTURES = "pictures"
-    LINKS = "links"
-    COMMENTS = "comments"
-    HELD_BACK = "held_back"
+    words: Message
+
+    def __new__(cls, name: str, words: Message) -> Self:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.words = words
+        return made
+
+
+class Aspect(_Worded):
+    """The parts of a post that are compared, by their names in reports and options."""
+
+    TITLE = "title", message("title")
+    TEXT = "text", message("text")
+    DATE = "date", message("date")
+    STATUS = "status", message("status")
+    SLUG = "slug", message("slug")
+    CATEGORY = "category", message("category")
+    PICTURES = "pictures", message("pictures")
+    LINKS = "links", message("links")
+    COMMENTS = "comments", message("comments")
+    HELD_BACK = "held_back", message("held back")
     """Drafts, private posts and held comments."""
-    EXTRA = "extra"
+    EXTRA = "extra", message("extra")
     """Posts that the archive does not have."""
 
 
-class Fault(StrEnum):
+class Fault(_Worded):
     """A kind of difference, as ``compare.json`` names it."""
 
-    MISSING = "missing"
+    MISSING = "missing", message("not in the new home")
     """The post is not in the new home."""
-    DUPLICATE = "duplicate"
-    TITLE = "title"
-    TEXT = "text"
-    DATE = "date"
-    STATUS = "status"
-    SLUG = "slug"
-    CATEGORY = "category"
-    PICTURE_MISSING = "picture_missing"
-    """A picture is not shown, or its address answers no picture."""
-    PICTURE_CHANGED = "picture_changed"
-    PICTURE_ON_OLD_HOST = "picture_on_old_host"
-    PLAYER_MISSING = "player_missing"
+    DUPLICATE = "duplicate", message("duplicated")
+    TITLE = "title", message("different title")
+    TEXT = "text", message("different text")
+    DATE = "date", message("different date")
+    STATUS = "status", message("different visibility")
+    SLUG = "slug", message("different slug")
+    CATEGORY = "category", message("different category")
+    PICTURE_MISSING = "picture_missing", message("pictures missing")
+    """The post does not show a picture, or its address has none."""
+    PICTURE_CHANGED = "picture_changed", message("different pictures")
+    PICTURE_ON_OLD_HOST = "picture_on_old_host", message("pictures still on the old host")
+    PLAYER_MISSING = "player_missing", message("videos or sounds missing")
     """It shows fewer videos, sounds and other embedded players."""
-    LINE_BREAKS = "line_breaks"
-    """Lines run together that were apart."""
-    LINK_ON_OLD_HOST = "link_on_old_host"
-    LINK_ASTRAY = "link_astray"
+    LINE_BREAKS = "line_breaks", message("line breaks lost")
+    """Two lines became one."""
+    LINK_ON_OLD_HOST = "link_on_old_host", message("links to the old host")
+    LINK_ASTRAY = "link_astray", message("links to own posts that lead elsewhere")
     """A link to another of the blog's posts does not lead there."""
-    COMMENT_MISSING = "comment_missing"
-    COMMENT_HELD = "comment_held"
-    """It is there, and not shown."""
-    COMMENT_CHANGED = "comment_changed"
-    COMMENT_DUPLICATE = "comment_duplicate"
-    COMMENT_SHOWN = "comment_shown"
-    """It is hidden in the archive, and shown in the new home."""
+    COMMENT_MISSING = "comment_missing", message("comments missing")
+    COMMENT_HELD = "comment_held", message("comments held back")
+    """The comment exists and is not shown."""
+    COMMENT_CHANGED = "comment_changed", message("comments changed")
+    COMMENT_DUPLICATE = "comment_duplicate", message("duplicate comments")
+    COMMENT_SHOWN = "comment_shown", message("hidden comments shown")
+    """The comment is hidden in the archive and shown in the new home."""
 
 
 class Difference(NamedTuple):
-    """One difference, with what it was and what it is, as far as words can tell."""
+    """One difference, with its values before and after."""
 
     change: Fault
     before: str = ""
@@ -70,7 +82,7 @@ class Difference(NamedTuple):
 
 
 class ShownAs(StrEnum):
-    """How a post is shown in the new home; ``PUBLISH``, ``DRAFT`` and ``PRIVATE`` as in exports."""
+    """The visibility of a post in the new home; ``PUBLISH``, ``DRAFT`` and ``PRIVATE`` as in exports."""
 
     PUBLISH = "publish"
     DRAFT = "draft"
@@ -80,11 +92,11 @@ class ShownAs(StrEnum):
 
 
 class When(NamedTuple):
-    """When a post or comment is said to be written, in the new home.
+    """The date of a post or comment in the new home.
 
     Attributes:
-        shown: as the home shows it, without an offset; only a day where that is all it shows.
-        instant: the moment in time, where the home tells.
+        shown: as the home shows it, without an offset; a day if it shows no time.
+        instant: the moment in time; ``None`` if the home does not say.
     """
 
     shown: datetime | date
@@ -92,20 +104,20 @@ class When(NamedTuple):
 
 
 def day_of(when: When) -> date:
-    """Return the day that a moment is shown with."""
+    """Return the shown day."""
     return when.shown.date() if isinstance(when.shown, datetime) else when.shown
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture that an archived post shows, and that the archive holds.
+    """A picture that an archived post shows and that the archive has.
 
     Attributes:
-        address: where it was.
+        address: its old address.
         sha256: of its bytes.
-        width: in pixels; ``None`` where its header does not tell, like ``height``.
-        name: the file name that exports give it, in lower case.
-        source: its path inside the archive; empty if that is not known.
+        width: in pixels; ``None`` if unknown, like ``height``.
+        name: its file name in exports, in lower case.
+        source: its path inside the archive; empty if unknown.
     """
 
     address: str
@@ -118,10 +130,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class OldComment:
-    """A comment of the archive, its writer's name, its title and its text as letters.
+    """A comment of the archive, with the writer's name, the title and the text as letters.
 
-    ``days`` are those that it may be dated: its own, and the one that exports give it where it has no time. ``asked``
-    is whether it was to be moved, be it to be held back.
+    ``days`` are its possible dates: its own, and the one that exports give a comment without a time. ``asked`` says
+    whether it was to be moved, even as a hidden comment.
     """
 
     name: str
@@ -133,30 +145,30 @@ class OldComment:
 
     @property
     def letters(self) -> str:
-        """Its text as importers get it: the title is its first line."""
+        """The text in the form of exports, whose first line is the title."""
         return self.title + self.text
 
 
 @dataclass(frozen=True, slots=True)
 class OldPost:
-    """An entry as it should have arrived.
+    """An entry in the form in which the new home must show it.
 
     Attributes:
         id: in the archive.
         title: on one line.
-        when: its date, with the blog's offset; ``None`` where the archive knows none.
-        status: what it is to be.
-        asked: whether it was to be moved; what was not is only looked for where it must not be shown.
-        slugs: the names that exports give it in addresses, that of WordPress' file first.
+        when: its date, with the blog's offset; ``None`` if unknown.
+        status: who may see it.
+        asked: whether it was to be moved. Other entries are only searched, because they must not be visible.
+        slugs: its names in addresses of exports, that of the WordPress file first.
         category: empty for none.
         texts: its body and its continuation as letters (:mod:`exporter.compare.texts`), in pieces between which
-            exports write words of their own.
-        pictures: those it shows, each once and in their order.
+            exports insert words.
+        pictures: the pictures it shows, each once, in their order.
         comments: in their order.
-        letters: all of its text as letters.
-        unknown_pictures: how many pictures it shows that the archive does not have.
-        players: the addresses of the videos, sounds and other players that it embeds, as they are written.
-        starts: for each of ``texts``, where its lines begin, see :class:`~exporter.compare.texts.Lettered`.
+        letters: the whole text as letters.
+        unknown_pictures: the number of its pictures that the archive does not have.
+        players: the unchanged addresses of the videos, sounds and other players that it embeds.
+        starts: for each of ``texts``, the beginnings of its lines, see :class:`~exporter.compare.texts.Lettered`.
         own_links: the ids of the posts that it links to.
     """
 
@@ -179,7 +191,7 @@ class OldPost:
 
 @dataclass(frozen=True, slots=True)
 class NewComment:
-    """A comment of a new home; ``held`` means that it is not shown."""
+    """A comment of a new home; ``held`` means that it is hidden."""
 
     name: str
     letters: str
@@ -189,25 +201,25 @@ class NewComment:
 
 @dataclass(frozen=True, slots=True)
 class NewPost:
-    """A post as a new home shows it.
+    """A post of a new home.
 
     Attributes:
-        key: names it: an id, an address or a path.
-        titles: what may be its title; a page has its heading and its window's title.
-        slug: its name in its address; empty where that cannot be told.
-        when: ``None`` where the home does not say.
-        status: how it is shown.
+        key: identifies it: an id, an address or a path.
+        titles: its possible titles; a page has a heading and a window title.
+        slug: its name in addresses; empty if unknown.
+        when: its date; ``None`` if the home does not say.
+        status: its visibility.
         names: its categories and tags.
         letters: its text as letters.
-        whole: whether ``letters`` are those of the post and no more; those of a page may hold other things.
+        whole: whether ``letters`` are exactly those of the post; those of a page may include other text.
         pictures: the absolute addresses of the pictures it shows, in their order.
-        links: the absolute addresses it leads to.
-        comments: ``None`` where they are not told one by one.
-        page: the letters of all of a page, where comments are looked for by their letters.
-        article: whether it is a post for certain; a page may be a list or a text about the blog.
-        players: how many videos, sounds and other players it embeds; ``None`` if that is not told.
-        starts: where the lines of ``letters`` begin; ``None`` where that is not told.
-        addresses: those that lead to it.
+        links: the absolute addresses it links to.
+        comments: ``None`` if the home does not separate them.
+        page: the letters of the whole page, in which comments are searched.
+        article: whether it certainly is a post; a page may be a list or a text about the blog.
+        players: the number of videos, sounds and other players it embeds; ``None`` if unknown.
+        starts: the beginnings of the lines in ``letters``; ``None`` if unknown.
+        addresses: the addresses that lead to it.
     """
 
     key: str
@@ -228,15 +240,29 @@ class NewPost:
     addresses: tuple[str, ...] = ()
 
 
-class PictureFacts(NamedTuple):
-    """What an address of a picture answers: what its bytes are, or why there are none.
+class PictureLook(NamedTuple):
+    """The look of a picture.
 
     Attributes:
-        sha256: of its bytes; ``None`` where there are none, or where it was not asked.
-        width: in pixels; ``None`` where its header does not tell, like ``height``.
-        gone: why there is no picture, for certain; empty where there is one, or where it is not known.
-        unknown: why it could not be looked at.
-        look: what it looks like; ``None`` if it was not decoded, as its bytes are those of the archive.
+        light: the luminance of each cell, row by row; empty if it is not known.
+        broken: why the picture does not decode; empty if it does, or if nothing tells.
+        unknown: why the look is not known; empty if it is.
+    """
+
+    light: bytes = b""
+    broken: str = ""
+    unknown: str = ""
+
+
+class PictureFacts(NamedTuple):
+    """The facts of a picture in the new home, or the reason why it could not be read.
+
+    Attributes:
+        sha256: of its bytes; ``None`` if it was not read.
+        width: in pixels; ``None`` if unknown, like ``height``.
+        gone: why the address certainly has no picture; empty if it has one, or if that is unknown.
+        unknown: why it could not be read; empty if it was.
+        look: its look; ``None`` if it was not decoded because its bytes equal those in the archive.
     """
 
     sha256: str | None = None
@@ -249,13 +275,13 @@ class PictureFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
-    """Something that was not compared.
+    """A part that was not compared.
 
     Attributes:
-        aspect: what.
-        count: how many posts, comments, pictures or other things of that kind; 0 where that cannot be told.
-        why: a sentence's end for people.
-        asked: whether it was to be compared, so that the answer is not whole without it.
+        aspect: the part.
+        count: the number of posts, comments or pictures without it; 0 if unknown.
+        why: the reason, as the end of a sentence.
+        asked: whether the user wanted it compared, so that the comparison is incomplete.
     """
 
     aspect: Aspect
@@ -266,17 +292,17 @@ class Unchecked:
 
 @dataclass(frozen=True, slots=True)
 class HomeState:
-    """All that was read of a new home.
+    """The content of a new home.
 
     Attributes:
         kind: the kind of home, for people.
-        posts: all that could be read.
-        unchecked: what it does not show, or what of it could not be read.
-        withheld: why drafts and private posts could not be read; empty where they could.
-        partial: why there may be posts that were not found; empty where all were.
-        host: its own, which does not die with the old blog, be it the same; empty where it has none.
-        words: whether texts are letters, digits and symbols only, see :func:`~exporter.compare.texts.only_words`.
-        categories: all that it has, if it shows each to everybody; else ``None``.
+        posts: all posts that could be read.
+        unchecked: the parts that the home does not show or that could not be read.
+        withheld: why drafts and private posts could not be read; empty if they could.
+        partial: why some posts may not have been found; empty if all were.
+        host: its own host, which never counts as an old host; empty for a folder.
+        words: whether texts have letters, digits and symbols only, see :func:`~exporter.compare.texts.only_words`.
+        categories: all its categories if everybody can see them; else ``None``.
     """
 
     kind: str
@@ -290,31 +316,31 @@ class HomeState:
 
 
 class Home(Protocol):
-    """A new home that can be read: one file for each kind, see :mod:`exporter.compare.wordpress`."""
+    """Reads a kind of new home, such as :mod:`exporter.compare.wordpress`."""
 
     async def read(self) -> HomeState:
         """Read all posts.
 
         Raises:
             NotAuthorised, ServiceError: the home failed as a whole.
-            UsageError: there is nothing of the kind.
+            UsageError: it is no such home.
         """
 
     async def pictures(
         self, addresses: Sequence[str], held: Container[str] = frozenset()
     ) -> Mapping[str, PictureFacts]:
-        """Look at pictures, each once; one that fails is an answer here."""
+        """Return the facts of pictures; a failed request is a result here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be compared.
+class Scope:
+    """The parts to compare.
 
     Attributes:
-        aspects: all but those that were left out by choice.
-        fetch: whether pictures are looked at, and not their addresses alone.
-        old_hosts: the hosts that die with the old blog, in lower case.
-        old_look: returns what a picture of the archive looks like; ``None`` compares sizes alone.
+        aspects: the parts of a post.
+        fetch: whether to read pictures; otherwise only their addresses are compared.
+        old_hosts: the hosts that disappear with the old blog, in lower case.
+        old_look: returns the look of an archived picture; with ``None`` only sizes are compared.
     """
 
     aspects: frozenset[Aspect] = field(default_factory=lambda: frozenset(Aspect))

@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import unicodedata
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Final
-from urllib.parse import unquote
+from datetime import date, datetime, timedelta
+from typing import Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from exporter.compare.archived import slug_of
-from exporter.compare.comments import compare_comments, find_comments
 from exporter.compare.matching import Matches
-from exporter.compare.page_places import leads_to, place_of_page
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
     Aspect,
     Difference,
     Fault,
     HomeState,
+    NewComment,
     NewPost,
+    OldComment,
     OldPost,
     PictureFacts,
+    Scope,
     ShownAs,
     Unchecked,
     When,
-    Wish,
+    day_of,
 )
-from exporter.compare.texts import first_difference, same_words, word_letters
+from exporter.compare.texts import first_difference, likeness, same_words, sketch, word_letters
 from exporter.html.links import host_of
 from exporter.message import message
 
 _SAME_MOMENT: Final = timedelta(minutes=2)
-"""Exports move posts by seconds where two of a title have the same one."""
+"""Exports shift posts with equal titles and times by seconds."""
 
 _OWN_NAMES: Final = 0.5
-"""Where more than this share of a home's names are none that exports give, it makes names by a rule of its own."""
+"""If more than this share of a home's slugs differs from those of exports, the home makes slugs by its own rule."""
 
-_OWN_RULE: Final = message("the new home names them by a rule of its own")
-_AROUND: Final = 10
-_TELLING: Final = 6
-"""Letters of a comment that are not on a page by chance."""
+_OWN_RULE: Final = message("the new home makes slugs by its own rule")
+_CONTEXT_LETTERS: Final = 10
+_UNIQUE_LETTERS: Final = 6
+"""A longer comment is not on a page by chance."""
+
+
+_INDEX: Final = re.compile(r"(?:^|/)index\.(?:html?|md)$|\.(?:html?|md)$")
+_ALIKE: Final = 0.5
+_ALIKE_COMMENTS: Final = 200
+"""Comments of a post that are compared pairwise by their likeness, after those with something in common are matched."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostResult:
-    """What became of an entry: ``key`` names the new post, empty where there is none."""
+    """The result for an entry. ``key`` identifies the new post; empty if it is missing."""
 
     old: OldPost
     key: str
@@ -54,14 +63,14 @@ class PostResult:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The outcome.
+    """The result of a comparison.
 
     Attributes:
-        results: of every entry that was to be moved, and of those that were not and are shown all the same.
+        results: of the entries to move, and of other entries that the new home shows nevertheless.
         extra: the new posts that the archive does not have.
-        not_asked: how many entries were not to be moved, and are not shown.
-        later_comments: how many comments of the new home the archive does not have.
-        unchecked: what was not compared.
+        not_asked: the number of entries that were not to be moved and are not shown.
+        later_comments: the number of comments in the new home that the archive does not have.
+        unchecked: the parts that were not compared.
     """
 
     results: Sequence[PostResult]
@@ -72,56 +81,59 @@ class Comparison:
 
     @property
     def identical(self) -> int:
-        """How many entries arrived without any difference."""
+        """The number of entries without any difference."""
         return sum(not result.differences for result in self.results)
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing or changed, and everything that was asked for was looked at."""
+        """Whether nothing is missing or changed, and everything wanted was compared."""
         return self.identical == len(self.results) and not any(each.asked for each in self.unchecked)
 
     def counts(self) -> Counter[Fault]:
-        """Return how many entries have each kind of difference."""
+        """Return the number of entries with each kind of difference."""
         return Counter(change for result in self.results for change in {each.change for each in result.differences})
 
 
 def reconcile(
-    olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], wish: Wish
+    olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], scope: Scope
 ) -> Comparison:
-    """Compare every pair, and name what has no partner.
+    """Compare every pair of posts, and list the posts without a partner.
 
     Args:
         olds: the archive's posts.
-        home: what was read of the new home.
-        matches: who is who.
-        facts: what is known of the addresses of the new home's pictures.
-        wish: what is to be compared.
+        home: the posts of the new home.
+        matches: the pairs.
+        facts: the new home's pictures by address.
+        scope: the parts to compare.
     """
-    comparing = _Comparing(olds, home, matches, facts, wish)
+    comparing = _Comparing(olds, home, matches, facts, scope)
     results, not_asked = comparing.results()
-    extra = [home.posts[new] for new in matches.extra if home.posts[new].article and Aspect.EXTRA in wish.aspects]
+    extra = [home.posts[new] for new in matches.extra if home.posts[new].article and Aspect.EXTRA in scope.aspects]
     return Comparison(results, extra, not_asked, comparing.later_comments, [*home.unchecked, *comparing.unchecked()])
 
 
 class _Comparing:
-    """Compares pairs, and counts what could not be compared.
+    """Compares pairs, and counts the parts that could not be compared.
 
     Attributes:
         later_comments: see :class:`Comparison`.
     """
 
     def __init__(
-        self, olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], wish: Wish
+        self,
+        olds: Sequence[OldPost],
+        home: HomeState,
+        matches: Matches,
+        facts: Mapping[str, PictureFacts],
+        scope: Scope,
     ) -> None:
         self.later_comments = 0
         self._olds = olds
         self._news = home.posts
-        self._withheld = home.withheld
-        self._partial = home.partial
-        self._categories = home.categories
+        self._home = home
         self._matches = matches
         self._facts = facts
-        self._wish = wish
+        self._scope = scope
         self._skipped: Counter[tuple[Aspect, str, bool]] = Counter()
         self._not_held = 0
         pairs = [(olds[old], self._news[new]) for old, new in matches.pairs.items()]
@@ -135,14 +147,14 @@ class _Comparing:
         self._shows_comments = _shows_comments(pairs)
 
     def results(self) -> tuple[list[PostResult], int]:
-        """Return the result of every entry that has one, and how many have none as they were not to be moved."""
+        """Return the results, and the number of entries without one because they were not to be moved."""
         again: defaultdict[int, list[str]] = defaultdict(list)
         for copy, original in self._matches.again.items():
             again[original].append(self._news[copy].key)
         made: list[PostResult] = []
         for at, old in enumerate(self._olds):
             new = self._matches.pairs.get(at)
-            unseen = self._partial if old.status is ShownAs.PUBLISH else self._withheld
+            unseen = self._home.partial if old.status is ShownAs.PUBLISH else self._home.withheld
             if new is None and old.asked and unseen:
                 self._skip(Aspect.TEXT if old.status is ShownAs.PUBLISH else Aspect.HELD_BACK, unseen)
                 continue
@@ -157,17 +169,17 @@ class _Comparing:
         return made, sum(not old.asked for old in self._olds) - sum(not result.old.asked for result in made)
 
     def unchecked(self) -> Iterator[Unchecked]:
-        """Yield what was left out by choice, and what could not be compared."""
+        """Yield the parts that were left out by choice or could not be compared."""
         for aspect in Aspect:
-            if aspect not in self._wish.aspects:
+            if aspect not in self._scope.aspects:
                 yield Unchecked(aspect, 0, message("left out by choice"), asked=False)
-        if self._withheld and not any(aspect is Aspect.HELD_BACK for aspect, _, _ in self._skipped):
-            yield Unchecked(Aspect.HELD_BACK, 0, self._withheld, asked=False)
+        if self._home.withheld and not any(aspect is Aspect.HELD_BACK for aspect, _, _ in self._skipped):
+            yield Unchecked(Aspect.HELD_BACK, 0, self._home.withheld, asked=False)
         for (aspect, why, asked), count in self._skipped.items():
             yield Unchecked(aspect, count, why, asked=asked)
-        if self._not_held and Aspect.PICTURES in self._wish.aspects:
+        if self._not_held and Aspect.PICTURES in self._scope.aspects:
             yield Unchecked(
-                Aspect.PICTURES, self._not_held, message("the archive does not hold them either"), asked=False
+                Aspect.PICTURES, self._not_held, message("the archive does not have them either"), asked=False
             )
 
     def _pair(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
@@ -183,7 +195,7 @@ class _Comparing:
             (Aspect.TEXT, self._players), (Aspect.TEXT, self._lines),
             (Aspect.LINKS, self._links), (Aspect.LINKS, self._own_links), (Aspect.COMMENTS, self._comments),
         ):  # fmt: skip
-            if aspect in self._wish.aspects:
+            if aspect in self._scope.aspects:
                 yield from compare(old, new)
 
     def _skip(self, aspect: Aspect, why: str, count: int = 1, *, asked: bool = True) -> None:
@@ -208,14 +220,14 @@ class _Comparing:
     def _players(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not old.players or new.players is None:
             return
-        # Exports to Markdown have a link in place of a player: it leads to the player's host, or to the page it names.
+        # Markdown exports replace a player by a link to the player's host or to its page.
         hosts = set(filter(None, map(host_of, new.links)))
         linked = sum(any(host in unquote(address) for host in hosts) for address in old.players)
         if new.players + linked < len(old.players):
             yield Difference(Fault.PLAYER_MISSING, str(len(old.players)), str(new.players))
 
     def _lines(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
-        """Say where lines that were apart run together, as far as the text is there."""
+        """Yield the first place where two lines became one, as far as the text arrived."""
         if new.starts is None:
             return
         begin = 0
@@ -226,21 +238,24 @@ class _Comparing:
             begin = at + len(text)
             lost = sorted(start for start in starts or () if at + start not in new.starts)
             if lost:
-                before, after = (text[max(0, lost[0] - _AROUND) : lost[0]], text[lost[0] : lost[0] + _AROUND])
+                before, after = (
+                    text[max(0, lost[0] - _CONTEXT_LETTERS) : lost[0]],
+                    text[lost[0] : lost[0] + _CONTEXT_LETTERS],
+                )
                 yield Difference(Fault.LINE_BREAKS, f"{before} / {after}", before + after)
                 return
 
     def _date(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if old.when is None:
-            self._skip(Aspect.DATE, message("the archive knows no date of them either"), asked=False)
+            self._skip(Aspect.DATE, message("the archive has no date for them either"), asked=False)
         elif new.when is None:
-            self._skip(Aspect.DATE, message("the new home does not say when they were written"))
+            self._skip(Aspect.DATE, message("the new home shows no date"))
         elif not _same_moment(old.when, new.when):
             yield Difference(Fault.DATE, f"{old.when:%Y-%m-%d %H:%M}", str(new.when.shown)[:16])
 
     def _slug(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not new.slug or self._own_names:
-            self._skip(Aspect.SLUG, _OWN_RULE if new.slug else message("the new home does not tell their names"))
+            self._skip(Aspect.SLUG, _OWN_RULE if new.slug else message("the new home does not show their slugs"))
         elif new.slug not in old.slugs:
             yield Difference(Fault.SLUG, next(iter(old.slugs), ""), new.slug)
 
@@ -248,7 +263,7 @@ class _Comparing:
         if not old.category:
             return
         if new.names is None:
-            self._skip(Aspect.CATEGORY, message("the new home does not tell them"))
+            self._skip(Aspect.CATEGORY, message("the new home does not show them"))
         elif same_words(old.category, new.names):
             return
         elif self._is_hidden_category(old):
@@ -257,8 +272,8 @@ class _Comparing:
             yield Difference(Fault.CATEGORY, old.category, ", ".join(new.names))
 
     def _is_hidden_category(self, old: OldPost) -> bool:
-        """Return whether the new home lacks the category of an entry that is not public: it would show it to all."""
-        known = self._categories
+        """Return whether a private entry's category is missing in the new home, which would show it to everybody."""
+        known = self._home.categories
         return old.status is not ShownAs.PUBLISH and known is not None and not same_words(old.category, known)
 
     def _pictures(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
@@ -266,21 +281,21 @@ class _Comparing:
         if new.status is ShownAs.PASSWORD:
             self._skip(Aspect.PICTURES, message("they are behind a password"), len(old.pictures))
             return
-        found = compare_pictures(old.pictures, new.pictures, self._facts, self._wish.old_hosts, self._wish.old_look)
+        found = compare_pictures(old.pictures, new.pictures, self._facts, self._scope.old_hosts, self._scope.old_look)
         yield from found.differences
-        if found.unknown and self._wish.fetch:
+        if found.unknown and self._scope.fetch:
             self._skip(Aspect.PICTURES, found.why, found.unknown)
         elif found.unknown:
             self._skip(Aspect.PICTURES, message("they were not fetched, by choice"), found.unknown, asked=False)
 
     def _links(self, _old: OldPost, new: NewPost) -> Iterator[Difference]:
         for address in dict.fromkeys(new.links):
-            if host_of(address) in self._wish.old_hosts:
+            if host_of(address) in self._scope.old_hosts:
                 yield Difference(Fault.LINK_ON_OLD_HOST, "", address)
 
     def _own_links(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
-        """Say which links to other posts of the blog do not lead there; those to the old host are named already."""
-        if new.status is ShownAs.PASSWORD or any(host_of(each) in self._wish.old_hosts for each in new.links):
+        """Yield the links to the blog's posts that lead elsewhere. Links to the old host are reported already."""
+        if new.status is ShownAs.PASSWORD or any(host_of(each) in self._scope.old_hosts for each in new.links):
             return
         there = [place_of_page(each) for each in new.links]
         for entry_id in dict.fromkeys(old.own_links):
@@ -293,7 +308,7 @@ class _Comparing:
             yield Difference(Fault.LINK_ASTRAY, before.title or entry_id, self._astray(old, new, there))
 
     def _astray(self, old: OldPost, new: NewPost, there: Sequence[str]) -> str:
-        """Return a link that may be the one that should lead elsewhere; empty where there is none."""
+        """Return the link that is probably the wrong one; empty if none is."""
         right = [self._targets[each] for each in old.own_links if each in self._targets]
         hosts = {host_of(each) for each in new.addresses}
         for address, place in zip(new.links, there, strict=True):
@@ -303,9 +318,9 @@ class _Comparing:
 
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
-            unseen = [each for each in old.comments if each.asked and not each.visible] if self._withheld else []
-            self._skip(Aspect.HELD_BACK, self._withheld, len(unseen))
-            olds = [replace(each, asked=each.visible) if self._withheld else each for each in old.comments]
+            unseen = [each for each in old.comments if each.asked and not each.visible] if self._home.withheld else []
+            self._skip(Aspect.HELD_BACK, self._home.withheld, len(unseen))
+            olds = [replace(each, asked=each.visible) if self._home.withheld else each for each in old.comments]
             found = compare_comments(olds, new.comments)
             self.later_comments += found.extra
             yield from found.differences
@@ -317,7 +332,7 @@ class _Comparing:
 
 
 def missing_piece(text: str, page: str) -> tuple[str, str]:
-    """Return where a text that is not on a page as a whole stops being there, and what the page has in its place."""
+    """Return the place where a page begins to differ from a text, and the text of the page there."""
     there, cut = 0, len(text)
     while there < cut:
         middle = (there + cut + 1) // 2
@@ -327,7 +342,7 @@ def missing_piece(text: str, page: str) -> tuple[str, str]:
 
 
 def _same_moment(old: datetime, new: When) -> bool:
-    """Tell whether two dates are the same as shown, or as moments in time."""
+    """Return whether two dates are equal as shown, or as moments in time."""
     if not isinstance(new.shown, datetime):
         return new.shown == old.date()
     if abs(new.shown - old.replace(tzinfo=None)) <= _SAME_MOMENT:
@@ -341,10 +356,125 @@ def _has_own_names(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
 
 
 def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
-    """Tell whether any page of a home has the letters of any comment, where that is all there is to go by."""
+    """Return whether any page without separate comments has the letters of a comment."""
     return any(
-        len(comment.text) >= _TELLING and comment.text in new.page and comment.text not in old.letters
+        len(comment.text) >= _UNIQUE_LETTERS and comment.text in new.page and comment.text not in old.letters
         for old, new in pairs
         if new.comments is None
         for comment in old.comments
     )
+
+
+class ComparedComments(NamedTuple):
+    """The differences, and the number of comments in the new home that the archive does not have."""
+
+    differences: list[Difference]
+    extra: int
+
+
+def compare_comments(olds: Sequence[OldComment], news: Sequence[NewComment]) -> ComparedComments:
+    """Match comments by writer, text and day, the surest matches first, and compare them.
+
+    A comment that differs from an old one only in its writer's name, its day or a part of its text is the old one,
+    changed. A second copy of a comment is a duplicate. Any other comment was written later.
+    """
+    pairs = _assign(olds, news)
+    differences: list[Difference] = []
+    for old, comment in enumerate(olds):
+        if old in pairs:
+            differences += _compare_comment(comment, news[pairs[old]])
+        elif comment.asked:
+            differences.append(Difference(Fault.COMMENT_MISSING, _comment_text(comment.name, comment.letters)))
+    known = {(comment.name, comment.letters) for comment in olds}
+    taken = set(pairs.values())
+    rest = [comment for new, comment in enumerate(news) if new not in taken]
+    twice = [comment for comment in rest if (comment.name, comment.letters) in known]
+    differences += [Difference(Fault.COMMENT_DUPLICATE, _comment_text(each.name, each.letters)) for each in twice]
+    return ComparedComments(differences, len(rest) - len(twice))
+
+
+def find_comments(olds: Sequence[OldComment], page: str) -> list[Difference]:
+    """Find comments on a page of which only the letters are known: the page has a comment's text and its name."""
+    differences = []
+    for comment in olds:
+        there = all(part in page for part in (comment.name, comment.title, comment.text))
+        if comment.visible and not there:
+            differences.append(Difference(Fault.COMMENT_MISSING, _comment_text(comment.name, comment.letters)))
+        elif there and not comment.visible and comment.letters:
+            differences.append(Difference(Fault.COMMENT_SHOWN, _comment_text(comment.name, comment.letters)))
+    return differences
+
+
+def _assign(olds: Sequence[OldComment], news: Sequence[NewComment]) -> dict[int, int]:
+    """Return the new comment for each old one, by their indexes."""
+    pairs: dict[int, int] = {}
+    free = dict.fromkeys(range(len(news)))
+    for old_keys, new_key in _COMMENT_KEYS:
+        waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
+        for new in free:
+            waiting[new_key(news[new])].append(new)
+        for old, comment in enumerate(olds):
+            fitting = next((waiting[key] for key in old_keys(comment) if old not in pairs and waiting.get(key)), None)
+            if fitting:
+                pairs[old] = fitting.popleft()
+                del free[pairs[old]]
+    for old in [old for old in range(len(olds)) if old not in pairs][:_ALIKE_COMMENTS]:
+        mine = sketch(olds[old].letters)
+        scored = [(likeness(mine, sketch(news[new].letters)), -new) for new in list(free)[:_ALIKE_COMMENTS]]
+        best, new = max(scored, default=(0.0, 0))
+        if best >= _ALIKE:
+            pairs[old] = -new
+            del free[-new]
+    return pairs
+
+
+_COMMENT_KEYS: tuple[tuple[Callable[[OldComment], Iterable[Hashable]], Callable[[NewComment], Hashable]], ...] = (
+    (
+        lambda old: [(old.name, old.letters, day) for day in old.days],
+        lambda new: (new.name, new.letters, _day(new)),
+    ),
+    (lambda old: [(old.name, old.letters)], lambda new: (new.name, new.letters)),
+    (lambda old: [old.letters], lambda new: new.letters),
+    (lambda old: [(old.name, day) for day in old.days], lambda new: (new.name, _day(new))),
+)
+"""The keys that two equal comments share, the surest first."""
+
+
+def _compare_comment(old: OldComment, new: NewComment) -> Iterator[Difference]:
+    if old.visible and new.held:
+        yield Difference(Fault.COMMENT_HELD, _comment_text(old.name, old.letters))
+    if not old.visible and not new.held:
+        yield Difference(Fault.COMMENT_SHOWN, _comment_text(old.name, old.letters))
+    if old.letters != new.letters:
+        yield Difference(Fault.COMMENT_CHANGED, *first_difference(old.letters, new.letters))
+    if old.name and old.name != new.name:
+        yield Difference(Fault.COMMENT_CHANGED, old.name, new.name)
+    day = _day(new)
+    if old.days and day is not None and day not in old.days:
+        yield Difference(Fault.COMMENT_CHANGED, min(old.days).isoformat(), day.isoformat())
+
+
+def _day(comment: NewComment) -> date | None:
+    return None if comment.when is None else day_of(comment.when)
+
+
+def _comment_text(name: str, letters: str) -> str:
+    return f"{name}: {letters}"
+
+
+def place_of_page(address: str) -> str:
+    """Return the path and query of an absolute address, in one form for all its spellings.
+
+    The host is not included, because a site may be built for another host.
+    """
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    path = unicodedata.normalize("NFC", unquote(parts.path)).strip("/")
+    return _INDEX.sub("", path).strip("/") + (f"?{parts.query}" if parts.query else "")
+
+
+def leads_to(place: str, targets: Iterable[str]) -> bool:
+    """Return whether a place leads to a page; the site's base path may come first."""
+    return any(place == target or (target and place.endswith(f"/{target}")) for target in targets)

@@ -1,56 +1,21 @@
-"""A comparison in words and as JSON; docs/compare.md describes its members. Pure."""
+"""A comparison as text and as JSON, which docs/compare.md describes. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final
 
-from exporter.compare.posts import Aspect, Fault, ShownAs, Unchecked
+from exporter.compare.posts import Fault, ShownAs, Unchecked
 from exporter.compare.reconcile import Comparison, PostResult
 from exporter.message import listed, message
 
-_WORDS: Final = {
-    Fault.MISSING: message("not in the new home"),
-    Fault.DUPLICATE: message("there more than once"),
-    Fault.TITLE: message("another title"),
-    Fault.TEXT: message("another text"),
-    Fault.DATE: message("another date"),
-    Fault.STATUS: message("shown to others than before"),
-    Fault.SLUG: message("another name in the address"),
-    Fault.CATEGORY: message("not in its category"),
-    Fault.PICTURE_MISSING: message("pictures missing"),
-    Fault.PICTURE_CHANGED: message("other pictures"),
-    Fault.PICTURE_ON_OLD_HOST: message("pictures still on the old host"),
-    Fault.PLAYER_MISSING: message("videos or sounds missing"),
-    Fault.LINE_BREAKS: message("line breaks lost"),
-    Fault.LINK_ON_OLD_HOST: message("links to the old host"),
-    Fault.LINK_ASTRAY: message("links to own posts that lead elsewhere"),
-    Fault.COMMENT_MISSING: message("comments missing"),
-    Fault.COMMENT_HELD: message("comments held back"),
-    Fault.COMMENT_CHANGED: message("comments changed"),
-    Fault.COMMENT_DUPLICATE: message("comments there twice"),
-    Fault.COMMENT_SHOWN: message("hidden comments shown"),
-}
-_ASPECTS: Final[dict[Aspect, str]] = {
-    Aspect.TITLE: message("title"),
-    Aspect.TEXT: message("text"),
-    Aspect.DATE: message("date"),
-    Aspect.STATUS: message("status"),
-    Aspect.SLUG: message("slug"),
-    Aspect.CATEGORY: message("category"),
-    Aspect.PICTURES: message("pictures"),
-    Aspect.LINKS: message("links"),
-    Aspect.COMMENTS: message("comments"),
-    Aspect.HELD_BACK: message("held back"),
-    Aspect.EXTRA: message("extra"),
-}
 _FEW: Final = 5
 _TITLE: Final = 60
 _VALUE: Final = 120
 
 
 def document(found: Comparison, **about: Any) -> dict[str, Any]:
-    """Return the comparison as ``compare.json`` has it, after what it is ``about``."""
+    """Return the content of ``compare.json``, which begins with the members of ``about``."""
     changes = found.counts()
     return {
         **about,
@@ -76,13 +41,13 @@ def document(found: Comparison, **about: Any) -> dict[str, Any]:
 
 
 def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
-    """Yield the comparison as lines for people; of many entries of a kind only a few, unless ``every`` is wanted."""
+    """Yield the comparison as lines for people. They name a few entries of each kind, or ``every`` entry."""
     changes = found.counts()
-    yield message("{n:>7,}  entries to arrive", n=len(found.results))
-    yield message("{n:>7,}  as they were, in everything that was compared", n=found.identical)
+    yield message("{n:>7,}  entries expected", n=len(found.results))
+    yield message("{n:>7,}  unchanged in all compared parts", n=found.identical)
     for change in Fault:
         if changes[change]:
-            yield message("{n:>7,}  {change}", n=changes[change], change=_WORDS[change])
+            yield message("{n:>7,}  {change}", n=changes[change], change=change.words)
             yield from _named(found, change, every=every)
     if found.extra:
         yield message("{n:>7,}  posts that the archive does not have", n=len(found.extra))
@@ -91,19 +56,19 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
     if found.later_comments:
         yield message("{n:>7,}  comments that the archive does not have", n=found.later_comments)
     if found.not_asked:
-        yield message("{n:>7,}  entries that were not to be moved, and are not shown", n=found.not_asked)
+        yield message("{n:>7,}  entries were not to be moved and are not visible", n=found.not_asked)
     if found.unchecked:
         yield message("Not compared:")
         yield from map(_not_compared, found.unchecked)
 
 
 def verdict(found: Comparison) -> str:
-    """Return one sentence about all of it, which never says more than was looked at."""
+    """Return a summary of one sentence, which claims no more than was compared."""
     changes = found.counts()
     missing, changed = changes[Fault.MISSING], len(found.results) - found.identical - changes[Fault.MISSING]
     unseen = [each for each in found.unchecked if each.asked]
     names, total = (
-        listed(_ASPECTS[aspect] for aspect in dict.fromkeys(each.aspect for each in unseen)),
+        listed(aspect.words for aspect in dict.fromkeys(each.aspect for each in unseen)),
         len(found.results),
     )
     if missing or changed:
@@ -118,17 +83,19 @@ def verdict(found: Comparison) -> str:
         return message("of {total:,} entries {missing:,} are missing and {changed:,} changed", **counts)
     if unseen:
         return message(
-            "nothing is missing or changed in what could be compared, but that is not everything: {names}", names=names
+            "nothing is missing or changed in the compared parts, but these could not be compared: {names}", names=names
         )
     if not found.results:
-        return message("no entry was to arrive, so there was nothing to compare")
+        return message("no entry was expected, so nothing was compared")
     if found.unchecked:
-        return message("all {total:,} entries arrived as they were, without what is named as not compared", total=total)
-    return message("all {total:,} entries arrived as they were", total=total)
+        return message(
+            "all {total:,} entries arrived unchanged, except for the parts listed as not compared", total=total
+        )
+    return message("all {total:,} entries arrived unchanged", total=total)
 
 
 def _entry(result: PostResult) -> dict[str, Any]:
-    told = _is_told(result)
+    told = _is_public(result)
     return {
         "id": result.old.id,
         "title": result.old.title if told else "",
@@ -142,8 +109,8 @@ def _entry(result: PostResult) -> dict[str, Any]:
     }
 
 
-def _is_told(result: PostResult) -> bool:
-    """Tell whether more than the id of an entry may be told: everybody sees it, in the old home or the new one."""
+def _is_public(result: PostResult) -> bool:
+    """Return whether reports may show more than an entry's id: it is public in the old or the new home."""
     shown = any(each.change is Fault.STATUS and each.after == ShownAs.PUBLISH for each in result.differences)
     return shown or result.old.status is ShownAs.PUBLISH
 
@@ -151,7 +118,7 @@ def _is_told(result: PostResult) -> bool:
 def _named(found: Comparison, change: Fault, *, every: bool) -> Iterator[str]:
     results = [result for result in found.results if any(each.change is change for each in result.differences)]
     for result in results if every else results[:_FEW]:
-        if not _is_told(result):
+        if not _is_public(result):
             yield f"{'':11}{result.old.id}"
             continue
         details = [each for each in result.differences if each.change is change]
@@ -167,7 +134,7 @@ def _change(each: Any) -> str:
 
 
 def _not_compared(each: Unchecked) -> str:
-    what = _ASPECTS[each.aspect]
+    what = each.aspect.words
     if each.count:
         return message("  {what} ({n:,}): {why}", what=what, n=each.count, why=each.why)
     return message("  {what}: {why}", what=what, why=each.why)

@@ -1,22 +1,22 @@
-"""Any site as a new home: its pages as its sitemap lists them, or those that its feed does.
+"""Any site as a new home: the pages that its sitemap or its feed lists.
 
-A sitemap or feed is untrusted text: only the addresses in it are looked for, by their marks, so that no document can
-make a parser of XML expand anything. Only addresses of the site's own host are asked for.
+Sitemaps and feeds are untrusted. Regular expressions find the addresses in them, so no document can attack an XML
+parser. Only addresses on the site's own host are requested.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from exporter.compare.fetching import PictureReader, each_of
 from exporter.compare.pages import read_page
-from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
+from exporter.compare.pictures import PictureReader, each_of
+from exporter.compare.posts import Aspect, HomeState, NewPost, Unchecked
 from exporter.errors import ServiceError
 from exporter.html.limits import TooComplex
 from exporter.html.links import absolute, host_of
@@ -34,17 +34,17 @@ _FEED_LINK: Final = re.compile(r"<link\s[^<>]*application/(?:rss|atom)\+xml[^<>]
 _HREF: Final = re.compile(r"\bhref=[\"']?([^\"'\s>]+)")
 _ROBOTS: Final = re.compile(r"^sitemap:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 _CHARSET: Final = re.compile(r"charset=[\"']?([A-Za-z0-9_.:-]{1,40})")
-_MOST_SITEMAPS: Final = 100
-_MOST_PAGES: Final = 50_000
+_SITEMAPS_READ: Final = 100
+_PAGES_READ: Final = 50_000
 _NEWEST_ONLY: Final = message("the site has a feed and no sitemap, and a feed may list the newest posts only")
-_TOO_MANY: Final = message("the site lists more than {n:,} pages", n=_MOST_PAGES)
-_PUBLIC_ONLY: Final = message("a site shows only what is public")
+_TOO_MANY: Final = message("the site lists more than {n:,} pages", n=_PAGES_READ)
+_PUBLIC_ONLY: Final = message("a site shows public entries only")
 _NO_PAGE: Final = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|pdf|xml|css|js|zip|mp[34]|ico)$", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class _Listed:
-    """The addresses of pages, and why they may not be all."""
+    """The addresses of pages, and the reason why some may be missing."""
 
     pages: dict[str, None] = field(default_factory=dict)
     partial: str = ""
@@ -54,31 +54,32 @@ class SiteHome:
     """A site.
 
     Args:
-        client: asks the site's host, and no other.
+        client: sends requests to the site's host only.
         address: of the site, of its sitemap, or of its feed.
         pictures: reads its pictures.
-        progress: called with how many pages are read.
+        progress: called with the number of pages read.
     """
 
     def __init__(self, client: Client, address: str, pictures: PictureReader, progress: Callable[[int], None]) -> None:
         self._client = client
         self._address = address
         self._origin = client.origin
-        self._pictures = pictures
+        self.pictures = pictures.read
         self._progress = progress
         self._unread: Counter[str] = Counter()
 
     async def read(self) -> HomeState:
-        """Read all pages that are listed.
+        """Read all listed pages.
 
         Raises:
-            ServiceError: there is neither a sitemap nor a feed, it lists nothing, or the site does not answer.
+            ServiceError: the site has neither a sitemap nor a feed, lists nothing, or does not answer.
         """
         listed = await self._listed()
         if not listed.pages:
             raise ServiceError(
                 message(
-                    "{place} lists no page of its own host: is it built for another?", place=self._client.sender.place
+                    "{place} lists no page on its own host. Is it built for another host?",
+                    place=self._client.sender.place,
                 )
             )
         posts: dict[str, NewPost] = {}
@@ -87,7 +88,7 @@ class SiteHome:
             try:
                 text = await self._text(address)
                 if text is None:
-                    self._unread[message("listed, and not there")] += 1
+                    self._unread[message("listed but missing")] += 1
                 else:
                     posts[address] = read_page(text, address)
                     self._progress(len(posts))
@@ -102,12 +103,6 @@ class SiteHome:
         ]
         in_order = [posts[address] for address in listed.pages if address in posts]
         return HomeState("site", in_order, unread, _PUBLIC_ONLY, listed.partial, host_of(self._origin))
-
-    async def pictures(
-        self, addresses: Sequence[str], held: Container[str] = frozenset()
-    ) -> Mapping[str, PictureFacts]:
-        """Look at pictures."""
-        return await self._pictures.read(addresses, held)
 
     async def _listed(self) -> _Listed:
         if self._address.endswith((".xml", ".rss", ".atom")):
@@ -134,7 +129,7 @@ class SiteHome:
         )
 
     async def _of_document(self, text: str, seen: list[str]) -> _Listed:
-        """Return the pages that a sitemap, a list of sitemaps or a feed lists."""
+        """Return the pages of a sitemap, an index of sitemaps or a feed."""
         listed = _Listed()
         waiting = [text]
         while waiting:
@@ -146,17 +141,17 @@ class SiteHome:
                 address = absolute(unescape(location.strip()), self._origin)
                 if address is None or not address.startswith(f"{self._origin}/"):
                     continue
-                if "<sitemapindex" in text and address not in seen and len(seen) < _MOST_SITEMAPS:
+                if "<sitemapindex" in text and address not in seen and len(seen) < _SITEMAPS_READ:
                     seen.append(address)
                     waiting.append(await self._text(address) or "")
                 elif "<sitemapindex" not in text and not _NO_PAGE.search(urlsplit(address).path):
                     listed.pages[address] = None
-            if len(listed.pages) > _MOST_PAGES:
-                return _Listed(dict.fromkeys(list(listed.pages)[:_MOST_PAGES]), _TOO_MANY)
+            if len(listed.pages) > _PAGES_READ:
+                return _Listed(dict.fromkeys(list(listed.pages)[:_PAGES_READ]), _TOO_MANY)
         return listed
 
     async def _text(self, address: str) -> str | None:
-        """Return what an address of the site answers as text; ``None`` where there is nothing."""
+        """Return the text at an address of the site; ``None`` if the status is not 200."""
         parts = urlsplit(address)
         request = Request("a page", parts.path or "/", dict(parse_qsl(parts.query)), {"Accept": "*/*"})
 
@@ -167,7 +162,7 @@ class SiteHome:
 
 
 def decoded(response: Response) -> str:
-    """Return the text of a page, in the encoding that its answer or its head names, else UTF-8."""
+    """Return the text of a page, decoded as its headers or its head say, else as UTF-8."""
     said = _CHARSET.search(response.headers.get("content-type", "")) or _CHARSET.search(
         response.body[:2048].decode("ascii", "replace")
     )

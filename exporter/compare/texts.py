@@ -1,4 +1,4 @@
-"""Texts as what must not change of them on the way: their letters, without what homes write otherwise. Pure."""
+"""Reduce texts to their letters, the part that every home must keep. Pure."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _EMOTICONS: Final = {
     "😐": ":| :-| :neutral:", "😈": ":twisted:", "👿": ":evil:", "😆": ":lol:", "😳": ":oops:", "😥": ":cry:",
     "🙄": ":roll:", "💡": ":idea:", "➡": ":arrow:", "❗": ":!:", "❓": ":?:",
 }  # fmt: skip
-"""What WordPress shows in place of an emoticon that has white space around it."""
+"""The emoji that WordPress shows for an emoticon between white space."""
 _FACES: Final = {word: face for face, words in _EMOTICONS.items() for word in words.split()}
 _EMOTICON: Final = re.compile(
     rf"(?<!\S)(?:{'|'.join(re.escape(word) for word in sorted(_FACES, key=len, reverse=True))})(?!\S)"
 )
 _UNSEEN: Final = re.compile(
     "[\\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffd\ufffe\uffff"  # white space, and what XML or UTF-8 cannot hold
-    "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+"  # what nobody sees
+    "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+"  # invisible characters
 )
 _TYPOGRAPHY: Final = str.maketrans(
     {
@@ -49,16 +49,16 @@ _TYPOGRAPHY: Final = str.maketrans(
 _RUNS: Final = re.compile(r"-{2,}|\.{3,}")
 _WORDS: Final = frozenset({"Mn", "Mc", "No", "So"})
 _BETWEEN: Final = "\ufdd0"
-"""A character that Unicode keeps out of texts."""
+"""A character that Unicode forbids in texts."""
 _LINE_END: Final = "\ufdd1"
-"""Another one, which stands for the end of a line."""
-_SHINGLE: Final = 6
-_SHINGLED: Final = 20_000
-"""Letters of a text that its likeness to others is judged by."""
+"""Another one, for the end of a line."""
+_PIECE_LETTERS: Final = 6
+_SKETCHED_LETTERS: Final = 20_000
+"""The beginning of a text, whose pieces are compared with those of other texts."""
 
 
 def letters(text: str) -> str:
-    """Return what of a text must be the same in every home.
+    """Return the letters of a text, which must be equal in every home.
 
     Unicode's composed form (NFC); no white space and nothing invisible; straight quotation marks, hyphens for all
     dashes, dots for an ellipsis, ``x`` for ``×``, ``(tm)`` for ``™``; the faces that emoticons stand for; ``WordPress``
@@ -67,16 +67,16 @@ def letters(text: str) -> str:
     folded = _EMOTICON.sub(lambda found: _FACES[found[0]], text) if ":" in text or "8" in text or ";" in text else text
     folded = unicodedata.normalize("NFC", _UNSEEN.sub("", folded)).translate(_TYPOGRAPHY).replace("''", '"')
     folded = _RUNS.sub(lambda found: found[0][0], folded).replace("Wordpress", "WordPress")
-    return unicodedata.normalize("NFC", folded)  # again: what was put in may compose with what is behind it
+    return unicodedata.normalize("NFC", folded)  # again: inserted characters may compose with the next one
 
 
 class Lettered(NamedTuple):
-    """A text as letters, and where its lines begin.
+    """A text as letters, and the beginnings of its lines.
 
     Attributes:
-        letters: as :func:`letters` has them.
-        starts: the places in them where a line begins, but for the first; ``None`` where that cannot be told, as lines
-            have letters in common.
+        letters: see :func:`letters`.
+        starts: the positions at which lines begin, except the first; ``None`` if unknown because letters of two lines
+            compose.
     """
 
     letters: str
@@ -84,7 +84,7 @@ class Lettered(NamedTuple):
 
 
 def lettered(text: str) -> Lettered:
-    """Return the letters of a text whose lines are those that a reader sees."""
+    """Return the letters of a text with the lines that a reader sees."""
     whole = letters(text)
     lines = letters(text.replace("\n", f" {_LINE_END} ")).split(_LINE_END)
     if "".join(lines) != whole:
@@ -94,16 +94,16 @@ def lettered(text: str) -> Lettered:
 
 
 def seen_text(body: Element) -> str:
-    """Return the text of a body in the lines that a reader sees: a line end in the source alone begins none.
+    """Return the text of a body in the lines that a reader sees.
 
-    Where no tag ends a line, the source's own line ends do (API 2.8); and they do in preformatted text.
+    Line ends of the source count only in preformatted text, or if no tag ends a line (API 2.8).
     """
     has_lines = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
     return plain_text("<", lambda _: _joined(body) if has_lines else body)
 
 
 def _joined(body: Element) -> Element:
-    """Return a copy of a body where line ends of the source are spaces, outside of preformatted text."""
+    """Return a copy of a body with spaces for line ends of the source, except in preformatted text."""
     made = Element(body.tag, body.attributes, [])
     todo = [(body, made)]
     while todo:
@@ -121,7 +121,7 @@ def _joined(body: Element) -> Element:
 
 
 def lettered_body(html: str) -> Lettered:
-    """Return the letters of what a reader sees of HTML, and where its lines begin."""
+    """Return the letters of HTML as a reader sees it, and the beginnings of its lines."""
     if "<" not in html and "&" not in html:
         return lettered(html)
     try:
@@ -131,14 +131,14 @@ def lettered_body(html: str) -> Lettered:
 
 
 def body_letters(html: str) -> str:
-    """Return the letters of what a reader sees of HTML."""
+    """Return the letters of HTML as a reader sees it."""
     return letters(plain_text(html))
 
 
 def body_pieces(html: str) -> list[Lettered]:
-    """Return the same in pieces, cut where exports put words of their own or move some.
+    """Return the letters of HTML in pieces, cut at places where exports insert or move words.
 
-    That is the address in place of a frame, and the sign of a footnote, whose text goes to the end.
+    Exports write an address in place of a frame, and move the text of a footnote to the end.
     """
 
     def read(source: str) -> str:
@@ -158,19 +158,19 @@ def body_pieces(html: str) -> list[Lettered]:
 
 
 def word_letters(text: str) -> str:
-    """Return the letters of a title, a name or a category, which may be written with character references."""
+    """Return the letters of a title, a name or a category, which may have character references."""
     return letters(unescape(text))
 
 
 def only_words(text: str) -> str:
-    """Return the letters, digits and symbols of a text: all that Markdown's marks can neither hide nor add."""
+    """Return the letters, digits and symbols of a text, which Markdown's markup can neither hide nor add."""
     return "".join(char for char in text if char.isalnum() or unicodedata.category(char) in _WORDS)
 
 
 def sketch(text: str) -> frozenset[int]:
-    """Return numbers by which texts are told alike: of every six letters of their beginning."""
-    data = text[:_SHINGLED].encode("utf-16-le", "surrogatepass")
-    width = 2 * _SHINGLE
+    """Return a hash of every six consecutive letters in a text's beginning, to compare texts by."""
+    data = text[:_SKETCHED_LETTERS].encode("utf-16-le", "surrogatepass")
+    width = 2 * _PIECE_LETTERS
     return (
         frozenset(crc32(data[at : at + width]) for at in range(0, max(1, len(data) - width + 1), 2))
         if data
@@ -179,12 +179,12 @@ def sketch(text: str) -> frozenset[int]:
 
 
 def likeness(one: frozenset[int], other: frozenset[int]) -> float:
-    """Return how alike two sketches are, 0 … 1 (Dice's coefficient)."""
+    """Return the similarity of two sketches, 0 to 1 (Dice's coefficient)."""
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
 def first_difference(before: str, after: str, around: int = 20) -> tuple[str, str]:
-    """Return a piece of each of two texts from where they begin to differ."""
+    """Return a piece of each of two texts around their first difference."""
     at = next(
         (at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
     )
@@ -198,6 +198,6 @@ def first_difference(before: str, after: str, around: int = 20) -> tuple[str, st
 
 
 def same_words(one: str, others: Iterable[str]) -> bool:
-    """Tell whether a title or name is one of others, as :func:`word_letters` has them."""
+    """Return whether a title or name equals one of others by its :func:`word_letters`."""
     wanted = word_letters(one)
     return any(word_letters(other) == wanted for other in others)

@@ -1,30 +1,97 @@
-"""A WordPress as a new home, read through its REST API: with an application password all of it, else what is public."""
+"""A WordPress as a new home, read through its REST API. Without an application password only public posts are read."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any, Final, TypeVar
 
 from exporter.compare.archived import players, shown_pictures, slug_of
-from exporter.compare.fetching import PictureReader
-from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, PictureFacts, ShownAs, Unchecked, When
+from exporter.compare.pictures import PictureReader
+from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, ShownAs, Unchecked, When
 from exporter.compare.texts import body_letters, lettered_body, word_letters
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, host_of
 from exporter.message import message, said
-from exporter.wordpress.records import STATUSES, RestComment, RestPost, WrongShape, number_in, text_in
-from exporter.wordpress.rest import WordPressApi
+from exporter.wordpress import WordPressApi
 
 T = TypeVar("T")
 
+_STATUSES: Final = ("publish", "future", "draft", "pending", "private")
+"""All statuses of posts, except the trash and those that WordPress sets by itself."""
 _POST_FIELDS: Final = "id,title,content,date,date_gmt,slug,status,link,categories,tags"
 _COMMENT_FIELDS: Final = "id,post,author_name,content,date,date_gmt,status"
-_NO_CREDENTIAL: Final = message("no application password was given, so only what is public was read")
-_NO_RIGHTS: Final = message("the user of the application password may not see all of it")
+_NO_CREDENTIAL: Final = message("without an application password, only public posts were read")
+_NO_RIGHTS: Final = message("the user of the application password may not see everything")
+
+
+class _WrongShape(ValueError):
+    """A record does not have the form that the API documents; the message names the member."""
+
+
+def _title(raw: Any) -> str:
+    """Return the title as written, which editors get. WordPress shows titles of private posts with a prefix."""
+    written = _member(raw, "title", "raw")
+    return written if isinstance(written, str) else _text_in(raw, "title", "rendered")
+
+
+def _member(raw: Any, *path: str) -> Any:
+    """Return the value at a path of members; ``None`` if it is missing."""
+    for name in path:
+        if not isinstance(raw, dict):
+            return None
+        raw = raw.get(name)
+    return raw
+
+
+def _text_in(raw: Any, *path: str) -> str:
+    """Return the text at a path of members.
+
+    Raises:
+        _WrongShape: it is missing or no text.
+    """
+    value = _member(raw, *path)
+    if not isinstance(value, str):
+        raise _WrongShape(message("{name} is not a text", name=".".join(path)))
+    return str(value)
+
+
+def _number_in(raw: Any, name: str) -> int:
+    """Return a whole number above 0.
+
+    Raises:
+        _WrongShape: it is missing or no such number.
+    """
+    value = _member(raw, name)
+    if type(value) is not int or value <= 0:
+        raise _WrongShape(message("{name} is not a record number", name=name))
+    return value
+
+
+def _date_in(raw: Any, name: str) -> datetime | None:
+    """Return a date without an offset, as WordPress sends dates; ``None`` for none.
+
+    Raises:
+        _WrongShape: it is no date.
+    """
+    value = _member(raw, name)
+    if value is None or value == "0000-00-00T00:00:00":
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise _WrongShape(message("{name} is not a date", name=name)) from None
+    return found.replace(tzinfo=None)
+
+
+def _numbers(raw: Any, name: str) -> tuple[int, ...]:
+    value = _member(raw, name)
+    if not isinstance(value, list) or not all(type(each) is int for each in value):
+        raise _WrongShape(message("{name} is not a list of numbers", name=name))
+    return tuple(value)
 
 
 class WordPressHome:
@@ -33,15 +100,15 @@ class WordPressHome:
     Args:
         api: its API.
         pictures: reads its pictures, without its credentials.
-        known: whether the API is asked with credentials.
-        progress: called with how many posts are read.
+        known: whether requests have credentials.
+        progress: called with the number of posts read.
     """
 
     def __init__(
         self, api: WordPressApi, pictures: PictureReader, *, known: bool, progress: Callable[[int], None]
     ) -> None:
         self._api = api
-        self._pictures = pictures
+        self.pictures = pictures.read
         self._known = known
         self._progress = progress
         self._unchecked: list[Unchecked] = []
@@ -51,70 +118,57 @@ class WordPressHome:
         """Read all posts, and their categories, tags and comments."""
         names = {**await self._terms("categories"), **await self._terms("tags")}
         comments = await self._comments()
-        posts = await self._posts()
+        posts = await self._posts(lambda raw: _post(raw, names, comments))
         return HomeState(
             "WordPress",
-            [_post(post, names, None if comments is None else comments.get(post.id, ())) for post in posts.values()],
+            list(posts.values()),
             self._unchecked,
             self._withheld,
             host=host_of(self._api.client.origin),
             categories=list(names.values()),
         )
 
-    async def pictures(
-        self, addresses: Sequence[str], held: Container[str] = frozenset()
-    ) -> Mapping[str, PictureFacts]:
-        """Look at pictures."""
-        return await self._pictures.read(addresses, held)
-
-    async def _posts(self) -> dict[int, RestPost]:
+    async def _posts(self, read: Callable[[Any], NewPost]) -> dict[int, NewPost]:
         fields = {"_fields": _POST_FIELDS}
         if self._known:
             try:
-                every = {**fields, "context": "edit", "status": ",".join(STATUSES)}
-                return await self._listed("posts", every, RestPost.of, Aspect.TEXT)
+                every = {**fields, "context": "edit", "status": ",".join(_STATUSES)}
+                return await self._listed("posts", every, read, Aspect.TEXT)
             except (ApiError, NotAuthorised):
-                pass  # a user who may not edit is told so as an error, also with the right password
+                pass  # WordPress refuses users who may not edit, even with the right password
         self._withheld = _NO_RIGHTS if self._known else _NO_CREDENTIAL
-        return await self._listed("posts", fields, RestPost.of, Aspect.TEXT)
+        return await self._listed("posts", fields, read, Aspect.TEXT)
 
-    async def _comments(self) -> dict[int, tuple[NewComment, ...]] | None:
-        """Return the comments of each post; ``None`` where the API does not give them."""
+    async def _comments(self) -> Mapping[int, Sequence[NewComment]] | None:
+        """Return the comments of each post; ``None`` if the API refuses them."""
         fields = {"_fields": _COMMENT_FIELDS}
-        found: dict[int, RestComment] | None = None
+        found: dict[int, tuple[int, NewComment]] | None = None
         for params in ([{**fields, "status": "all"}] if self._known else []) + [fields]:
             try:
-                found = await self._listed("comments", params, RestComment.of, Aspect.COMMENTS)
+                found = await self._listed("comments", params, _comment, Aspect.COMMENTS)
                 break
             except (ApiError, NotAuthorised) as error:
                 refusal = said(error)
         if found is None:
             self._unchecked.append(
-                Unchecked(Aspect.COMMENTS, 0, message("the API does not give them: {refusal}", refusal=refusal))
+                Unchecked(Aspect.COMMENTS, 0, message("the API refuses them: {refusal}", refusal=refusal))
             )
             return None
         of_posts: defaultdict[int, list[NewComment]] = defaultdict(list)
-        for comment in found.values():
-            of_posts[comment.post].append(
-                NewComment(
-                    word_letters(comment.name),
-                    body_letters(comment.content),
-                    _moment(comment.date, comment.instant),
-                    held=not comment.approved,
-                )
-            )
-        return {post: tuple(comments) for post, comments in of_posts.items()}
+        for post, comment in found.values():
+            of_posts[post].append(comment)
+        return of_posts
 
     async def _terms(self, kind: str) -> dict[int, str]:
         def read(raw: Any) -> tuple[int, str]:
-            return number_in(raw, "id"), unescape(text_in(raw, "name"))
+            return _number_in(raw, "id"), unescape(_text_in(raw, "name"))
 
         try:
             found = await self._listed(kind, {"_fields": "id,name"}, read, Aspect.CATEGORY)
         except (ApiError, NotAuthorised) as error:
             self._unchecked.append(
                 Unchecked(
-                    Aspect.CATEGORY, 0, message("the API does not give all {kind}: {error}", kind=kind, error=error)
+                    Aspect.CATEGORY, 0, message("the API does not send all {kind}: {error}", kind=kind, error=error)
                 )
             )
             return {}
@@ -123,7 +177,7 @@ class WordPressHome:
     async def _listed(
         self, kind: str, params: Mapping[str, str], read: Callable[[Any], T], aspect: Aspect
     ) -> dict[int, T]:
-        """Return all records of a list by their numbers, and note those that cannot be read, or are not there."""
+        """Return all records of a list by number, and note unreadable and missing ones."""
         found: dict[int, T] = {}
         unreadable: list[str] = []
         total: int | None = None
@@ -132,8 +186,8 @@ class WordPressHome:
             known = len(found)
             for raw in page.items:
                 try:
-                    found[number_in(raw, "id")] = read(raw)
-                except WrongShape as error:
+                    found[_number_in(raw, "id")] = read(raw)
+                except _WrongShape as error:
                     unreadable.append(said(error))
             if len(found) == known and not unreadable:
                 break  # the same page again
@@ -150,39 +204,63 @@ class WordPressHome:
         if total is not None and total > len(found) + len(unreadable):
             withheld = total - len(found) - len(unreadable)
             self._unchecked.append(
-                Unchecked(aspect, withheld, message("{kind} that the API counts and does not give", kind=kind))
+                Unchecked(aspect, withheld, message("{kind} that the API counts but does not send", kind=kind))
             )
         return found
 
 
-def _post(post: RestPost, names: Mapping[int, str], comments: Sequence[NewComment] | None) -> NewPost:
-    links = (absolute(found.text, post.link) for found in embedded(post.content) if found.use is Use.LINKED)
-    shown = (absolute(address, post.link) for address in shown_pictures(post.content))
-    playing = players(post.content)
-    text = lettered_body(post.content)
+def _post(raw: Any, names: Mapping[int, str], comments: Mapping[int, Sequence[NewComment]] | None) -> NewPost:
+    """Read a post.
+
+    Raises:
+        _WrongShape: a member is missing or has another type.
+    """
+    number, link, content = _number_in(raw, "id"), _text_in(raw, "link"), _text_in(raw, "content", "rendered")
+    terms = (*_numbers(raw, "categories"), *_numbers(raw, "tags"))
+    links = (absolute(found.text, link) for found in embedded(content) if found.use is Use.LINKED)
+    shown = (absolute(address, link) for address in shown_pictures(content))
+    playing = players(content)
+    text = lettered_body(content)
     return NewPost(
-        key=post.link or str(post.id),
-        titles=(post.title,),
-        slug=slug_of(post.slug),
-        when=_moment(post.date, post.instant),
-        status=_status(post),
-        names=tuple(names[number] for number in (*post.categories, *post.tags) if number in names),
+        key=link or str(number),
+        titles=(unescape(_title(raw)),),
+        slug=slug_of(_text_in(raw, "slug")),
+        when=_moment(raw),
+        status=_status(raw),
+        names=tuple(names[term] for term in terms if term in names),
         letters=text.letters,
         whole=True,
         pictures=tuple(filter(None, shown)),
         links=tuple(filter(None, links)),
-        comments=None if comments is None else tuple(comments),
+        comments=None if comments is None else tuple(comments.get(number, ())),
         players=None if playing is None else len(playing),
         starts=text.starts,
-        addresses=tuple(filter(None, (post.link, absolute(f"/?p={post.id}", post.link)))),
+        addresses=tuple(filter(None, (link, absolute(f"/?p={number}", link)))),
     )
 
 
-def _status(post: RestPost) -> ShownAs:
-    if post.status == "publish":
-        return ShownAs.PASSWORD if post.protected else ShownAs.PUBLISH
-    return ShownAs.PRIVATE if post.status == "private" else ShownAs.DRAFT
+def _comment(raw: Any) -> tuple[int, NewComment]:
+    """Read a comment; return the number of its post and the comment.
+
+    Raises:
+        _WrongShape: a member is missing or has another type.
+    """
+    _number_in(raw, "id")
+    return _number_in(raw, "post"), NewComment(
+        word_letters(unescape(_text_in(raw, "author_name"))),
+        body_letters(_text_in(raw, "content", "rendered")),
+        _moment(raw),
+        held=_text_in(raw, "status") != "approved",
+    )
 
 
-def _moment(date: datetime | None, instant: datetime | None) -> When | None:
-    return None if date is None else When(date, instant)
+def _status(raw: Any) -> ShownAs:
+    status = _text_in(raw, "status")
+    if status == "publish":
+        return ShownAs.PASSWORD if _member(raw, "content", "protected") is True else ShownAs.PUBLISH
+    return ShownAs.PRIVATE if status == "private" else ShownAs.DRAFT
+
+
+def _moment(raw: Any) -> When | None:
+    date, instant = _date_in(raw, "date"), _date_in(raw, "date_gmt")
+    return None if date is None else When(date, None if instant is None else instant.replace(tzinfo=UTC))

@@ -1,1 +1,1 @@
-"""A sample blog service and its made-up blog, for the ``demo`` command, the sample output and the tests."""
+"""A sample blog service and its fictional blog, for the ``demo`` command, the sample output and the tests."""

@@ -1,23 +1,30 @@
-"""What the sample service holds: one blog in memory, which may change while it is served.
+"""A blog in memory for the sample service, which may change while it is served, and the sample blog 潮だまり日記.
 
 Records have exactly the fields and types of API 2.2 to 2.7. List items are derived from the entries, as a service
-would derive them, unless a blog says otherwise.
+derives them, unless a blog says otherwise.
+
+潮だまり日記 is eight years of a fictional blog from a fictional seaside town. ``blog/`` has its records as the service
+sends them, and ``blog/pictures.json`` names the file in ``pictures/`` for each address.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, MutableSequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, overload
 
 from exporter import lossless_json
 
+_HERE = Path(__file__).parent
+
 
 @dataclass(frozen=True, slots=True)
 class RawJson:
-    """JSON text that is sent as it is, for what no Python value can say: duplicate keys, ``NaN``, ``1.10``."""
+    """JSON text that is sent unchanged, for what Python values cannot express: duplicate keys, ``NaN``, ``1.10``."""
 
     text: bytes
 
@@ -27,12 +34,12 @@ Key = int | str
 
 
 def wire(record: Record) -> bytes:
-    """Return the bytes a record is sent as."""
+    """Return the bytes that a record is sent as."""
     return record.text if isinstance(record, RawJson) else lossless_json.dumps(record)
 
 
 def fields(record: Record) -> dict[str, Any]:
-    """Return a record's fields for deriving something from them; a text that is no object has none."""
+    """Return a record's fields; a text that is no object has none."""
     if isinstance(record, dict):
         return record
     try:
@@ -43,9 +50,9 @@ def fields(record: Record) -> dict[str, Any]:
 
 
 class RecordList(MutableSequence[Record]):
-    """A list of records, oldest first, that keeps its sums until somebody could have changed a record.
+    """A list of records, oldest first, that caches sums until a record may have changed.
 
-    A list page tells a sum over all records; adding 20,000 up for every page would make the service slow.
+    Every list page has a sum over all records. Without the cache, 20,000 records would make the service slow.
     """
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
@@ -77,12 +84,12 @@ class RecordList(MutableSequence[Record]):
         return len(self._records)
 
     def insert(self, index: int, value: Record) -> None:
-        """Put a record before ``index``."""
+        """Insert a record before ``index``."""
         self._forget()
         self._records.insert(index, value)
 
     def cut(self, start: int, size: int, *, newest_first: bool) -> list[Record]:
-        """Return ``size`` records from ``start`` on, counted from the newest or from the oldest."""
+        """Return ``size`` records from ``start`` on, counted from the newest or the oldest."""
         if not newest_first:
             return self._records[start : start + size]
         end = max(0, len(self._records) - start)
@@ -99,7 +106,7 @@ class RecordList(MutableSequence[Record]):
         return self._counts[name][value]
 
     def total(self, name: str) -> int:
-        """Return the sum of a field of numeric text; what is no number counts nothing."""
+        """Return the sum of a field of numeric text; other values count 0."""
         if name not in self._totals:
             values = (str(fields(record).get(name)) for record in self._records)
             self._totals[name] = sum(int(value) for value in values if value.isdecimal())
@@ -117,13 +124,13 @@ class Blog:
     Attributes:
         blog_id: the blog's domain.
         user: the answer of the user operation.
-        entries: full records by the id they are asked for with.
+        entries: full records by their ids.
         comments: elements of the comment list.
         files: elements of the file list.
         pictures: file contents by absolute address.
         categories: category names by ``category_id``.
-        list_items: what to list in place of the derived item; ``None`` leaves the entry out of the list, an id without
-            an entry is listed but cannot be read.
+        list_items: items in place of derived ones. ``None`` omits the entry from the list. An id without an entry is
+            listed but cannot be read.
     """
 
     blog_id: str
@@ -136,14 +143,14 @@ class Blog:
     list_items: dict[Key, Record | None] = field(default_factory=dict)
 
     def entry(self, entry_id: str) -> Record | None:
-        """Return the entry asked for, or ``None``; ids are compared as text."""
+        """Return an entry or ``None``; ids are compared as text."""
         found = self.entries.get(entry_id)
         if found is None and entry_id.isdecimal() and str(int(entry_id)) == entry_id:
             found = self.entries.get(int(entry_id))
         return found
 
     def listed(self) -> int:
-        """Return how many items the entry list has."""
+        """Return the number of items of the entry list."""
         return len(self.entries) + sum(
             (item is not None) - (key in self.entries) for key, item in self.list_items.items()
         )
@@ -156,7 +163,7 @@ class Blog:
         return [self.list_item(key) for key in islice(shown, start, start + size)]
 
     def list_item(self, key: Key) -> Record:
-        """Return an entry's list item (API 2.3): the one given for it, or the one its record implies."""
+        """Return an entry's list item (API 2.3): the given one, or one derived from its record."""
         given = self.list_items.get(key)
         return self._derived(key, fields(self.entries[key])) if given is None else given
 
@@ -180,3 +187,39 @@ class Blog:
             "comment_count": str(self.comments.count_where("entry_id", str(key))),
             "trackback_count": "0",
         }
+
+
+def demo_blog() -> Blog:
+    """Return the sample blog: 60 entries, 150 comments, 40 files, and their pictures."""
+    entries = [record for path in sorted(_HERE.glob("blog/entries_*.json")) for record in _read(path.name)]
+    return Blog(
+        **_read("blog.json"),
+        entries={int(record["entry_id"]): record for record in entries},
+        comments=RecordList(_read("comments.json")),
+        files=RecordList(_read("files.json")),
+        pictures=_pictures(_read("pictures.json")),
+    )
+
+
+def later_changes(blog: Blog) -> None:
+    """Change the blog as its writer does in the new year.
+
+    One entry is edited, one is new, and one is deleted with its comments. Two comments and a file are new.
+    """
+    changes = _read("new_year.json")
+    for entry_id in changes["removed_entries"]:
+        del blog.entries[entry_id]
+        blog.comments[:] = [each for each in blog.comments if fields(each)["entry_id"] != str(entry_id)]
+    for record in changes["entries"]:
+        blog.entries[int(record["entry_id"])] = record
+    blog.comments.extend(changes["comments"])
+    blog.files.extend(changes["files"])
+    blog.pictures.update(_pictures(changes["pictures"]))
+
+
+def _read(name: str) -> Any:
+    return json.loads((_HERE / "blog" / name).read_text("utf-8"))
+
+
+def _pictures(names: dict[str, str]) -> dict[str, bytes]:
+    return {address: (_HERE / "pictures" / name).read_bytes() for address, name in names.items()}

@@ -1,4 +1,4 @@
-"""A real HTTP service on loopback that answers the five operations for blogs held in memory."""
+"""An HTTP service on loopback with the five operations, for blogs in memory."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"GIF89a": "image/gif", b"\xff
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """How the service behaves where the API document is silent.
+    """The behaviour of the service where the API document leaves it open.
 
     Attributes:
         entry_page_size: items on a page of the entry list.
         comment_page_size: items on a page of the comment list.
         file_page_size: items on a page of the file list, its ``limit``.
-        entry_page_param: the parameter the entry list takes its page number from.
+        entry_page_param: the page parameter of the entry list.
         ignore_entry_page: answer every request for the entry list with its first page.
         newest_first: the order of all three lists; new records then shift the pages.
-        past_end: what a file page after the last one is: an empty list, an error 404, or the last page again.
+        past_end: the answer for a file page after the last: an empty list, an error 404, or the last page again.
         empty_all_page: ``all_page`` of a list without items.
-        require_token: the bearer token every operation asks for.
+        require_token: the bearer token that every operation requires.
         etag: send an ``ETag`` with entries and answer 304 to ``If-None-Match``.
         compression: the coding of all JSON bodies.
         log_requests: keep every request in ``DemoService.requests``.
-        port: the loopback port it is served on; 0 for a free one.
+        port: the loopback port; 0 for a free one.
     """
 
     entry_page_size: int = 20
@@ -79,7 +79,7 @@ def _envelope(data: bytes) -> bytes:
 
 
 def _page_number(params: Mapping[str, str], name: str) -> int:
-    """Return the page asked for, 1 when none is."""
+    """Return the requested page, by default 1."""
     text = params.get(name, "1")
     number = int(text) if text.isdecimal() and len(text) < 10 else 0
     if number < 1:
@@ -154,7 +154,7 @@ _OPERATIONS: dict[str, Callable[[Blog, Mapping[str, str], ServiceOptions], bytes
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """One request as it arrived; ``time`` is in seconds of the monotonic clock."""
+    """A received request; ``time`` is in seconds of the monotonic clock."""
 
     path: str
     params: dict[str, str]
@@ -163,15 +163,15 @@ class ReceivedRequest:
 
 
 class DemoService:
-    """Serves one blog, or several, on a free loopback port: ``async with DemoService(blog) as service``.
+    """Serves one or more blogs on a free loopback port: ``async with DemoService(blog) as service``.
 
     Attributes:
-        blogs: what is served, by blog id; the first one's user is the calling user.
-        options: how it behaves; may be replaced while it runs.
+        blogs: the blogs by id; the first one's user is the calling user.
+        options: its behaviour; may be replaced while it runs.
         requests: the log of all requests, oldest first.
-        before: when set, is asked first and may answer in the service's place; this is where faults come in.
-        clock: whose time answers state.
-        base_url: the address to hand to a client, without a slash at its end; empty until started.
+        before: if set, called first with each request. It may return the answer; tests inject faults with it.
+        clock: the source of the answers' dates.
+        base_url: the base URL for a client, without a slash at its end; empty until started.
     """
 
     def __init__(self, blog: Blog, options: ServiceOptions | None = None, *more: Blog) -> None:
@@ -206,7 +206,7 @@ class DemoService:
 
     @contextmanager
     def run_in_thread(self) -> Iterator[Self]:
-        """Serve from an event loop of its own in another thread, for callers that block."""
+        """Serve from an event loop in another thread, for blocking callers."""
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, name="demo-service", daemon=True)
         thread.start()
@@ -222,7 +222,7 @@ class DemoService:
             loop.close()
 
     def local(self, address: str) -> str:
-        """Return where this service serves the picture of an address: the same path on its own origin."""
+        """Return the address at which this service has a picture: the same path on its own origin."""
         return self.base_url + _path_of(address)
 
     @web.middleware
@@ -244,7 +244,7 @@ class DemoService:
             return answer
 
     async def operation(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request for one of the four operations of a blog, also for ``before`` to change it."""
+        """Answer a request for one of a blog's four operations. ``before`` may call this and change the answer."""
         self._authorise(request)
         blog_id = request.query.get("id")
         if not blog_id:
@@ -273,7 +273,7 @@ class DemoService:
             found = blog.pictures.get(self._addresses.get(path, ""))
             if found is not None:
                 return found
-        # Blogs change while they are served, so an unknown path means looking again.
+        # Blogs may change while they are served, so an unknown path renews the index.
         self._addresses = {_path_of(address): address for blog in self.blogs.values() for address in blog.pictures}
         address = self._addresses.get(path, "")
         return next((blog.pictures[address] for blog in self.blogs.values() if address in blog.pictures), None)

@@ -131,10 +131,11 @@ class RemotePage:
     """What another process needs to render a page; all of it can be pickled.
 
     Attributes:
-        around: what all pages of a view need, sent once.
-        call: a function of a module, which is given ``around`` and the parts.
-        parts: reads what the page is made of, when it is sent.
-        finish: makes the content of what the function gave.
+        around: the object that all pages of a view share; it is sent once.
+        call: a function of a module, which gets ``around`` and the parts. It returns plain values, see
+            :mod:`exporter.worker`.
+        parts: reads the records of the page when it is sent.
+        finish: makes the content from the function's result.
     """
 
     around: Any

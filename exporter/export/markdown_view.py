@@ -12,7 +12,6 @@ from urllib.parse import quote
 from exporter.export.entry_page import (
     RENDERER_VERSION,
     UNTITLED,
-    Rendered,
     day,
     heading,
     plain,
@@ -136,9 +135,10 @@ class MarkdownView:
         found.finish()
         return found
 
-    def _finish(self, rendered: Rendered) -> bytes:
-        self.replaced += rendered.replaced
-        return rendered.text.encode()
+    def _finish(self, rendered: tuple[str, int]) -> bytes:
+        text, replaced = rendered
+        self.replaced += replaced
+        return text.encode()
 
     def _orphans(self, records: RecordSource, cm_ids: list[str]) -> bytes:
         lead = "ここにあるコメントの記事は、アーカイブにありません。"
@@ -163,10 +163,12 @@ def _loaded(records: RecordSource, cm_ids: Iterable[str]) -> list[Raw]:
     return [raw for raw in raws if raw is not None]
 
 
-def _render(around: _Around, path: str, entry: Raw | None, item: Raw | None, comments: list[Raw]) -> Rendered:
+def _render(around: _Around, path: str, entry: Raw | None, item: Raw | None, comments: list[Raw]) -> tuple[str, int]:
+    """Return a page and how many characters in it had to become U+FFFD."""
     post = around.service.post(entry or {}, item)
     answers = [around.service.comment(raw) for raw in comments]
-    return render_entry(post, answers, lambda body: around.links.localise(body, f"{_PLACE}/{path}"))
+    page = render_entry(post, answers, lambda body: around.links.localise(body, f"{_PLACE}/{path}"))
+    return page.text, page.replaced
 
 
 def _render_here(page: RemotePage) -> bytes:

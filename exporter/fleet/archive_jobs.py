@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.archive.settings_file import settings_to_read_with
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete
-from exporter.library.archive_settings import settings_to_read_with
 from exporter.library.views import MARKDOWN, SITE
 from exporter.message import message, message_n
 from exporter.service.registry import service_of
@@ -63,7 +63,7 @@ Job = Callable[["Archive", Any], Done]
 
 def site(archive: Archive, options: JobOptions) -> Done:
     """Make the site in ``latest/site``, or bring it up to date, as ``site`` does."""
-    from exporter.library.upkeep import refresh  # noqa: PLC0415 - each process does one kind of work
+    from exporter.library.views import refresh  # noqa: PLC0415 - each process does one kind of work
 
     version = archive.resolve()
     made = refresh(archive, options.resolved(archive), at=version, also={SITE})
@@ -72,20 +72,19 @@ def site(archive: Archive, options: JobOptions) -> Done:
 
 def rebuild(archive: Archive, options: JobOptions) -> Done:
     """Make ``latest/`` again, with the views that are there and those that the settings given ask for."""
-    from exporter.library import upkeep  # noqa: PLC0415 - see above
+    from exporter.library import views  # noqa: PLC0415 - see above
 
     settings = options.resolved(archive)
     latest, asked = archive.layout.latest, options.settings
     markdown, pages = ((latest / name).is_dir() or asked.get(name) == "yes" for name in (MARKDOWN, SITE))
     version = archive.resolve()
-    made = upkeep.rebuild(archive, replace(settings, markdown=markdown, site=pages), at=version)
+    made = views.rebuild(archive, replace(settings, markdown=markdown, site=pages), at=version)
     return Done(True, {"version": version, "files_made": made.files})
 
 
 def search_index(archive: Archive, options: JobOptions) -> Done:
     """Make the index that ``search`` keeps in the archive, or bring it up to date."""
-    from exporter.search.index import Index  # noqa: PLC0415 - see above
-    from exporter.search.indexing import index_path  # noqa: PLC0415 - see above
+    from exporter.search.index import Index, index_path  # noqa: PLC0415 - see above
 
     path = index_path(archive.layout)
     version = archive.resolve()

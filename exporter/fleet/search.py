@@ -28,9 +28,8 @@ from exporter.fleet.search_index import (
 from exporter.fleet.workers import Hands, LocalHands
 from exporter.model.kinds import Kind
 from exporter.search.folding import spans_of
-from exporter.search.index import Hit, hit_of, match_of
+from exporter.search.index import Hit, VersionDocuments, hit_of, match_of
 from exporter.search.index_file import WrongIndex, id_of, record_lines, taken_apart
-from exporter.search.indexing import VersionDocuments
 from exporter.search.query import Query
 from exporter.service.registry import service_of
 from exporter.settings import Settings

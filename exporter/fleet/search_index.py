@@ -23,9 +23,8 @@ from exporter.archive.safe_files import InnerPath, NotPlain, inner
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace
 from exporter.message import message, said
 from exporter.model.kinds import Kind
-from exporter.search.documents import FIELDS
-from exporter.search.index_file import record_lines
-from exporter.search.indexing import INDEX_EDITION, VersionDocuments
+from exporter.search.index import INDEX_EDITION, VersionDocuments
+from exporter.search.index_file import FIELDS, record_lines
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings

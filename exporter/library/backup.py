@@ -1,25 +1,26 @@
-"""A backup as a library call: lock, recovery, the run itself and the views, as one asynchronous iterator of events."""
+"""A backup as an asynchronous iterator of events: lock, recovery, the run and the views."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import remove_folder
+from exporter.archive.documents import append_run
 from exporter.archive.known_damage import damaged_in_latest
 from exporter.archive.latest import LatestCheck, LatestView, check_latest, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import is_archive
-from exporter.clock import Clock, SystemClock
+from exporter.clock import Clock, SystemClock, timestamp
 from exporter.crawl.assets.fetch import check_fallback
 from exporter.crawl.assets.plan import AssetMode
 from exporter.crawl.assets.run import AssetSettings
@@ -44,7 +45,10 @@ from exporter.settings import Settings
 
 T = TypeVar("T")
 
-_LOCK_POLL_SECONDS = 0.2
+_LOCK_POLL_SECONDS: Final = 0.2
+_NOT_RECORDED: Final = (ArchiveLocked, Interrupted)
+"""Another run has the archive and writes its own line, or a person ended this one."""
+_A_SETTING: Final = message("a setting is wrong; run the backup at a terminal to see which")
 
 
 BackupEvent = Event | LatestRepaired | LatestRefreshed
@@ -52,7 +56,7 @@ BackupEvent = Event | LatestRepaired | LatestRefreshed
 
 @dataclass(frozen=True, slots=True)
 class OpenService:
-    """A blog, the service that has it, and what sends the requests."""
+    """A blog, its service, and the client that sends the requests."""
 
     blog_id: str
     service: BlogService
@@ -73,17 +77,19 @@ async def open_service(
 
     Args:
         blog_id: the blog, such as ``NAME.blog.example.jp``.
-        settings: the address, the token, and how patiently it is asked.
-        engine: sends the requests; those of many blogs share its connections and its pace. ``None`` for one of its own.
-        longest_pause: the most seconds that a pause may have that the service wishes and is waited for.
-        warn: called with a sentence where the token would travel unencrypted, or others can read a sign-in.
-        on_retry: called whenever a request waits to be sent again.
+        settings: the address, the token, time-outs and retries.
+        engine: sends the requests. The blogs of one engine share connections and rate limits. ``None`` makes a new one.
+        longest_pause: the longest ``Retry-After`` in seconds that is obeyed; a longer one is an error.
+        warn: called with a sentence if the token would travel unencrypted, or others can read a stored sign-in.
+        on_retry: called when a retry was scheduled.
 
     Raises:
-        UsageError: the address, the token or a limit cannot be right.
+        UsageError: the address, the token or a limit is invalid.
     """
     if settings.base_url is None:
-        raise UsageError(message("Where is {blog_id}? Name its service with --base-url or --profile.", blog_id=blog_id))
+        raise UsageError(
+            message("The service of {blog_id} is unknown. Name it with --base-url or --profile.", blog_id=blog_id)
+        )
     timeouts = Timeouts(
         connect=settings.connect_timeout.total_seconds(),
         read=settings.read_timeout.total_seconds(),
@@ -120,22 +126,22 @@ def backup(
     recorded_url: str | None = None,
     locate: Callable[[str], str] | None = None,
 ) -> Backup:
-    """Back up a blog into an archive; nothing happens before the returned :class:`Backup` is iterated over.
+    """Back up a blog into an archive. Nothing happens until you iterate over the returned :class:`Backup`.
 
     Args:
-        archive: the archive's folder; it is made by the first run that gets an answer.
+        archive: the archive's folder; the first run that gets an answer makes it.
         service: the blog's service, see :func:`open_service`.
-        settings: what is read, and which views are kept.
-        accept_removals: record removals also when a large part of the blog is gone.
-        retry_lost: ask at once for pictures that were gone.
-        accept_doubtful: confirm stored pictures that contradict what is known of them.
-        dry_run: only read the lists; nothing is written, not even a lock.
-        clock: the time of day that is written down.
-        recorded_url: the service's address as the archive shall state it.
-        locate: says where a picture's address is really asked for, such as a copy of a host that is gone.
+        settings: what to read, and which views to keep.
+        accept_removals: record removals even if a large part of the blog is gone.
+        retry_lost: request pictures again that were gone.
+        accept_doubtful: confirm stored pictures that contradict their records.
+        dry_run: only read the lists; write nothing, not even a lock.
+        clock: the time of day to record.
+        recorded_url: the service's address to record in the archive.
+        locate: maps a picture's address to the one to request, such as a copy of a dead host.
 
     Raises:
-        UsageError: the archive is another blog's, or a setting cannot be right.
+        UsageError: the archive belongs to another blog, or a setting is invalid.
     """
     writer.require_place(archive, service.blog_id)
     check_fallback(settings.archive_fallback)
@@ -172,15 +178,15 @@ def backup(
 
 
 class Backup:
-    """A backup under way: iterate over it to have it done, and see what happens as it happens.
+    """A backup. Iterating over it does the work and yields the events.
 
-    ``async with`` lets the archive go at once when the iteration is left early; else the end of the iteration does.
-    Iterating raises a :class:`~exporter.errors.BlogExporterError` where the backup failed; where something could not be
-    read it ends as usual, and ``outcome.exit_code`` is 3.
+    With ``async with``, leaving the loop early releases the archive's lock at once. Iterating raises a
+    :class:`~exporter.errors.BlogExporterError` if the backup failed. If only some records could not be read, it ends
+    normally and ``outcome.exit_code`` is 3.
 
     Attributes:
-        outcome: what the run did, complete when the iteration has ended, however it did.
-        refreshed: what was made anew in ``latest/``.
+        outcome: the result of the run, complete after the iteration, even a failed one.
+        refreshed: what was made again in ``latest/``.
     """
 
     def __init__(
@@ -198,11 +204,11 @@ class Backup:
 
     @property
     def outcome(self) -> Outcome:
-        """What the run did."""
+        """The result of the run."""
         return self._run.outcome
 
     def stop(self, error: BlogExporterError) -> None:
-        """End the backup soon and in order; iterating then raises ``error``. What was read is kept for the next run."""
+        """End the backup soon and cleanly. Iterating then raises ``error``; the next run resumes from what was read."""
         self._end = error
         self._stopping.set()
         self._run.stop(error)
@@ -236,7 +242,7 @@ class Backup:
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
-        """Hold the archive's lock, and leave nothing behind where no archive was made."""
+        """Hold the archive's lock; remove the folder again if no archive was made."""
         layout = Layout(self._root)
         made = not self._root.exists()
         deadline = time.monotonic() + self._wait
@@ -267,10 +273,10 @@ class Backup:
         return True
 
     def _catch_up(self) -> tuple[LatestCheck, int]:
-        """Show in ``latest/`` what a run saved that died before it could show it, and make again what is damaged there.
+        """Bring ``latest/`` up to date after a run that crashed, and make its damaged files again.
 
-        Before the service is asked for anything: it may be down today. Returns what is still damaged, and how many
-        files were not as they had been written.
+        This happens before any request, because the service may be down. Returns what is still damaged, and the number
+        of repaired files.
         """
         layout = Layout(self._root)
         if not is_archive(layout):
@@ -281,7 +287,7 @@ class Backup:
             return looked, 0
         try:
             self._refresh(reader, looked)
-        except ArchiveDamaged:  # the run that follows heals it, and all is shown then
+        except ArchiveDamaged:  # the following run repairs it and refreshes latest/
             return looked, 0
         return LatestCheck(), len(looked.damaged)
 
@@ -295,7 +301,7 @@ class Backup:
             raise self._end
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Do blocking work beside the event loop, which ends soon when the backup is cancelled."""
+        """Do blocking work in a thread; it ends soon when the backup is cancelled."""
 
         def stop() -> None:
             self._end = self._end or Interrupted(message("The backup was cancelled; what was read is kept."))
@@ -303,3 +309,49 @@ class Backup:
         result = await finish_in_thread(work, stop=stop)
         self._require_not_stopped()
         return result
+
+
+@contextmanager
+def recording_refusal(root: Path, *, unattended: bool, dry_run: bool) -> Iterator[None]:
+    """Do a backup; if it fails without a line in ``runs.jsonl``, write one.
+
+    A wrong setting or a missing sign-in ends a backup before it reads anything. Without this line ``status`` would
+    report the last run that began, night after night.
+
+    Args:
+        root: the archive, which need not exist.
+        unattended: whether ``-q`` was given. Otherwise a usage error is a typing error and not recorded.
+        dry_run: whether nothing may be written.
+    """
+    if dry_run:
+        yield
+        return
+    layout, begun = Layout(root), SystemClock().now()
+    size = _runs_size(layout)
+    try:
+        yield
+    except BlogExporterError as error:
+        typed = isinstance(error, UsageError) and not unattended
+        if not typed and not isinstance(error, _NOT_RECORDED):
+            with contextlib.suppress(BlogExporterError, OSError):
+                _record_refusal(layout, error, timestamp(begun), size)
+        raise
+
+
+def _runs_size(layout: Layout) -> int:
+    try:
+        return layout.runs.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _record_refusal(layout: Layout, error: BlogExporterError, begun: str, size: int) -> None:
+    if not is_archive(layout):
+        return
+    now = SystemClock().now()
+    with ArchiveLock(layout.lock) as lock:
+        lock.acquire(now)
+        if _runs_size(layout) == size:
+            # The message may quote a secret that the user typed, and no secret may reach the archive.
+            reason = _A_SETTING if isinstance(error, UsageError) else str(error)
+            append_run(layout, Outcome(begun, timestamp(now), exit_code=error.exit_code, error=reason).line())

@@ -1,4 +1,4 @@
-"""A new home compared with an archive: what is read of both, and the comparison."""
+"""Compare a new home with an archive: read both, match their posts, and list the differences."""
 
 from __future__ import annotations
 
@@ -14,40 +14,35 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.layout import Layout
 from exporter.archive.state import State
 from exporter.compare.archived import in_words, old_posts
-from exporter.compare.fetching import PictureReader
 from exporter.compare.folder import FolderHome
 from exporter.compare.matching import match
-from exporter.compare.picture_look import PictureLook, look_of
-from exporter.compare.posts import Aspect, Home, OldPost, Picture, PictureFacts, Wish
+from exporter.compare.pictures import PictureReader, look_of
+from exporter.compare.posts import Aspect, Home, OldPost, Picture, PictureFacts, PictureLook, Scope
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
 from exporter.errors import UsageError
 from exporter.export.interface import ExportOptions, Side
-from exporter.export.post_names import wordpress_name
-from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.html.links import host_of
 from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.credentials import Credentials
-from exporter.http.engine import DOWNLOAD_POLICY, Client, Engine
-from exporter.http.retry import RetryPolicy
-from exporter.library.export import Only, newest_beside, read_at
-from exporter.library.new_home import check_address, new_home_credentials
+from exporter.http.engine import DOWNLOAD_POLICY, Engine
+from exporter.library.export import Only, newer_state, read_at, require_declared, wordpress_posts
 from exporter.message import message
 from exporter.settings import Settings
-from exporter.wordpress.rest import find_wordpress, open_wordpress
+from exporter.wordpress import check_address, find_wordpress, home_client, new_home_credentials, open_wordpress
 
 Progress = Callable[[str, int], None]
 
 
 class Arrivals(NamedTuple):
-    """What should have arrived.
+    """The posts that the new home should show.
 
     Attributes:
-        posts: the archive's posts, also those that were not to be moved.
-        old_hosts: the hosts that die with the old blog.
-        about: which archive, blog and version it is, as ``compare.json`` has it.
+        posts: the archive's posts, including those that were not to be moved.
+        old_hosts: the hosts that disappear with the old blog.
+        about: archive, blog and version, as members of ``compare.json``.
     """
 
     posts: list[OldPost]
@@ -56,7 +51,7 @@ class Arrivals(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The kind of home, for people, and what was found."""
+    """The kind of home, for people, and the comparison."""
 
     kind: str
     comparison: Comparison
@@ -70,28 +65,25 @@ def expected_posts(
     only: Only = "public",
     check: Callable[[State], None] = lambda _: None,
 ) -> Arrivals:
-    """Return the archive's posts as they should have arrived.
+    """Return the archive's posts in the form in which the new home must show them.
 
     Args:
         archive: its folder.
-        options: what was to be moved, and how addresses are made; ``side`` and ``as_of`` are set by this function.
+        options: the options of the export or move; this function sets ``side`` and ``as_of``.
         at: the version; by default the newest.
-        only: whether what is public was to be moved, or what is not, or both.
+        only: whether public entries, private entries or all were to be moved.
         check: called with the records before anything else; may raise.
 
     Raises:
         UsageError: nothing says which entries are public.
-        NoArchive, NoSuchRecord, ArchiveDamaged: what is asked for cannot be read.
+        NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
     """
 
     def read(reader: Archive) -> Arrivals:
         version = reader.resolve(at)
-        with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+        with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
-            if options.declared.public_access is None and not options.declared.all_as_draft:
-                raise UsageError(
-                    message("Nothing says yet which entries are public: declare it, or make drafts of all.")
-                )
+            require_declared(options.declared)
             side = Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
             chosen = replace(options, as_of=read_at(reader, version), hidden_comments=True)
             rest = replace(chosen, since=None, until=None, category=None)
@@ -99,16 +91,9 @@ def expected_posts(
             hosts: frozenset[str] = frozenset()
             for each in (side, Side.REST):
                 wanted = only != ("private" if each is side else "public")
-                # What was not chosen must be known too: it is no post that the archive does not have.
+                # Entries that were not chosen are needed too: the archive has them, so they are not extra posts.
                 for part, asked in ((chosen, wanted), (rest, False)) if rest != chosen else ((chosen, wanted),):
-                    posts = Posts(
-                        state,
-                        replace(part, side=each),
-                        Report(),
-                        holds_back=True,
-                        newest=newest,
-                        spelling=wordpress_name,
-                    )
+                    posts = wordpress_posts(state, replace(part, side=each), Report(), newest)
                     for post in old_posts(posts, asked=asked, hidden_comments=options.hidden_comments):
                         found.setdefault(post.id, post)
                     hosts |= posts.report.old_hosts
@@ -122,16 +107,16 @@ def expected_posts(
 async def open_home(
     place: str, settings: Settings, *, engine: Engine | None = None, progress: Progress = lambda _what, _count: None
 ) -> AsyncIterator[Home]:
-    """Yield what reads a new home.
+    """Yield the reader of a new home.
 
     Args:
-        place: where it is, an address or a folder.
-        settings: the user of the new home, and how patiently it is asked.
-        engine: sends the requests; ``None`` for one of its own.
-        progress: called with what is read, and how many of it.
+        place: its address or folder.
+        settings: the user of the new home, time-outs and retries.
+        engine: sends the requests; ``None`` makes a new one.
+        progress: called with the kind and the number of things read.
 
     Raises:
-        UsageError: there is nothing of the kind, or the credential must not travel there.
+        UsageError: the place is no home, or the credentials must not be sent there.
         NotAuthorised, ServiceError: it cannot be read.
     """
     if not place.strip():
@@ -142,18 +127,6 @@ async def open_home(
     origin = str(check_base_url(check_address(place)).origin())
     credentials = new_home_credentials(place, settings)
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
-        policy = RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds())
-
-        def client(base: str, who: Credentials) -> Client:
-            return shared.client(
-                base,
-                who,
-                max_body=settings.max_body,
-                policy=policy,
-                concurrency=settings.concurrency,
-                rate=settings.rate,
-            )
-
         downloader = shared.downloader(
             AddressGuard(allow_private=settings.allow_private_network),
             max_bytes=settings.max_asset_size,
@@ -162,37 +135,38 @@ async def open_home(
         pictures = PictureReader(downloader, lambda count: progress("pictures", count))
         listed = place.endswith((".xml", ".rss", ".atom"))
         find = open_wordpress if credentials.token else find_wordpress
-        api = None if listed else await find(client(place, credentials))
+        api = None if listed else await find(home_client(shared, place, credentials, settings))
         if api is not None:
             known = bool(credentials.token)
             yield WordPressHome(api, pictures, known=known, progress=lambda count: progress("posts", count))
         else:
-            yield SiteHome(client(origin, Credentials()), place, pictures, lambda count: progress("pages", count))
+            client = home_client(shared, origin, Credentials(), settings)
+            yield SiteHome(client, place, pictures, lambda count: progress("pages", count))
 
 
-async def compare(home: Home, expected: Arrivals, wish: Wish) -> Compared:
-    """Read a new home and compare it with what should have arrived.
+async def compare(home: Home, expected: Arrivals, scope: Scope) -> Compared:
+    """Read a new home and compare it with the expected posts.
 
     Raises:
         NotAuthorised, ServiceError: the home failed as a whole.
     """
     state = await home.read()
-    wish = replace(wish, old_hosts=wish.old_hosts - {state.host})
+    scope = replace(scope, old_hosts=scope.old_hosts - {state.host})
     posts = [in_words(post) for post in expected.posts] if state.words else expected.posts
     matches = match(posts, state.posts)
     facts: dict[str, PictureFacts] = {}
-    if wish.fetch and Aspect.PICTURES in wish.aspects:
+    if scope.fetch and Aspect.PICTURES in scope.aspects:
         shown = [address for new in matches.pairs.values() for address in state.posts[new].pictures]
         held = {picture.sha256 for post in posts for picture in post.pictures}
-        facts = dict(await home.pictures([each for each in shown if host_of(each) not in wish.old_hosts], held))
+        facts = dict(await home.pictures([each for each in shown if host_of(each) not in scope.old_hosts], held))
         archive = expected.about.get("archive")
         look = None if archive is None else functools.cache(functools.partial(_look_in, Path(archive)))
-        wish = replace(wish, old_look=look)
-    return Compared(state.kind, reconcile(posts, state, matches, facts, wish))
+        scope = replace(scope, old_look=look)
+    return Compared(state.kind, reconcile(posts, state, matches, facts, scope))
 
 
 def _look_in(archive: Path, picture: Picture) -> PictureLook:
-    """Return what a picture of the archive looks like."""
+    """Return the look of a picture of the archive."""
     try:
         with Layout(archive).root.joinpath(*picture.source.split("/")).open("rb") as file:
             return look_of(file)

@@ -1,11 +1,11 @@
-"""Exports of an archive: what is public and what is not goes into folders of its own, each with its report."""
+"""Exports of an archive, and copies of its site. Public and private entries go into separate folders with reports."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,21 +19,27 @@ from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
 from exporter.export.media import MADE_FIELDS
 from exporter.export.own_links import InferredPattern, infer_entry_url
+from exporter.export.post_names import wordpress_name
+from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.export.visibility import Newest
 from exporter.html.text import collapse
+from exporter.library.views import SITE, site_options
 from exporter.message import message
 from exporter.model.kinds import Kind
+from exporter.model.publication import Declared
 from exporter.service.interface import Records
+from exporter.service.registry import service_of
+from exporter.settings import Settings
 
 Only = Literal["public", "private", "all"]
-_NEAR: Final = 0.5
-"""How alike two names must be: those of categories have two characters as often as ten."""
+_SIMILARITY: Final = 0.5
+"""Of a category's name to the one suggested. Many names have only two characters."""
 
 
 class Exported(NamedTuple):
-    """One folder of an export, its report, also as ``OUT.report.json`` has it, and the files in it."""
+    """A folder of an export, its report, the same as in ``OUT.report.json``, and its files."""
 
     folder: Path
     report: Report
@@ -42,7 +48,7 @@ class Exported(NamedTuple):
 
     @property
     def private(self) -> bool:
-        """Whether what is not public is in it, which must never be imported or published."""
+        """Whether the folder has private content, which must never be imported or published."""
         return self.document["side"] not in {Side.PUBLIC, Side.DRAFTS}
 
 
@@ -64,16 +70,16 @@ def export_blog(
         archive: the archive's folder; nothing else is read.
         form: the format or target, a key of :data:`~exporter.export.formats.NAMED`.
         target: a new folder.
-        options: what is wanted; ``side`` and ``as_of`` are set by this function.
-        at: the version; by default the newest. What was hidden or removed since is not public.
-        only: which folders are written; a format of the whole archive wants ``all``.
+        options: the options of the export; this function sets ``side`` and ``as_of``.
+        at: the version; by default the newest. Entries that were hidden or removed later are not public.
+        only: which folders to write; a format of the whole archive needs ``all``.
         force: replace an earlier export.
-        dry_run: write nothing, and return what the reports would say.
+        dry_run: write nothing, and return the reports.
         check: called with the records before anything is written; may raise.
 
     Raises:
-        UsageError: the options cannot be right, nothing says which entries are public, or a folder cannot be written.
-        NoArchive, NoSuchRecord, ArchiveDamaged: what is asked for cannot be read.
+        UsageError: an option is invalid, nothing says which entries are public, or a folder cannot be written.
+        NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
     """
     known = format_named(form)
     chosen = {"at": at, "since": options.since, "until": options.until, "category": options.category}
@@ -90,17 +96,12 @@ def export_blog(
             check_target(folder, force=force)
 
     def made(reader: Archive) -> list[Exported]:
-        with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+        with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
-            if not known.whole and options.declared.public_access is None and not options.declared.all_as_draft:
-                raise UsageError(
-                    message("Nothing says yet which entries are public: declare it, or make drafts of all.")
-                )
-            check_patterns(options, state)
-            check_category(state, options.service, options.category)
-            shown = None if known.whole or options.old_urls else infer_entry_url(options.service, state)
-            old_urls = options.old_urls if shown is None else (shown.pattern,)
-            chosen = replace(options, old_urls=old_urls, as_of=as_of)
+            if not known.whole:
+                require_declared(options.declared)
+            checked, shown = checked_options(options, state, infer=not known.whole)
+            chosen = replace(checked, as_of=as_of)
             return [
                 _side(reader, state, newest, form, replace(chosen, side=side), shown, folder, dry_run=dry_run)
                 for side, folder in folders.items()
@@ -110,10 +111,10 @@ def export_blog(
 
 
 def format_named(name: str) -> Format:
-    """Return a format, or that of a target.
+    """Return a format by its name or by a target's name.
 
     Raises:
-        UsageError: there is none of that name; says which is near, or which there are.
+        UsageError: the name is unknown; suggests a similar one, or lists all.
     """
     if name not in NAMED:
         near = get_close_matches(name, NAMED, 1)
@@ -131,16 +132,16 @@ def format_named(name: str) -> Format:
 
 
 def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str, object]) -> None:
-    """Refuse what a format cannot do, rather than do something else than was asked for.
+    """Refuse options that a format cannot honour.
 
     Args:
         form: the format or target.
-        only: which folders are to be written.
-        all_as_draft: whether every entry is to be a draft.
-        chosen: by option, what chooses a part of the blog; ``None`` where it does not.
+        only: which folders to write.
+        all_as_draft: whether every entry becomes a draft.
+        chosen: the options that choose a part of the blog; ``None`` for those not given.
 
     Raises:
-        UsageError: it would publish drafts, or hold what is private without being asked for.
+        UsageError: the export would publish drafts, or would have private content that was not asked for.
     """
     if all_as_draft and not NAMED[form].drafts:
         raise UsageError(
@@ -169,10 +170,10 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
 
 
 def check_apart(folder: Path, archive: Path) -> None:
-    """Refuse to write into an archive, or around it.
+    """Refuse a folder inside an archive or around it.
 
     Raises:
-        UsageError: one of the two folders is in the other.
+        UsageError: one of the two folders contains the other.
     """
     new, old = folder.resolve(), archive.resolve()
     if new.is_relative_to(old) or old.is_relative_to(new):
@@ -186,14 +187,19 @@ def check_apart(folder: Path, archive: Path) -> None:
 
 
 @contextmanager
-def newest_beside(reader: Archive, version: int) -> Iterator[Newest | None]:
-    """Give the newest state where ``version`` is an older one: what was hidden or removed since is not public."""
+def newer_state(reader: Archive, version: int) -> Iterator[Newest | None]:
+    """Yield the newest state if ``version`` is an older one: entries hidden or removed since then are not public."""
     newest = reader.resolve()
     if version == newest:
         yield None
         return
     with contextlib.closing(reader.state(newest)) as state:
         yield Newest(state, read_at(reader, newest))
+
+
+def wordpress_posts(state: State, options: ExportOptions, report: Report, newest: Newest | None) -> Posts:
+    """Return the posts of one side with WordPress' names in addresses, as moves and comparisons need them."""
+    return Posts(state, options, report, holds_back=True, newest=newest, spelling=wordpress_name)
 
 
 def read_at(reader: Archive, version: int) -> datetime:
@@ -203,7 +209,7 @@ def read_at(reader: Archive, version: int) -> datetime:
 
 
 def listed(written: list[WrittenFile], *, public: bool) -> dict[str, Any]:
-    """Return what a report says of the files; named only where all is public, since titles are in their paths."""
+    """Return a report's members about files. Private ones are not named, because their paths have titles in them."""
     return {
         "file_count": len(written),
         "bytes": sum(file.bytes for file in written),
@@ -212,7 +218,7 @@ def listed(written: list[WrittenFile], *, public: bool) -> dict[str, Any]:
 
 
 def _folders(target: Path, options: ExportOptions, *, only: Only) -> dict[Side, Path]:
-    """Return which sides are written where; a folder never holds both."""
+    """Return the folder of each side. No folder has both public and private entries."""
     apart = {Side.REST: target.with_name(f"{target.name}.NOT-PUBLIC")}
     if only == "private":
         return apart
@@ -220,34 +226,49 @@ def _folders(target: Path, options: ExportOptions, *, only: Only) -> dict[Side, 
     return {side: target, **(apart if only == "all" else {})}
 
 
-def check_patterns(options: ExportOptions, records: RecordSource) -> None:
-    """Refuse patterns with fields that no entry has: they would give no address at all.
+def require_declared(declared: Declared) -> None:
+    """Refuse options that do not say which entries are public.
 
     Raises:
-        UsageError: there is one.
+        UsageError: they do not, and do not make drafts of all entries either.
     """
+    if declared.public_access is None and not declared.all_as_draft:
+        raise UsageError(message("Nothing says yet which entries are public: declare it, or make drafts of all."))
+
+
+def checked_options(
+    options: ExportOptions, records: RecordSource, *, infer: bool = True
+) -> tuple[ExportOptions, InferredPattern | None]:
+    """Check options against the records; return them with the entries' addresses, inferred unless they are given.
+
+    Raises:
+        UsageError: a pattern has fields that no entry has.
+        NoSuchRecord: no entry is of the chosen category.
+    """
+    _check_patterns(options, records)
+    _check_category(records, options.service, options.category)
+    shown = infer_entry_url(options.service, records) if infer and not options.old_urls else None
+    return (options if shown is None else replace(options, old_urls=(shown.pattern,))), shown
+
+
+def _check_patterns(options: ExportOptions, records: RecordSource) -> None:
     known = options.service.post_fields
     patterns = [(each, known) for each in options.old_urls]
     if options.new_url is not None:
         patterns.append((options.new_url, (*known, *MADE_FIELDS)))
     if any(set(pattern.fields) - set(names) for pattern, names in patterns):
-        # The service may send fields that its documents do not name.
+        # The service may send fields that its documentation does not name.
         sent = {name for _, raw in records.scan(Kind.ENTRIES) for name in raw}
         for pattern, names in patterns:
             pattern.check(dict.fromkeys([*names, *sorted(sent)]))
 
 
-def check_category(records: RecordSource, service: Records, name: str | None) -> None:
-    """Refuse the name of a category that no entry has; ``None`` is that of none.
-
-    Raises:
-        NoSuchRecord: no entry has it; says which is near.
-    """
+def _check_category(records: RecordSource, service: Records, name: str | None) -> None:
     if name is None:
         return
     known = {collapse(service.post(None, raw).category or "") for _, raw in records.scan(Kind.ENTRY_LIST)}
     if name not in known:
-        near = get_close_matches(name, known, 1, _NEAR)
+        near = get_close_matches(name, known, 1, _SIMILARITY)
         if near:
             raise NoSuchRecord(
                 message("No entry is of the category {name} (did you mean {near}?).", name=name, near=near[0])
@@ -291,9 +312,83 @@ def _side(
     return Exported(folder, report, document(written), written)
 
 
+@dataclass(frozen=True, slots=True)
+class SiteCopy:
+    """A copy of the site: its first page, and its report."""
+
+    start: Path
+    document: dict[str, Any]
+
+
+def copy_site(
+    archive: Path,
+    target: Path,
+    settings: Settings,
+    *,
+    at: int | None = None,
+    public: Declared | None = None,
+    force: bool = False,
+    check: Callable[[State], None] = lambda _: None,
+) -> SiteCopy:
+    """Write the site and its pictures into a folder outside of the archive.
+
+    Args:
+        archive: the archive's folder.
+        target: a new folder.
+        settings: the site's title, language and addresses.
+        at: the version; by default the newest.
+        public: the meaning of the flags that the owner declared, for a public site; ``None`` for everything.
+        force: replace an earlier site.
+        check: called with the records before anything is written; may raise.
+
+    Raises:
+        UsageError: the folder cannot be written, or nothing declares which entries are public.
+    """
+    from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - exports need no site
+    from exporter.site.public import PublicRecords  # noqa: PLC0415
+    from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415
+    from exporter.site.view import SiteView, copied_site  # noqa: PLC0415
+
+    if public is not None and public.public_access is None:
+        raise UsageError(message("Nothing says yet which entries are public: declare it."))
+    check_target(target, force=force)
+
+    def copied(reader: Archive) -> SiteCopy:
+        version = reader.resolve(at)
+        service = service_of(settings, reader.info.service)
+        history = None if public is not None else ArchiveHistory(reader, service, version)
+        options = replace(site_options(settings, archive), public=public is not None, assets="")
+        with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
+            check(state)
+            records: RecordSource = state
+            left_out = dict.fromkeys(Kind, 0)
+            if public is not None:
+                records = chosen = PublicRecords(state, public, read_at(reader, version), service, newest)
+                left_out = chosen.left_out
+            counts = {str(kind): len(records.ids(kind)) for kind in Kind}
+
+            def document(written: list[WrittenFile]) -> dict[str, Any]:
+                return {
+                    "format": SITE,
+                    "blog_id": reader.info.blog_id,
+                    "version": version,
+                    "side": "all" if public is None else "public",
+                    "folder": str(target.resolve()),
+                    "written": counts,
+                    "left_out": {str(kind): left_out[kind] for kind in Kind},
+                    **listed(written, public=public is not None),
+                }
+
+            files = copied_site(SiteView(service, history, options, thumbnails=Thumbnails(reader.layout)), records)
+            written = write_export(files, archive, target, document)
+        return SiteCopy(target / "index.html", document(written))
+
+    return read_consistently(archive, copied)
+
+
 class ExportableArchive(Archive):
-    """The archive as the public API has it: exports are above the room of the archive, which knows nothing of them."""
+    """The archive of the public API, with exports, which the room ``archive`` cannot import."""
 
     def export(self, form: str, target: Path, options: ExportOptions, **how: Any) -> list[Exported]:
-        """Write the blog as a format; see :func:`export_blog`, whose further arguments are taken too."""
+        """Write the blog as a format; other arguments as for :func:`export_blog`."""
         return export_blog(self.path, form, target, options, **how)

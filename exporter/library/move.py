@@ -1,4 +1,4 @@
-"""Moving a blog, from its archive, into a WordPress: what is public and what is not, each on its own."""
+"""Move a blog from its archive to a WordPress: public entries first, then private ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -21,42 +22,36 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
-from exporter.export.own_links import infer_entry_url
-from exporter.export.post_names import wordpress_name
-from exporter.export.posts import Posts
 from exporter.export.report import Report
-from exporter.export.visibility import Newest
 from exporter.http.credentials import Credentials
-from exporter.http.deadline import Timeouts
-from exporter.http.engine import Client, Engine
-from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.library.export import Only, check_category, check_patterns, newest_beside, read_at
-from exporter.library.new_home import check_address, new_home_credentials
+from exporter.http.engine import Engine
+from exporter.http.retry import RetryEvent
+from exporter.library.export import Only, checked_options, newer_state, read_at, require_declared, wordpress_posts
 from exporter.message import listed, message, message_n
 from exporter.move.home import HomeContent, may_write_any_html, missing_rights, read_home
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome, Thing
 from exporter.move.plan import Plan, PlannedPost
 from exporter.move.public_look import look_in_public, private_things
-from exporter.move.run import MoveRun
+from exporter.move.transfer import MoveRun
 from exporter.move.writer import SETTLING, Writer
 from exporter.settings import Settings
-from exporter.wordpress.rest import WordPressApi, open_wordpress
+from exporter.wordpress import WordPressApi, check_address, home_client, new_home_credentials, open_wordpress
 
 _UPLOAD_SECONDS: Final = 600.0
-_DAY: Final = 24
-_NAMED: Final = 5
+_DAY_HOURS: Final = 24
+_NUMBERS_SHOWN: Final = 5
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """One side of a blog in its new home.
+    """The result of moving one side of a blog.
 
     Attributes:
         side: which entries.
-        report: what became of the archive's records.
-        outcome: what was done in the new home.
+        report: the fate of the archive's records.
+        outcome: the records made in the new home.
     """
 
     side: Side
@@ -64,19 +59,19 @@ class Moved:
     outcome: MoveOutcome
 
     def document(self) -> dict[str, Any]:
-        """Return it as ``--json`` prints it."""
+        """Return the object that ``--json`` prints."""
         return {"side": str(self.side), **self.report.document(), **self.outcome.document()}
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Who hears of a move under way, and who may end it.
+    """The caller's functions for a move.
 
     Attributes:
-        tell: hears what it does.
-        warn: hears what is unwise.
-        on_retry: hears of requests that wait to be sent again.
-        run: runs it in an event loop.
+        tell: called with each event.
+        warn: called with a sentence about each problem.
+        on_retry: called when a retry was scheduled.
+        run: runs the move in an event loop.
     """
 
     tell: Callable[[MoveEvent], None] = lambda _: None
@@ -87,11 +82,11 @@ class Watching:
 
 @dataclass(frozen=True, slots=True)
 class NewHome:
-    """A WordPress, and who may write there.
+    """The WordPress to move to.
 
     Attributes:
-        url: its address, as a person opens it.
-        map_file: where is written down what became what.
+        url: its address in a browser.
+        map_file: the path of the map, see :mod:`exporter.move.map_file`.
         settling: see :data:`~exporter.move.writer.SETTLING`.
     """
 
@@ -101,7 +96,7 @@ class NewHome:
 
 
 def map_path(archive: Path, home: str) -> Path:
-    """Return where the map of a move lies unless told otherwise: beside the archive, named after both.
+    """Return the default path of a move's map: next to the archive, named after the archive and the home.
 
     Raises:
         UsageError: ``home`` is no address.
@@ -123,25 +118,25 @@ def move_blog(
     watching: Watching | None = None,
     clock: Clock | None = None,
 ) -> list[Moved]:
-    """Move the blog; what was moved before is not moved again, and a move that was cut short goes on.
+    """Move the blog. A later run moves only changes, and resumes an interrupted move.
 
     Args:
-        archive: the archive's folder; nothing in it is changed.
+        archive: the archive's folder, which stays unchanged.
         home: the new home.
-        settings: who writes there, and how patiently it is asked; the token of the blog's service is not used.
-        options: what is wanted; ``side`` and ``as_of`` are set by this function.
-        at: the version; by default the newest. What was hidden or removed since is not public.
-        only: which sides go.
-        dry_run: send nothing but questions, and return what would be done.
+        settings: the user of the new home, time-outs and retries; the token of the blog's service is not used.
+        options: the options of the export; this function sets ``side`` and ``as_of``.
+        at: the version; by default the newest. Entries that were hidden or removed later are not public.
+        only: which sides to move.
+        dry_run: only read the new home, and return what a move would do.
         check: called with the records before anything is sent; may raise.
-        watching: who hears of it.
+        watching: the caller's functions.
         clock: the time of day, and waiting.
 
     Raises:
-        UsageError: the options cannot be right, or the password would travel unencrypted.
-        NoArchive, NoSuchRecord, ArchiveDamaged: what is asked for cannot be read.
-        NotAuthorised: the user of the new home may not do what a move does.
-        ServiceError: the new home failed; what is there stays, and the next run goes on from there.
+        UsageError: an option is invalid, or the password would travel unencrypted.
+        NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
+        NotAuthorised: the user of the new home lacks a right that a move needs.
+        ServiceError: the new home failed. The next run resumes from the records that were made.
     """
     _credentials(check_address(home.url), settings)
     require_outside_archives(home.map_file)
@@ -150,17 +145,10 @@ def move_blog(
     def moved(reader: Archive) -> list[Moved]:
         version = reader.resolve(at)
         chosen = replace(options, as_of=read_at(reader, version))
-        with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
+        with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
-            if chosen.declared.public_access is None and not chosen.declared.all_as_draft:
-                raise UsageError(
-                    message("Nothing says yet which entries are public: declare it, or make drafts of all.")
-                )
-            check_patterns(chosen, state)
-            check_category(state, chosen.service, chosen.category)
-            shown = None if chosen.old_urls else infer_entry_url(chosen.service, state)
-            if shown is not None:
-                chosen = replace(chosen, old_urls=(shown.pattern,))
+            require_declared(chosen.declared)
+            chosen, shown = checked_options(chosen, state)
             place = _place(home.url)
             with MapFile(home.map_file, reader.info.blog_id, place, mover.clock.now(), keep=not dry_run) as mapped:
                 sides = []
@@ -168,7 +156,7 @@ def move_blog(
                     report = Report(public=side is Side.PUBLIC)
                     if shown is not None:
                         report.infer(shown.pattern.text, shown.matches)
-                    posts = _posts(state, replace(chosen, side=side), report, newest)
+                    posts = wordpress_posts(state, replace(chosen, side=side), report, newest)
                     sides.append(_Side(side, Plan(posts, report), report))
                 of_all = at is None and only != "private" and not (chosen.since or chosen.until or chosen.category)
                 brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
@@ -187,7 +175,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Mover:
-    """Moves sides of a blog into one home."""
+    """Moves the sides of a blog to one home."""
 
     home: NewHome
     settings: Settings
@@ -199,9 +187,13 @@ class _Mover:
         self, sides: list[_Side], mapped: MapFile, archive: Path, zone: tzinfo, brought: set[str] | None
     ) -> list[Moved]:
         async with Engine(clock=self.clock) as engine:
-            api = await open_wordpress(self._client(engine))
-            uploads = replace(api, client=self._client(engine, longest=_UPLOAD_SECONDS))
-            await self._look_around(api, zone)
+            client = partial(
+                home_client, engine, self.home.url, settings=self.settings, on_retry=self.watching.on_retry
+            )
+            credentials = _credentials(self.home.url, self.settings)
+            api = await open_wordpress(client(credentials))
+            uploads = replace(api, client=client(credentials, answer_seconds=_UPLOAD_SECONDS))
+            await self._check_home(api, zone)
             writer = None if self.dry_run else Writer(api, uploads, mapped, self.clock, self.home.settling)
             done: list[Moved] = []
             home = await read_home(api)
@@ -221,12 +213,12 @@ class _Mover:
                 )
                 done.append(Moved(each.side, each.report, await run.run()))
             if not self.dry_run and done:
-                visitor = replace(api, client=self._client(engine, credentials=Credentials(None)))
+                visitor = replace(api, client=client(Credentials(None)))
                 done[-1].outcome.exposed = await self._exposed(api, visitor, sides)
             return done
 
     async def _exposed(self, api: WordPressApi, visitor: WordPressApi, sides: list[_Side]) -> list[Exposure]:
-        """Return what visitors without a login see of what is not public."""
+        """Return the private records that visitors without a login can see."""
         hidden = [each.plan for each in sides if not each.plan.public]
         public = [each.plan for each in sides if each.plan.public]
         private = private_things(
@@ -238,14 +230,14 @@ class _Mover:
         )
         return await look_in_public(visitor, private) if private else []
 
-    async def _look_around(self, api: WordPressApi, zone: tzinfo) -> None:
-        """Refuse what could not end well, and say what would end otherwise than somebody may expect."""
+    async def _check_home(self, api: WordPressApi, zone: tzinfo) -> None:
+        """Refuse a user without the necessary rights, and warn of settings that change the result."""
         user, warn = self.settings.new_home_user, self.watching.warn
         missing = await missing_rights(api)
         if missing:
             raise NotAuthorised(
                 message(
-                    "{user} may not {missing} in the new home; name an editor or administrator of it.",
+                    "{user} lacks these rights in the new home: {missing}. Name an editor or administrator.",
                     user=user,
                     missing=listed(missing),
                 )
@@ -253,47 +245,27 @@ class _Mover:
         if not await may_write_any_html(api):
             warn(
                 message(
-                    "WordPress removes scripts, frames and more from what {user} writes; only an "
-                    "administrator's text is "
-                    "kept as it is.",
+                    "WordPress removes scripts, frames and more from the posts of {user}. Only an "
+                    "administrator's posts stay unchanged.",
                     user=user,
                 )
             )
         there, here = api.index.get("gmt_offset"), self.clock.now().astimezone(zone).utcoffset()
-        if isinstance(there, int | float) and abs(there) < _DAY and timedelta(hours=there) != here:
+        if isinstance(there, int | float) and abs(there) < _DAY_HOURS and timedelta(hours=there) != here:
             warn(
                 message(
-                    "The new home's clock is {there:+g} hours from UTC, which is not the blog's: "
-                    "entries will be shown at "
-                    "other hours, and some on other days. Set its time zone first (Settings, General).",
+                    "The new home's clock is {there:+g} hours from UTC, unlike the blog's. Entries will show "
+                    "other times, and some other days. Set its time zone first (Settings, General).",
                     there=there,
                 )
             )
 
-    def _client(self, engine: Engine, longest: float = 0.0, credentials: Credentials | None = None) -> Client:
-        """Return what sends requests; while a file is on its way nothing is heard for up to ``longest`` seconds."""
-        settings = self.settings
-        return engine.client(
-            self.home.url,
-            credentials or _credentials(self.home.url, settings),
-            timeouts=Timeouts(
-                connect=settings.connect_timeout.total_seconds(),
-                read=max(settings.read_timeout.total_seconds(), longest),
-                total=max(settings.total_timeout.total_seconds(), longest),
-            ),
-            max_body=settings.max_body,
-            policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
-            concurrency=settings.concurrency,
-            rate=settings.rate,
-            on_retry=self.watching.on_retry,
-        )
-
 
 def _refuse_doubles(home: HomeContent, sides: list[_Side], mapped: MapFile) -> None:
-    """Refuse to move posts that somebody else already brought into the new home, such as an importer.
+    """Refuse to move posts that another program, such as an importer, already made in the new home.
 
     Raises:
-        UsageError: there are such posts: of the same date, and with the same name or title.
+        UsageError: the new home has posts with the same date and the same slug or title.
     """
     planned = (each for side in sides for each in side.plan)
     unknown = (each for each in planned if each.key not in home.posts and mapped.of(Thing.POST, each.post.id) is None)
@@ -308,13 +280,13 @@ def _refuse_doubles(home: HomeContent, sides: list[_Side], mapped: MapFile) -> N
                 "{numbers}. Nothing was sent, as they would be there twice. Delete them there, or move into an empty "
                 "WordPress.",
                 len(found),
-                numbers=listed([*map(str, found[:_NAMED]), *(["…"] if len(found) > _NAMED else [])]),
+                numbers=listed([*map(str, found[:_NUMBERS_SHOWN]), *(["…"] if len(found) > _NUMBERS_SHOWN else [])]),
             )
         )
 
 
 def _foreign(home: HomeContent, planned: PlannedPost) -> int | None:
-    """Return the number of a post that is not ours and has the date and the name or the title of a planned one."""
+    """Return the number of another program's post with the date and the slug or title of a planned one."""
     return home.foreign.get((planned.when, planned.slug)) or home.foreign.get((planned.when, planned.title))
 
 
@@ -323,9 +295,9 @@ def _credentials(home: str, settings: Settings) -> Credentials:
     if not found.token:
         raise UsageError(
             message(
-                "Who are you in the new home? Name a user with --new-home-user, and give an "
-                "application password of that "
-                "user (Users, Profile, Application Passwords) in BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file."
+                "No user of the new home is named. Set --new-home-user, and put an application password "
+                "of that user (Users, Profile, Application Passwords) into BLOG_EXPORTER_NEW_HOME_TOKEN "
+                "or --new-home-token-file."
             )
         )
     return found
@@ -343,10 +315,6 @@ def _sides(only: Only, options: ExportOptions) -> Iterator[Side]:
         yield Side.REST
 
 
-def _posts(state: State, options: ExportOptions, report: Report, newest: Newest | None) -> Posts:
-    return Posts(state, options, report, holds_back=True, newest=newest, spelling=wordpress_name)
-
-
 def _content(archive: Path, picture: PostPicture) -> bytes:
     path = Layout(archive).root / (picture.source or "")
     try:
@@ -355,6 +323,6 @@ def _content(archive: Path, picture: PostPicture) -> bytes:
         content = b""
     if hashlib.sha256(content).hexdigest() != picture.asset.sha256:
         raise ArchiveDamaged(
-            message("{path} is missing or damaged; the next backup gets it again, if it is still there.", path=path)
+            message("{path} is missing or damaged; the next backup reads it again if it still exists.", path=path)
         )
     return content

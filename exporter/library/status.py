@@ -1,4 +1,4 @@
-"""What state an archive is in: its newest version, its last run, and whether that is recent, complete and well."""
+"""The status of an archive: its newest version and its last run, and whether that succeeded, recent and complete."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ SUCCESSES: Final = ("saved", "unchanged", "partial")
 """The outcomes of runs that saved what they could read."""
 _CLOCKS_DIFFER: Final = timedelta(minutes=5)
 _AFTER_A_FAILURE: Final = timedelta(hours=4)
-"""So long nothing is tried again on its own: neither the service nor its reader wishes to hear of it every hour."""
+"""The pause before an automatic retry: neither the service nor the user wants one every hour."""
 
 
 class StatusProblem(Enum):
-    """What keeps an archive from being up to date and complete, the worst first."""
+    """The reasons why an archive is not up to date and complete, the worst first."""
 
     LAST_RUN_FAILED = auto()
     LAST_RUN_DIED = auto()
-    """It left a checkpoint and no line, and nobody is writing now."""
+    """It left a checkpoint and no line, and no process is writing now."""
     IN_THE_FUTURE = auto()
-    """The last success is dated later than now, so a clock is or was wrong."""
+    """The last success is in the future, so a clock is or was wrong."""
     DAMAGED = auto()
-    """Files of versions are damaged that a run or ``verify`` found, and still are."""
+    """A run or ``verify`` found damaged files in versions, which are still damaged."""
     STALE = auto()
     FIRST_RUN = auto()
-    """No run has ended yet: the first one is under way."""
+    """The first run has not ended yet."""
     INCOMPLETE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state as ``status --json`` prints it, the worst that is wrong with it, and how old the last success is."""
+    """The object that ``status --json`` prints, the worst problem, and the age of the last success."""
 
     document: dict[str, Any]
     problem: StatusProblem | None
@@ -44,14 +44,14 @@ class Status:
 
 
 def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
-    """Tell what state an archive is in.
+    """Return the status of an archive.
 
     Args:
         archive: the archive.
-        max_age: how long ago the last success may be; ``None`` for any time.
+        max_age: the greatest age of the last success; ``None`` for no limit.
 
     Raises:
-        NoArchive: no run ever ended, and none is under way.
+        NoArchive: no run ever ended, and none is running.
         ArchiveDamaged: the newest manifest cannot be read.
     """
     last = next(archive.newest_runs(), None)
@@ -64,7 +64,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
     completeness, problems = archive.completeness()
     since = str(good["finished_at"]) if good is not None else newest.finished_at if newest is not None else None
     age = None if since is None else SystemClock().now() - datetime.fromisoformat(since)
-    # A run of the future says that a clock is or was wrong, and nothing about how old the archive is.
+    # A success in the future means a wrong clock, so the age of the archive is unknown.
     stale = max_age is not None and (age is None or not -_CLOCKS_DIFFER <= age <= max_age)
     document: dict[str, Any] = {
         "archive": str(archive.path.absolute()),
@@ -102,9 +102,9 @@ def _problem(document: dict[str, Any], age: timedelta | None) -> StatusProblem |
 
 
 def is_due(archive: Archive, max_age: timedelta) -> bool:
-    """Tell whether a blog should be backed up now: it is not being saved, and no run saved it within ``max_age``.
+    """Return whether a blog should be backed up now: no backup is running, and none succeeded within ``max_age``.
 
-    After a run that failed it is not due for four hours.
+    After a failed run, a blog is not due for four hours.
     """
     if archive.lock().holder():
         return False

@@ -1,17 +1,24 @@
 """``latest/`` and its views, Markdown and the offline site: which are kept, with which options, and when they are made.
 
-What makes a view's files is imported when there are files to make: most runs find everything up to date.
+``rebuild``, ``prune`` and ``repair`` are here too: they change the archive offline and leave ``latest/`` up to date.
+The code that renders a view is imported only if it has files to render, because most runs find everything up to date.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.documents import RepairedFile
+from exporter.archive.findings import FindingCode
 from exporter.archive.front_door import refresh_front_door
 from exporter.archive.known_damage import damaged_in_latest
 from exporter.archive.latest import (
@@ -25,27 +32,47 @@ from exporter.archive.latest import (
     write_latest,
 )
 from exporter.archive.layout import Layout
-from exporter.errors import ArchiveDamaged, UsageError
+from exporter.archive.prune import PrunePlan, plan_prune
+from exporter.clock import SystemClock
+from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from exporter.html.links import AddressPattern
 from exporter.message import message, suggested
 from exporter.model.kinds import Kind
+from exporter.processors import processors
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.options import SiteOptions, edition
 from exporter.site.words import LANGUAGES
+from exporter.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
     from exporter.archive.state import State
+    from exporter.export.interface import RemotePage, ViewFile
 
+_OF_LATEST: Final = {FindingCode.LATEST_DAMAGED, FindingCode.LATEST_STALE, FindingCode.VIEW_DAMAGED}
+_OF_VERSIONS: Final = {
+    FindingCode.MANIFEST_MISSING, FindingCode.SEGMENT_MISSING, FindingCode.SEGMENT_DAMAGED, FindingCode.LINE_DAMAGED,
+}  # fmt: skip
 MARKDOWN: Final = "markdown"
 SITE: Final = "site"
+PAGES_ALONE: Final = 300
+"""Pages rendered before a second process starts. Starting it costs as much as some hundred pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """The versions that a prune keeps and drops, and the number and bytes of the removed files of ``assets/``."""
+
+    plan: PrunePlan
+    assets: int = 0
+    asset_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LatestRepaired:
-    """So many files of ``latest/`` were not as they had been written, and were made again."""
+    """The number of files of ``latest/`` that were damaged and made again."""
 
     files: int
 
@@ -55,8 +82,8 @@ class LatestRefreshed:
     """``latest/`` is up to date.
 
     Attributes:
-        files: how many files of views were made.
-        replaced: how many characters in them had to become U+FFFD.
+        files: the number of rendered files of views.
+        replaced: the number of characters in them that had to become U+FFFD.
     """
 
     files: int = 0
@@ -73,56 +100,40 @@ def refresh_latest(
     segments: Segments | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> LatestRefreshed:
-    """Bring ``latest/`` to the newest version or to version ``at``, with the files that lead people to it.
+    """Bring ``latest/`` and the archive's index page to the newest version or to version ``at``.
 
-    What is damaged there is made again.
+    Damaged files are made again.
 
     Args:
         reader: the archive, whose lock the caller holds.
         views: the views to keep.
         at: the version to show.
         force: fold the versions and make everything again.
-        looked: what :func:`~exporter.archive.latest.check_latest` found, where the caller has looked already.
-        segments: the six files, where a commit has just written them.
-        check: called before each file of a view; what it raises ends the work, and ``latest/`` stays as it was.
+        looked: the result of :func:`~exporter.archive.latest.check_latest`, if the caller has it.
+        segments: the six files, if a commit has just written them.
+        check: called before each file of a view; if it raises, ``latest/`` stays unchanged.
     """
     layout = reader.layout
     number = reader.newest() if at is None else at
     if number is None:
         return LatestRefreshed()
-    refreshed = _refresh_views(reader, number, views, force=force, looked=looked, segments=segments, check=check)
-    refresh_front_door(layout, reader.info.blog_id)
-    return refreshed
-
-
-def _refresh_views(
-    reader: Archive,
-    number: int,
-    views: Iterable[LatestView],
-    *,
-    force: bool,
-    looked: LatestCheck | None,
-    segments: Segments | None,
-    check: Callable[[], None],
-) -> LatestRefreshed:
-    layout = reader.layout
     wanted = [replace(view, files=_made(view, layout, check, force=force)) for view in views]
-    if force:
+    found = None if force else looked or check_latest(layout, damaged_in_latest(layout))
+    made = 0
+    if found is None:
         layout.site_facts.remove()
         layout.site_pictures.remove()
         made = write_latest(layout, _counted(reader, number), wanted, reuse=False)
-    else:
-        found = check_latest(layout, damaged_in_latest(layout)) if looked is None else looked
-        if found.whole and is_current(layout, number, wanted):
-            return LatestRefreshed()
+    elif not found.whole or not is_current(layout, number, wanted):
         segments = segments if segments is not None and segments.version == number else None
         state = reader.state(number) if segments is None else reader.state_of(segments)
         made = write_latest(layout, state, wanted, damaged=found.damaged, segments=segments)
+    refresh_front_door(layout, reader.info.blog_id)
     return LatestRefreshed(made, sum(view.replaced() for view in wanted))
 
 
 def _counted(reader: Archive, number: int) -> State:
-    """Fold the versions up to a number, and refuse a state that holds less or more than the version's manifest counts.
+    """Fold the versions up to a number. Refuse a state with fewer or more records than the version's manifest counts.
 
     Raises:
         ArchiveDamaged: the counts differ, or a version cannot be read.
@@ -147,14 +158,84 @@ def _counted(reader: Archive, number: int) -> State:
     return state
 
 
+def rebuild(archive: Archive, settings: Settings, *, at: int | None = None) -> LatestRefreshed:
+    """Make ``latest/`` again from the versions, with the views that the settings ask for.
+
+    Args:
+        archive: the archive.
+        settings: which views to keep, and how long to wait for the lock.
+        at: the version to show until the next backup; by default the newest.
+
+    Raises:
+        ArchiveLocked: another process is writing the archive.
+        ArchiveDamaged: a version cannot be read.
+    """
+    with _locked(archive, settings):
+        return refresh_latest(
+            archive, wanted_views(settings, archive.path, service_of(settings, archive.info.service)), force=True, at=at
+        )
+
+
+def refresh(
+    archive: Archive, settings: Settings, *, at: int | None = None, also: Collection[str] = ()
+) -> LatestRefreshed:
+    """Bring ``latest/`` up to date with its present views and those in ``also``; errors as for :func:`rebuild`."""
+    with _locked(archive, settings):
+        return refresh_latest(archive, present_views(settings, archive.path, also=also), at=at)
+
+
+def prune(archive: Archive, settings: Settings, *, dry_run: bool = False, **keep: int) -> Pruned:
+    """Remove the versions that no rule keeps; ``keep`` is as for :func:`~exporter.archive.prune.plan_prune`.
+
+    Raises:
+        UsageError: no rule is given, or one is invalid.
+        ArchiveLocked: another process is writing the archive.
+        ArchiveDamaged: a file does not match its hash; nothing was changed.
+    """
+    if dry_run:
+        return Pruned(_prune_plan(archive, settings, keep))
+    with _locked(archive, settings):
+        plan = _prune_plan(archive, settings, keep)
+        views = present_views(settings, archive.path)
+        done = archive.prune(plan)
+        if plan.dropped:
+            refresh_latest(archive, views, force=True)
+    return Pruned(plan, done.assets, done.asset_bytes)
+
+
+def repair(archive: Archive, settings: Settings) -> Iterator[RepairedFile]:
+    """Restore damaged files without the service if possible, and yield each damaged file; ``latest`` counts as one.
+
+    Raises:
+        ArchiveLocked: another process is writing the archive.
+    """
+    with _locked(archive, settings):
+        yield from archive.repair()
+        codes = {finding.code for finding in archive.verify()}
+        if codes & _OF_LATEST and not codes & _OF_VERSIONS:
+            refresh_latest(archive, present_views(settings, archive.path), force=True)
+            yield RepairedFile("latest", True)
+
+
+def _prune_plan(archive: Archive, settings: Settings, keep: dict[str, int]) -> PrunePlan:
+    zone = settings.timezone
+    rows = archive.log().rows()
+    return plan_prune([(row.version, datetime.fromisoformat(row.finished_at).astimezone(zone)) for row in rows], **keep)
+
+
+@contextmanager
+def _locked(archive: Archive, settings: Settings) -> Iterator[None]:
+    with archive.lock() as lock:
+        lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
+        yield
+
+
 def _made(
     view: LatestView, layout: Layout, check: Callable[[], None], *, force: bool
 ) -> Callable[[State], Iterator[DerivedFile]]:
-    """Return what yields a view's files, with help for those that are not known to be there."""
+    """Return a function that yields a view's files, with help for those that ``latest/`` does not have yet."""
 
     def files(state: State) -> Iterator[DerivedFile]:
-        from exporter.library.page_helper import with_help  # noqa: PLC0415 - see above
-
         @cache
         def noted() -> set[int]:
             index = () if force else read_index(layout)
@@ -167,13 +248,58 @@ def _made(
     return files
 
 
+def with_help(
+    files: Iterable[DerivedFile], is_there: Callable[[DerivedFile], bool], alone: int = PAGES_ALONE
+) -> Iterator[DerivedFile]:
+    """Yield the same files in another order: a second process renders some of many pages.
+
+    Args:
+        files: of a view.
+        is_there: tells which of them need not be rendered.
+        alone: how many pages are rendered before the second process starts.
+
+    Raises:
+        BlogExporterError: the second process failed.
+    """
+    from exporter.export.interface import ViewFile  # noqa: PLC0415 - see above
+
+    with contextlib.ExitStack() as opened:
+        worker: Worker | None = None
+        sent: deque[tuple[ViewFile, RemotePage]] = deque()
+        made = 0
+        try:
+            for file in files:
+                while worker is not None and worker.done:
+                    yield _rendered(*sent.popleft(), worker)
+                if isinstance(file, ViewFile) and file.remote is not None and not is_there(file):
+                    made += 1
+                    if worker is None and made > alone and processors() > 1:
+                        worker = opened.enter_context(Worker(file.remote.around))
+                    if worker is not None and worker.has_room:
+                        worker.submit(file.remote.call, *file.remote.parts())
+                        sent.append((file, file.remote))
+                        continue
+                yield file
+            while worker is not None and sent:
+                yield _rendered(*sent.popleft(), worker)
+        except WorkerFailed as error:
+            raise BlogExporterError(
+                message("The second process that renders pages failed: {reason}. Run again.", reason=error)
+            ) from error
+
+
+def _rendered(file: ViewFile, page: RemotePage, worker: Worker) -> ViewFile:
+    content = page.finish(worker.result())
+    return replace(file, render=lambda: content)
+
+
 def wanted_views(settings: Settings, root: Path, service: Records) -> list[LatestView]:
-    """Return the views that the settings ask to keep, of an archive that need not be there yet."""
+    """Return the views that the settings ask for. The archive need not exist yet."""
     return _views(settings, root, service, markdown=settings.markdown, site=settings.site)
 
 
 def present_views(settings: Settings, root: Path, *, also: Collection[str] = ()) -> list[LatestView]:
-    """Return the views that are in ``latest/`` now, and ``also`` these: for commands that add and drop no others."""
+    """Return the views that exist in ``latest/``, and those in ``also``: for commands that add and drop no others."""
     latest = Layout(root).latest
     markdown, site = (name in also or (latest / name).is_dir() for name in (MARKDOWN, SITE))
     service = service_of(settings, Archive.open(root).info.service)
@@ -181,7 +307,7 @@ def present_views(settings: Settings, root: Path, *, also: Collection[str] = ())
 
 
 def site_options(settings: Settings, root: Path) -> SiteOptions:
-    """Return what the site is to be like: what no setting says is as ``latest/`` was made last, at first Japanese."""
+    """Return the site's options: from the settings, else those that ``latest/`` was made with, else Japanese."""
     options = _options(settings, root)
     entry_url = options.get("entry_url")
     return SiteOptions(
@@ -192,9 +318,9 @@ def site_options(settings: Settings, root: Path) -> SiteOptions:
 
 
 def _options(settings: Settings, root: Path) -> dict[str, str]:
-    """Return what views are made with: by the settings, or as ``latest/`` was made last.
+    """Return the options of views: from the settings, else those that ``latest/`` was made with.
 
-    That is kept in the archive, which may be untrusted: what no setting would have allowed is passed over.
+    The archive records the latter and may be untrusted, so invalid values are ignored.
     """
     kept = read_record(Layout(root)).get("options", {})
     options = {name: value for name, value in kept.items() if isinstance(value, str)}

@@ -1,1 +1,1 @@
-"""What the program knows of a blog, whichever service it is from: records, kinds, publication, assets. Pure."""
+"""The data of a blog, independent of its service: records, kinds, publication, assets. Pure."""

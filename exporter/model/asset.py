@@ -1,4 +1,4 @@
-"""The pictures and files of a blog: their records, their media types, and where the archive has them. Pure."""
+"""The pictures and files of a blog: their records, media types, and paths in the archive. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "video/x-ms-asf": "wmv",
     "video/x-msvideo": "avi",
 }
-"""The ending, without its dot, of each type that :func:`exporter.crawl.assets.content_type.sniff` can tell."""
+"""The extension, without its dot, of each type that :func:`exporter.crawl.assets.content_type.sniff` detects."""
 
 _OPENABLE: Final = frozenset(
     {"aac", "avif", "bmp", "flac", "gif", "heic", "ico", "jp2", "jpg", "jxl", "m4a", "mid", "mov", "mp3", "mp4"}
@@ -69,12 +69,12 @@ _SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 def extension_of(content_type: str) -> str:
-    """Return the ending for a media type; ``bin`` for one that is not known."""
+    """Return the extension for a media type; ``bin`` if the type is unknown."""
     return EXTENSIONS.get(content_type, "bin")
 
 
 def openable(path: str) -> bool:
-    """Tell whether a link may lead to a stored file: never to one in which a browser would run an untrusted script."""
+    """Return whether a page may link to a stored file. Never to one in which a browser would run scripts."""
     return path.rpartition(".")[2] in _OPENABLE
 
 
@@ -82,29 +82,29 @@ class AssetState(StrEnum):
     """Whether the archive holds an asset's file and, if not, what that means for a backup."""
 
     SAVED = "saved"
-    """Its file was stored."""
+    """The archive has its file."""
     PENDING = "pending"
-    """It could not be read for now; every run tries again, and the backup is incomplete until then."""
+    """It could not be read yet. Every run tries again, and the backup is incomplete until then."""
     LOST = "lost"
-    """It is gone for good: its server answered 404 or 410, or the address is none that can be asked."""
+    """It is gone for good: its server answered 404 or 410, or the address is invalid."""
     LEFT_OUT = "left_out"
-    """A setting says that it is not read."""
+    """A setting excludes it."""
     REFUSED = "refused"
-    """The address guard refused its host or port, which no setting asked for; the backup is incomplete."""
+    """The address guard refused its host or port without a setting. The backup is incomplete."""
     DOUBTFUL = "doubtful"
-    """A file is stored and contradicts what is known of it; every run asks again until the owner accepts it."""
+    """Its stored file contradicts its record. Every run reads it again until the owner accepts it."""
 
 
 def is_sha256(value: object) -> TypeGuard[str]:
-    """Tell whether a value is a SHA-256 as records and names have it: 64 hexadecimal digits, in lower case."""
+    """Return whether a value is a SHA-256 in the form of records and names: 64 lower-case hexadecimal digits."""
     return isinstance(value, str) and _SHA256.fullmatch(value) is not None
 
 
 def asset_path(sha256: str, content_type: str) -> str:
-    """Return where a file with this content is, relative to the archive; no other code makes such a path.
+    """Return the path of a file with this content, relative to the archive. No other code makes such paths.
 
     Raises:
-        ValueError: ``sha256`` is none, so there is no such file.
+        ValueError: ``sha256`` is no SHA-256.
     """
     if not is_sha256(sha256):
         raise ValueError(message("{sha256!r} is not a SHA-256 in hexadecimal", sha256=sha256))
@@ -113,21 +113,21 @@ def asset_path(sha256: str, content_type: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One record of the kind ``assets``; FORMAT.md describes the members.
+    """A record of the kind ``assets``; FORMAT.md describes its members.
 
     Attributes:
-        url: the address, absolute.
-        status: the HTTP status of the last answer; ``None`` when there was none.
+        url: its absolute address.
+        status: the HTTP status of the last answer; ``None`` if there was none.
         content_type: the media type detected from the content.
         bytes: its size.
-        sha256: of its content, in hexadecimal; ``None`` while the file could not be read.
-        error: why it could not be read, or what is odd about it; ``None`` when all is well.
-        refs: who needs it, ``{"entry": id}`` and ``{"file": id}``; empty when nobody does any more.
-        width: of a picture, in pixels, where its header tells.
-        height: the same.
-        source: the address it was read from in the end, where that is another than ``url``'s own server.
-        accepted: whether the owner accepted the file although ``error`` says what is odd about it.
-        absence: why there is no file, where the record says so; see :attr:`state`.
+        sha256: of its content, in hexadecimal; ``None`` if the file was never read.
+        error: why it could not be read, or what is wrong with it; ``None`` if nothing is.
+        refs: the records that need it, ``{"entry": id}`` and ``{"file": id}``; empty if none do any more.
+        width: of a picture, in pixels; ``None`` if unknown.
+        height: likewise.
+        source: the address that it was read from, if that is on another server than ``url``.
+        accepted: whether the owner accepted the file in spite of ``error``.
+        absence: the recorded reason why there is no file; see :attr:`state`.
     """
 
     url: str
@@ -145,7 +145,7 @@ class Asset:
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Asset:
-        """Read a record; a member that is not what it should be is as if it were missing. Never raises."""
+        """Read a record. Members with a wrong type count as missing. Never raises."""
         refs = raw.get("refs")
         return cls(
             url=_text(raw.get("url")) or "",
@@ -163,7 +163,7 @@ class Asset:
         )
 
     def data(self) -> dict[str, Any]:
-        """Return the record; optional members are in it only if they have a value."""
+        """Return the record, without optional members that have no value."""
         record: dict[str, Any] = {
             "url": self.url,
             "status": self.status,
@@ -182,12 +182,12 @@ class Asset:
 
     @property
     def path(self) -> str | None:
-        """Where its file is, relative to the archive; ``None`` when it could not be read."""
+        """The path of its file, relative to the archive; ``None`` if it was never read."""
         return None if self.sha256 is None else asset_path(self.sha256, self.content_type or "")
 
     @property
     def state(self) -> AssetState:
-        """What became of the file; records of versions that did not say so are judged by the status."""
+        """The state of the file. Records of old versions do not have it, so the HTTP status decides."""
         if self.sha256 is not None:
             return AssetState.DOUBTFUL if self.error is not None and not self.accepted else AssetState.SAVED
         if self.absence is not None:
@@ -195,7 +195,7 @@ class Asset:
         return AssetState.LOST if self.status in _GONE else AssetState.PENDING
 
     def ids(self, kind: str) -> list[str]:
-        """Return the ids of who needs it: of ``"entry"`` or of ``"file"``, in their order."""
+        """Return the ids of the records that need it, of the kind ``"entry"`` or ``"file"``, in their order."""
         return [ref[kind] for ref in self.refs if isinstance(ref.get(kind), str)]
 
 

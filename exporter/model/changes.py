@@ -1,4 +1,4 @@
-"""What happened to a record between two states of it, field by field. Pure."""
+"""The differences between two states of a record, field by field. Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from exporter.model.kinds import Kind
 
 WHOLE_RECORD: Final = "(as sent)"
-"""Names the change of a record whose fields have equal values and differ only in how the service wrote them."""
+"""The field name for a record whose values are equal, but which the service wrote differently."""
 
 
 class Absent(Enum):
-    """The value of a field that is not there, which is not the same as ``null``."""
+    """The value of a missing field, which differs from ``null``."""
 
     ABSENT = "absent"
 
@@ -27,7 +27,7 @@ ABSENT: Final = Absent.ABSENT
 
 
 class Change(StrEnum):
-    """What happened to a record."""
+    """The kind of a record's change."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -43,7 +43,7 @@ class FieldChange:
     after: Any
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON would have it: a value that is absent has no member."""
+        """Return the object for JSON, without a member for an absent value."""
         found: dict[str, Any] = {"name": self.name}
         if self.before is not ABSENT:
             found["before"] = self.before
@@ -54,15 +54,15 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """One record that differs between two versions.
+    """A record that differs between two versions.
 
     Attributes:
         kind: the record's kind.
         record_id: its id.
-        change: what happened to it.
-        title: what a person knows it by, never empty; untrusted.
-        fields: for a changed record what differs; for a new or gone one all its fields.
-        evidence: why the removal was accepted, where the later version holds its tombstone.
+        change: the kind of change.
+        title: a title for people, never empty; untrusted.
+        fields: the changed fields of a changed record; all fields of a new or deleted one.
+        evidence: why the removal was accepted, if the later version has its tombstone.
     """
 
     kind: Kind
@@ -73,7 +73,7 @@ class RecordChange:
     evidence: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON would have it."""
+        """Return the object for JSON."""
         return {
             "kind": str(self.kind),
             "id": self.record_id,
@@ -85,7 +85,7 @@ class RecordChange:
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
-    """Compare the fields of two raw objects, in the order of the later one; those only the earlier has come last.
+    """Compare the fields of two raw objects, in the order of the later one, then those of the earlier one alone.
 
     Values are compared as canonical text, so that ``1``, ``1.0``, ``"1"`` and ``true`` all differ.
     """

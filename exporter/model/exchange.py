@@ -1,4 +1,4 @@
-"""What a blog service asks for and what comes back: the plain things that services and HTTP exchange. Pure."""
+"""Requests and responses, which services and the HTTP client exchange. Pure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 
 class Request(NamedTuple):
-    """One operation to be asked for.
+    """A request for one operation.
 
     Attributes:
         operation: its name for messages.
-        path: with a slash at its beginning.
-        params: its query.
-        headers: its own, beside those of all requests.
-        method: anything but ``GET`` changes what is there, and is never sent where a redirect leads.
-        content: what is sent with it.
-        final: statuses that are no passing failure of this operation, though they are of others.
+        path: begins with a slash.
+        params: the query.
+        headers: in addition to those of all requests.
+        method: the HTTP method; only ``GET`` follows redirects.
+        content: the body.
+        final: statuses that are not retried for this operation, although they are for others.
     """
 
     operation: str
@@ -31,15 +31,15 @@ class Request(NamedTuple):
 
 @dataclass(slots=True)
 class Response:
-    """An answer read to its end.
+    """A complete answer.
 
     Attributes:
         status: the HTTP status.
-        headers: by lower-case name; of a repeated header the last.
-        body: the decompressed bytes; of an answer that is no success perhaps only the first of them.
-        objects: the bytes of memory that its JSON may take once parsed.
-        advice: what whoever is not authorised can do; empty where nothing is known of it.
-        token_header: the header that carried the token; empty if none was sent, or in another way.
+        headers: by lower-case name; the last of repeated headers.
+        body: the decompressed bytes; of an error perhaps only the first of them.
+        objects: the bytes of memory that its parsed JSON may take.
+        advice: what an unauthorised user can do; empty if unknown.
+        token_header: the header with the token; empty if no header had one.
     """
 
     status: int

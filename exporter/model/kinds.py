@@ -1,4 +1,4 @@
-"""The kinds of record an archive keeps, what an id is, and the order of ids. Pure."""
+"""The kinds of records in an archive, their ids, and the order of ids. Pure."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ BY_NAME: Final[Mapping[str, Kind]] = {
     "user": Kind.USER,
     "asset": Kind.ASSETS,
 }
-"""The kinds by what one record of each is called where a person asks for it."""
+"""The kinds by the word that a user types for one record."""
 
 
 def key_of(value: Any) -> str | None:
-    """Return a record's id as text, also where the service sent a number; ``None`` when it can be no id."""
+    """Return a record's id as text, also if the service sent a number; ``None`` if it is no valid id."""
     if isinstance(value, IntegerText):
         return str(value)
     if isinstance(value, str):
@@ -46,7 +46,7 @@ def key_of(value: Any) -> str | None:
 
 
 def sort_key(record_id: str) -> tuple[int, int, str]:
-    """Order ids by their number, those that are no number last, as text."""
+    """Return the sort key of an id: numbers first, then other ids as text."""
     if _DECIMAL.fullmatch(record_id):
         return (0, int(record_id), record_id)
     return (1, 0, record_id)

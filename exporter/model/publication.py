@@ -1,4 +1,4 @@
-"""Who may see an entry: what its owner has declared, and what follows. Everything in doubt is not public. Pure.
+"""Who may see an entry, by its flags and what its owner declared about them. If in doubt, it is private. Pure.
 
 A service judges its own records (:meth:`exporter.service.interface.Records.publication`).
 """
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class PostStatus(StrEnum):
-    """What an entry is to be in its new home."""
+    """The status of an entry in its new home."""
 
     PUBLISH = "publish"
     DRAFT = "draft"
@@ -20,13 +20,13 @@ class PostStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the owner of a blog has said about its flags.
+    """The owner's declaration of the meaning of a blog's flags.
 
     Attributes:
-        public_access: the access codes that mean published; ``None`` while nothing was said.
-        period_public: whether entries that are shown for some time only are as public as others.
+        public_access: the access codes that mean published; ``None`` if not declared.
+        period_public: whether entries with a limited display period are as public as others.
         visible_comment_flags: the values of a comment's flag, ``t`` or ``f``, that mean shown.
-        all_as_draft: whether every entry is to be a draft, so that no meaning is needed.
+        all_as_draft: whether every entry becomes a draft, so that no declaration is necessary.
     """
 
     public_access: frozenset[str] | None = None
@@ -36,32 +36,32 @@ class Declared:
 
 
 class Hidden(Enum):
-    """Why an entry or a comment may not be shown."""
+    """Why an entry or a comment must not be shown."""
 
     FLAG = auto()
     """A flag of the entry says so."""
     UNDECLARED = auto()
-    """Its owner has not declared that the value of a flag means public."""
+    """The owner did not declare that a flag's value means public."""
     ALL_DRAFTS = auto()
-    """Every entry is to be a draft."""
+    """Every entry becomes a draft."""
     NO_DATE = auto()
     LATER = auto()
-    """It is dated later than the backup."""
+    """Its date is after the backup."""
     REMOVED = auto()
-    """The newest version does not hold it any more."""
+    """The newest version no longer has it."""
     COMMENT = auto()
-    """Its owner has not declared that the value of a comment's flag means shown."""
+    """The owner did not declare that a comment flag's value means shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A reason with what makes it definite.
+    """A reason with its details.
 
     Attributes:
-        reason: a member of :class:`Hidden`, or of what an export has as reasons.
+        reason: a member of :class:`Hidden`, or of an export's reasons.
         field: the raw field that decided.
-        value: its value as Python writes it, or a limit.
-        newest: whether the newest version shows it, and not the older one that is read.
+        value: its value in Python's notation, or a limit.
+        newest: whether the value is that of the newest version, not of the version that is read.
     """
 
     reason: Enum
@@ -71,7 +71,7 @@ class Cause:
 
 
 class Verdict(NamedTuple):
-    """An entry's status, and why it is not published; ``None`` when it is."""
+    """An entry's status, and the reason if it is not published."""
 
     status: PostStatus
     cause: Cause | None = None
@@ -81,12 +81,11 @@ _OPENNESS: Final = (PostStatus.PRIVATE, PostStatus.DRAFT, PostStatus.PUBLISH)
 
 
 def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
-    """Return what an entry of an older version is to be, when its owner may have hidden or deleted it since.
+    """Return the status of an entry of an older version, which its owner may have hidden or deleted since.
 
     Args:
-        then: what it was in that version.
-        now: what it is in the newest version; ``None`` when that does not hold it, which counts as private: who deleted
-            an entry wants it to be seen by nobody.
+        then: its status in that version.
+        now: its status in the newest version; ``None`` if that no longer has it. A deleted entry counts as private.
     """
     if now is None:
         return Verdict(PostStatus.PRIVATE, Cause(Hidden.REMOVED))

@@ -1,7 +1,7 @@
-"""A blog's records as every part of the program but their service reads them: posts, comments, uploads, users. Pure.
+"""A blog's records in a form that does not depend on its service: posts, comments, uploads, users. Pure.
 
-A service makes them of the raw objects that it sends (:mod:`exporter.service.interface`); the archive keeps the raw
-objects. A value that cannot be read is ``None`` and named in ``problems``. All dates carry the blog's timezone.
+The service makes them from its raw objects (:mod:`exporter.service.interface`), which the archive keeps. An invalid
+value is ``None`` and listed in ``problems``. All dates have the blog's time zone.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Raw = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A field whose value is not what its service promises.
+    """A field with a value that its service does not document.
 
     Attributes:
         field: the field's name, or a short list of names.
         value: the value as text, cut to 60 characters.
-        reason: what is wrong with it.
+        reason: the problem.
     """
 
     field: str
@@ -36,27 +36,27 @@ class Post:
 
     Attributes:
         id: its id.
-        blog_id: the blog that holds it, as the record says.
-        title: as sent; perhaps empty, perhaps with line ends.
-        slug: its name in addresses; empty where the service has none.
+        blog_id: its blog, from the record.
+        title: as sent; may be empty or have line ends.
+        slug: its name in addresses; empty if the service has none.
         body: HTML.
         more_title: the text of the link to its continuation.
         more: the continuation, HTML.
-        template: a text that the service puts around it; perhaps empty.
-        date: when it is said to be written.
+        template: a text that the service puts around it; may be empty.
+        date: the date of writing that it states.
         updated: when it was last changed.
-        period_date: the date of a period in which it is shown, where the service has such.
-        listed_on: the day that the list gives; ``None`` where it is on no list.
-        category: the name of its category; ``None`` where it is on no list.
+        period_date: the date of its display period, if the service has such.
+        listed_on: the day in its list item; ``None`` if it has none.
+        category: the name of its category; ``None`` if it has no list item.
         category_id: the id of its category.
-        private: whether only its writer may see it; ``None`` when that cannot be read.
-        access: the service's code for who may see it, where the owner alone knows what it means.
+        private: whether only its writer may see it; ``None`` if invalid.
+        access: the service's code for who may see it, whose meaning only the owner knows.
         comments_open: whether it takes comments.
         pings_open: whether it takes trackbacks.
-        facts: what else Markdown's front matter says, by the service's own names.
-        raw: the full record; empty when only the list has it.
-        item: the list's own object, where it is on the list.
-        problems: what could not be read.
+        facts: further fields of Markdown's front matter, by the service's names.
+        raw: the full record; empty if it has only a list item.
+        item: its list item, if any.
+        problems: its invalid fields.
     """
 
     id: str
@@ -89,17 +89,17 @@ class Comment:
 
     Attributes:
         id: its id.
-        post_id: the entry that it belongs to.
-        date: when it was written; ``has_time`` tells whether more than the day is known.
+        post_id: its entry.
+        date: when it was written; only a day unless ``has_time``.
         name: its writer's name.
         title: its title.
         text: HTML or text.
         url: the address that its writer gave, as text.
-        deleted: whether its service marks it as deleted; ``None`` when that cannot be read.
-        facts: what else Markdown says of it, by the service's own names.
-        reply: the service's mark of an answer.
+        deleted: whether its service marks it as deleted; ``None`` if invalid.
+        facts: further fields for Markdown, by the service's names.
+        reply: the service's mark of a reply.
         raw: the record.
-        problems: what could not be read.
+        problems: its invalid fields.
     """
 
     id: str
@@ -136,7 +136,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """The user whom the service knows the caller as."""
+    """The user as whom the service knows the caller."""
 
     id: str
     name: str

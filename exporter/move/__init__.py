@@ -1,1 +1,1 @@
-"""Moving a blog into its new home: each record made there once, known again there, and never over a person's work."""
+"""Move a blog to its new home. Each record is made once, recognised later, and never replaces a person's work."""

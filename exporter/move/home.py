@@ -1,28 +1,49 @@
-"""What the new home has, read by its REST API: whatever was moved there before, and what a move could meet."""
+"""The content of the new home, read through its REST API, and the keys by which a move recognises its own records.
+
+WordPress has no place for keys of other programs: its REST API drops record fields (``meta``) that nobody registered.
+So each record carries its key in a field that WordPress keeps and can search:
+
+- A post ends with an empty block whose name is the entry's key and a digest. Pages show nothing of it, the editor shows
+  its name.
+- A comment has the e-mail address that WordPress requires, at a domain that cannot exist (RFC 2606). The name of its
+  writer's browser is the digest.
+- A file's name in addresses is made from its content.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from html import unescape
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 from exporter import lossless_json
+from exporter.export.post_names import plain_id
 from exporter.html.text import collapse
 from exporter.message import message
-from exporter.move.keys import RESERVED, digest_in, is_comment_address, marks_in
-from exporter.wordpress.rest import WordPressApi
+from exporter.wordpress import WordPressApi
 
 T = TypeVar("T")
 
+RESERVED: Final = "reserved"
+"""The digest of a post that has its address but not yet its text."""
+
+_PLAIN_BLOG: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+_BLOG_CHARACTERS: Final = 40
+_MARK: Final = re.compile(r'"name":"blog-exporter ([a-z0-9.-]+/entry/[a-z0-9]+) ([0-9a-f]{16}|reserved)"')
+_ADDRESS: Final = re.compile(r"comment-[a-z0-9]+@[a-z0-9.-]+\.invalid")
+_AGENT: Final = re.compile(r"blog-exporter ([0-9a-f]{16})")
+_FILE_DIGITS: Final = 32
 POST_FIELDS: Final = (
     "id,link,slug,status,date_gmt,modified_gmt,title.raw,content.raw,comment_status,ping_status,categories"
 )
 COMMENT_FIELDS: Final = "id,post,author_email,author_name,author_url,author_user_agent,content,date_gmt,status"
-"""WordPress gives the content of a comment as a whole or not at all."""
+"""WordPress sends the whole content of a comment or nothing of it."""
 FILE_FIELDS: Final = "id,slug,source_url,post,status"
 POST_STATUSES: Final = "publish,future,draft,pending,private,trash"
 FILE_STATUSES: Final = "inherit,private"
@@ -30,13 +51,83 @@ _TRASH: Final = "trash"
 _WANTED: Final = {
     "edit_posts": message("write posts"),
     "publish_posts": message("publish"),
-    "edit_published_posts": message("change what is published"),
-    "edit_private_posts": message("change what is private"),
+    "edit_published_posts": message("edit published posts"),
+    "edit_private_posts": message("edit private posts"),
     "upload_files": message("upload files"),
-    "moderate_comments": message("give comments their dates"),
-    "manage_categories": message("make categories"),
+    "moderate_comments": message("set the dates of comments"),
+    "manage_categories": message("create categories"),
 }
-"""What WordPress calls the things that a move does."""
+"""WordPress' names of the rights that a move needs."""
+
+
+def blog_key(blog_id: str) -> str:
+    """Return a blog's id for keys: unchanged if it is a short host name, else a hash."""
+    name = blog_id.lower()
+    if len(name) <= _BLOG_CHARACTERS and _PLAIN_BLOG.fullmatch(name):
+        return name
+    return f"x{blake2b(blog_id.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def post_key(blog_id: str, entry_id: str) -> str:
+    """Return the key of an entry."""
+    return f"{blog_key(blog_id)}/entry/{plain_id(entry_id)}"
+
+
+def entry_in(blog_id: str, key: str) -> str | None:
+    """Return the id of the entry with a key, in the form of keys; ``None`` for another blog's key."""
+    blog, _, entry = key.rpartition("/entry/")
+    return entry if blog == blog_key(blog_id) else None
+
+
+def mark(key: str, digest: str) -> str:
+    """Return the block that ends a post.
+
+    Args:
+        key: of its entry.
+        digest: of all that was sent for it, 16 digits, or :data:`RESERVED`.
+    """
+    return f'<!-- wp:html {{"metadata":{{"name":"blog-exporter {key} {digest}"}}}} /-->'
+
+
+def marks_in(content: str) -> tuple[str, str] | None:
+    """Return key and digest of a post with this content; ``None`` if this program did not make it.
+
+    The last block counts, because a body may contain any text.
+    """
+    found = _MARK.findall(content)
+    return (found[-1][0], found[-1][1]) if found else None
+
+
+def comment_address(blog_id: str, comment_id: str) -> str:
+    """Return the e-mail address of a comment, which cannot receive mail."""
+    return f"comment-{plain_id(comment_id)}@{blog_key(blog_id)}.invalid"
+
+
+def comment_in(blog_id: str, address: str) -> str | None:
+    """Return the id of the comment with an address, in the form of keys; ``None`` for another blog's address."""
+    comment, _, host = address.partition("@")
+    return comment.removeprefix("comment-") if host == f"{blog_key(blog_id)}.invalid" else None
+
+
+def is_comment_address(address: str) -> bool:
+    """Return whether an e-mail address is one of :func:`comment_address`."""
+    return _ADDRESS.fullmatch(address) is not None
+
+
+def comment_agent(digest: str) -> str:
+    """Return the browser name of a comment, given the digest of all that was sent for it, 16 digits."""
+    return f"blog-exporter {digest}"
+
+
+def digest_in(agent: str) -> str:
+    """Return the digest in a browser name; empty if this program did not make it."""
+    found = _AGENT.fullmatch(agent)
+    return "" if found is None else found[1]
+
+
+def file_slug(sha256: str) -> str:
+    """Return the name in addresses of a file with this content."""
+    return f"file-{sha256[:_FILE_DIGITS]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +138,10 @@ class HomePost:
         id: its number.
         link: its address.
         slug: its name in addresses.
-        status: who may see it, in WordPress' words.
-        digest: that of what was sent for it; :data:`~exporter.move.keys.RESERVED` where its text is still to come.
-        untouched: whether it was never changed since it was made, by anybody.
-        fingerprint: of all that a move sets, as it is there now.
+        status: WordPress' word for who may see it.
+        digest: of all that was sent for it, or :data:`RESERVED`.
+        untouched: whether nobody changed it since it was made.
+        fingerprint: of the current values of all fields that a move sets.
         reachable: whether it takes comments.
     """
 
@@ -70,7 +161,7 @@ class HomePost:
 
     @property
     def reserved(self) -> bool:
-        """Whether its text is still to come."""
+        """Whether it has no text yet."""
         return self.digest == RESERVED
 
 
@@ -81,8 +172,8 @@ class HomeFile:
     Attributes:
         id: its number.
         slug: its name in addresses.
-        url: the address of its bytes.
-        post: the number of the post that it is attached to and that decides who sees it; 0 for none.
+        url: the address of its content.
+        post: the number of the post that it is attached to, which decides who sees it; 0 for none.
         status: ``inherit`` or ``private``.
     """
 
@@ -99,11 +190,11 @@ class HomeComment:
 
     Attributes:
         id: its number.
-        post: that of its post.
+        post: the number of its post.
         shown: whether everybody sees it.
-        digest: that of what was sent for it; empty where somebody else wrote it anew.
-        fingerprint: of all that a move sets, as it is there now.
-        slug: empty, as it has no name for its address.
+        digest: of all that was sent for it; empty if another program replaced it.
+        fingerprint: of the current values of all fields that a move sets.
+        slug: always empty: comments have no name in addresses.
     """
 
     id: int
@@ -116,13 +207,13 @@ class HomeComment:
 
 @dataclass(slots=True)
 class HomeContent:
-    """What was found; posts by the keys of their entries, comments by their addresses, files by their slugs.
+    """The records of the new home: posts by the keys of their entries, comments by e-mail address, files by slug.
 
     Attributes:
-        comments: those in the trash as well.
-        categories: their numbers by their names for addresses, and by their names as they are shown.
-        twice: the numbers of records that are a second time what another is, by their keys.
-        foreign: the numbers of posts that this program did not make, by their dates with their names or their titles.
+        comments: those in the trash too.
+        categories: their numbers by slug and by shown name.
+        twice: the numbers of duplicates by key.
+        foreign: the numbers of posts that this program did not make, by date and slug and by date and title.
     """
 
     posts: dict[str, HomePost] = field(default_factory=dict)
@@ -134,18 +225,18 @@ class HomeContent:
 
 
 async def missing_rights(api: WordPressApi) -> list[str]:
-    """Return what the user must be allowed to and is not, in words.
+    """Return the rights that the user lacks for a move, in words.
 
     Raises:
-        NotAuthorised: it is no user at all.
-        ServiceError: it cannot be asked.
+        NotAuthorised: the credentials are wrong.
+        ServiceError: the new home failed.
     """
     known = await _capabilities(api)
     return [words for name, words in _WANTED.items() if known.get(name) is not True]
 
 
 async def may_write_any_html(api: WordPressApi) -> bool:
-    """Tell whether WordPress keeps what the user writes as it is, scripts and frames included."""
+    """Return whether WordPress keeps the user's HTML unchanged, scripts and frames included."""
     return (await _capabilities(api)).get("unfiltered_html") is True
 
 
@@ -156,10 +247,10 @@ async def _capabilities(api: WordPressApi) -> Mapping[str, Any]:
 
 
 async def read_home(api: WordPressApi) -> HomeContent:
-    """Read all of it that a move has to know.
+    """Read all records that a move needs to know.
 
     Raises:
-        NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.wordpress.rest.WordPressApi.get`.
+        NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.wordpress.WordPressApi.get`.
     """
     home = HomeContent()
     async for raw in _listed(api, "wp/v2/posts", POST_FIELDS, _any_post, status=POST_STATUSES):
@@ -179,7 +270,7 @@ async def read_home(api: WordPressApi) -> HomeContent:
 
 
 async def read_post(api: WordPressApi, number: int) -> Any:
-    """Return a post as it is now, for :func:`post_of`; ``None`` where there is none of that number.
+    """Return the current post with a number, for :func:`post_of`; ``None`` if it does not exist.
 
     Raises:
         NotAuthorised, ApiError, TransportError, ServiceError: as for :func:`read_home`.
@@ -188,7 +279,7 @@ async def read_post(api: WordPressApi, number: int) -> Any:
 
 
 async def read_comment(api: WordPressApi, number: int) -> Any:
-    """Return a comment as it is now, for :func:`comment_of`; otherwise as :func:`read_post`."""
+    """Return the current comment with a number, for :func:`comment_of`; see :func:`read_post`."""
     return await _one(api, "wp/v2/comments", number, COMMENT_FIELDS, "any")
 
 
@@ -207,7 +298,7 @@ async def _listed(
 
 
 def _enter(home: HomeContent, of: dict[str, Any], key: str, found: HomePost | HomeComment) -> None:
-    """Keep the first record of a key that is not in the trash, and name every other; a list may repeat one."""
+    """Keep the first record with a key outside the trash, and note each duplicate. A list may repeat a record."""
     before = of.get(key)
     if before is None or (isinstance(before, HomePost) and before.gone):
         of[key] = found
@@ -220,7 +311,7 @@ def _any_post(raw: Any) -> Any:
 
 
 def post_of(raw: Any) -> tuple[str, HomePost] | None:
-    """Return the key of a post and what it is; ``None`` where this program did not make it."""
+    """Return the key of a post and the post; ``None`` if this program did not make it."""
     number, content = _number(raw), _inner(raw, "content")
     marked = marks_in(content)
     if number is None or marked is None:
@@ -241,7 +332,7 @@ def post_of(raw: Any) -> tuple[str, HomePost] | None:
 
 
 def fingerprint(raw: Mapping[str, Any]) -> str:
-    """Return a digest of all that a move sets of a post, as the new home has it."""
+    """Return a digest of all fields of a post that a move sets."""
     categories = raw.get("categories")
     parts = [
         _inner(raw, "title"),
@@ -257,7 +348,7 @@ def _digest(kind: str, parts: list[Any]) -> str:
 
 
 def comment_of(raw: Any) -> tuple[str, HomeComment] | None:
-    """Return the address of a comment's writer, and what it is; ``None`` where this program did not make it."""
+    """Return the e-mail address of a comment and the comment; ``None`` if this program did not make it."""
     number = _number(raw)
     address = "" if number is None else _text(raw, "author_email")
     if number is None or not is_comment_address(address):
@@ -273,13 +364,13 @@ def comment_of(raw: Any) -> tuple[str, HomeComment] | None:
 
 
 def comment_fingerprint(raw: Mapping[str, Any]) -> str:
-    """Return a digest of all that a move sets of a comment, as the new home has it."""
+    """Return a digest of all fields of a comment that a move sets."""
     values = [_text(raw, name) for name in ("author_name", "author_url", "date_gmt", "status")]
     return _digest("comment", [*values, _inner(raw, "content")])
 
 
 def file_of(raw: Any) -> tuple[str, HomeFile] | None:
-    """Return the name for the address of a file, without what makes it different from another's, and what it is."""
+    """Return the slug of a file without the number that makes it unique, and the file; ``None`` if it is invalid."""
     number = _number(raw)
     if number is None or not _text(raw, "source_url"):
         return None
@@ -291,7 +382,7 @@ def file_of(raw: Any) -> tuple[str, HomeFile] | None:
 
 
 def category_of(raw: Any) -> dict[str, int]:
-    """Return the number of a category by its two names."""
+    """Return the number of a category by its slug and by its shown name."""
     number = _number(raw)
     names = [] if number is None else [_text(raw, "slug"), collapse(unescape(_text(raw, "name")))]
     return {name: number for name in names if name and number is not None}

@@ -1,7 +1,7 @@
-"""The map of a move: which record of the archive is which record of the new home, a JSON object a line, append only.
+"""The map of a move: the number in the new home of each record of the archive. JSON lines, append only.
 
-It lies beside the archive, whose own files never change for a move. It tells a person's changes in the new home; what
-was moved can be told without it, from the new home alone (:mod:`exporter.move.keys`).
+The file is next to the archive, which a move never changes. It reveals which records a person changed in the new home.
+A move finds its own records without it, by their keys in the new home (:mod:`exporter.move.home`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """What the map says of a record.
+    """A record of the new home.
 
     Attributes:
         id: its number in the new home.
-        url: its address there; empty where it has none of its own.
-        stored: the fingerprint of what the new home had after the last change by this program; empty where unknown.
+        url: its address there; empty if it has none.
+        stored: its fingerprint after this program last changed it; empty if unknown.
     """
 
     id: int
@@ -40,18 +40,18 @@ class Mapped:
 
 
 class MapFile:
-    """The map of the move of one blog into one home, held by one process from opening to closing.
+    """The map of moving one blog to one home; only one process can have it open.
 
     Args:
-        path: of the file; its lock is beside it.
+        path: of the file; its lock file is next to it.
         blog_id: the blog.
         home: the address of the new home.
         now: the time of day.
-        keep: whether anything is written: not for a move that is only tried.
+        keep: whether to write; false for a dry run.
 
     Raises:
-        UsageError: the file is no map, or that of another blog or home.
-        ArchiveLocked: another process is moving.
+        UsageError: the file is no map, or belongs to another blog or home.
+        ArchiveLocked: another process is moving the blog.
         NoSpace, BlogExporterError: it cannot be written.
     """
 
@@ -63,7 +63,7 @@ class MapFile:
         self._file: BinaryIO | None = None
         self._lock = ArchiveLock(path.with_name(f".{path.name}.lock"))
         if path.exists() and not path.is_file():
-            raise UsageError(message("{path} is no file; name another with --map.", path=path))
+            raise UsageError(message("{path} is not a file; name another with --map.", path=path))
         if keep:
             self._hold(now)
         try:
@@ -89,26 +89,26 @@ class MapFile:
     def __exit__(self, *_: object) -> None:
         try:
             if self._file is not None:
-                with atomic.translated(self.path):  # a full disk fails what is still to be written a second time
+                with atomic.translated(self.path):  # on a full disk, closing fails again
                     self._file.close()
         finally:
             self._lock.release()
 
     def of(self, kind: str, key: str) -> Mapped | None:
-        """Return what is known of a record."""
+        """Return a record, or ``None`` if it was never moved."""
         return self._known.get((kind, key))
 
     def sending_since(self, kind: str, key: str) -> datetime | None:
-        """Return when a record was sent of which no answer is known."""
+        """Return when a record without a known answer was sent."""
         return self._sending.get((kind, key))
 
     def sending(self, kind: str, key: str, now: datetime) -> None:
-        """Note, before a record is sent, that it may be in the new home from now on."""
+        """Note that a record is about to be sent and may be in the new home from now on."""
         self._sending[kind, key] = now
         self._append({"kind": kind, "key": key, "sending": timestamp(now)})
 
     def made(self, kind: str, key: str, mapped: Mapped) -> None:
-        """Note what a record is in the new home."""
+        """Note a record of the new home."""
         if self._known.get((kind, key)) != mapped or (kind, key) in self._sending:
             self._known[kind, key] = mapped
             more = {name: value for name, value in (("url", mapped.url), ("stored", mapped.stored)) if value}
@@ -136,7 +136,7 @@ class MapFile:
         with self.path.open("rb") as file:
             for number, line in enumerate(file):
                 if not line.endswith(b"\n"):
-                    return  # torn by a run that died
+                    return  # a crash cut the last line
                 try:
                     self._note(lossless_json.loads(line), first=not number)
                 except (lossless_json.NotJson, AttributeError, OverflowError, TypeError, ValueError):
@@ -147,8 +147,9 @@ class MapFile:
             return self._foreign({})
         return UsageError(
             message(
-                "{path} is damaged in line {number}: move it away and run the same command again; the new home "
-                "itself tells what was moved, but not what somebody changed there since.",
+                "{path} is damaged in line {number}. Move the file away and run the same command again. "
+                "The move finds its records in the new home, but not which of them people changed there "
+                "since.",
                 path=self.path,
                 number=number + 1,
             )
@@ -156,7 +157,7 @@ class MapFile:
 
     def _foreign(self, head: Mapping[str, Any]) -> UsageError:
         if head.get("format") != _FORMAT:
-            return UsageError(message("{path} is no map of a move; name another file with --map.", path=self.path))
+            return UsageError(message("{path} is not the map of a move; name another file with --map.", path=self.path))
         if head.get("version") != _VERSION:
             return UsageError(
                 message("{path} was written by a newer version of the program; use that one.", path=self.path)

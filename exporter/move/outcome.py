@@ -1,107 +1,69 @@
-"""What a move does, as it happens and in the end. Pure."""
+"""The events of a move and its result. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from exporter.message import Message, message
+from exporter.message import message
 
 
 class Thing(StrEnum):
-    """What is moved, in this order."""
+    """The kinds of records that are moved, in this order."""
 
-    CATEGORY = "categories"
-    PICTURE = "pictures"
-    POST = "posts"
-    COMMENT = "comments"
+    CATEGORY = message("categories")
+    PICTURE = message("pictures")
+    POST = message("posts")
+    COMMENT = message("comments")
 
     @property
     def noun(self) -> str:
-        """One of them, in words."""
+        """The word for one of them."""
         return "category" if self is Thing.CATEGORY else self.removesuffix("s")
-
-    @property
-    def words(self) -> Message:
-        """All of them, in words."""
-        return _THINGS[self]
 
 
 class Did(StrEnum):
-    """What became of one of them."""
+    """The fate of a record in a move."""
 
     MADE = "made"
     CHANGED = "changed"
-    """It was moved before, and brought up to what the archive has now."""
+    """An earlier run moved it, and this one updated it."""
     THERE = "there"
-    """It was there already, as it is to be."""
+    """The new home already had it, up to date."""
     LEFT = "left_alone"
-    """A person changed or deleted it, there or in the old blog."""
+    """A person changed or deleted it in the new home or in the old blog."""
     REFUSED = "refused"
     """The new home does not take it."""
 
 
 class LeftAlone(StrEnum):
-    """Why something is left as it is in the new home."""
+    """Why a record of the new home is left unchanged."""
 
-    CHANGED = "changed there since it was moved"
-    DELETED = "deleted there since it was moved"
-    TRASHED = "put into the trash there"
-    ONLY_THERE = "public there, but hidden or removed in the archive"
-    WOULD_BE_PUBLIC = "not made, as WordPress shows every category to everybody"
-
-    @property
-    def words(self) -> Message:
-        """It in words."""
-        return _LEFT_ALONE[self]
+    CHANGED = message("changed there since it was moved")
+    DELETED = message("deleted there since it was moved")
+    TRASHED = message("put into the trash there")
+    ONLY_THERE = message("public there, but hidden or removed in the archive")
+    WOULD_BE_PUBLIC = message("not made, as WordPress shows every category to everybody")
 
 
 class Stage(StrEnum):
-    """What a move does, in this order."""
+    """The stages of a move, in this order."""
 
-    HOME = "reading the new home"
-    CATEGORIES = "categories"
-    PICTURES = "pictures"
-    ADDRESSES = "addresses of posts"
-    POSTS = "posts and comments"
-    LAST_LOOK = "looking again"
-
-    @property
-    def words(self) -> Message:
-        """It in words."""
-        return _STAGES[self]
-
-
-_THINGS: Final = {
-    Thing.CATEGORY: message("categories"),
-    Thing.PICTURE: message("pictures"),
-    Thing.POST: message("posts"),
-    Thing.COMMENT: message("comments"),
-}
-_LEFT_ALONE: Final = {
-    LeftAlone.CHANGED: message("changed there since it was moved"),
-    LeftAlone.DELETED: message("deleted there since it was moved"),
-    LeftAlone.TRASHED: message("put into the trash there"),
-    LeftAlone.ONLY_THERE: message("public there, but hidden or removed in the archive"),
-    LeftAlone.WOULD_BE_PUBLIC: message("not made, as WordPress shows every category to everybody"),
-}
-_STAGES: Final = {
-    Stage.HOME: message("reading the new home"),
-    Stage.CATEGORIES: message("categories"),
-    Stage.PICTURES: message("pictures"),
-    Stage.ADDRESSES: message("addresses of posts"),
-    Stage.POSTS: message("posts and comments"),
-    Stage.LAST_LOOK: message("looking again"),
-}
+    HOME = message("reading the new home")
+    CATEGORIES = message("categories")
+    PICTURES = message("pictures")
+    ADDRESSES = message("addresses of posts")
+    POSTS = message("posts and comments")
+    LAST_LOOK = message("looking again")
 
 
 class Exposure(NamedTuple):
-    """Something private that everybody can see.
+    """A private record that everybody can see.
 
     Attributes:
-        thing: what it is.
+        thing: its kind.
         key: its number in the new home.
         place: the list or page that shows it.
     """
@@ -112,14 +74,14 @@ class Exposure(NamedTuple):
 
 
 class MoveStage(NamedTuple):
-    """So many things come next; 0 where their number is not known."""
+    """A stage begins; ``total`` is the number of its records, 0 if unknown."""
 
     stage: Stage
     total: int = 0
 
 
 class MoveStep(NamedTuple):
-    """One thing was dealt with."""
+    """One record was handled."""
 
     thing: Thing
     key: str
@@ -128,7 +90,7 @@ class MoveStep(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """An entry has a post in the new home; one that was made just now is private, and without its text."""
+    """An entry has a post in the new home. A fresh one is private and has no text yet."""
 
     key: str
     fresh: bool
@@ -139,16 +101,16 @@ MoveEvent = MoveStage | MoveStep | Reserved
 
 @dataclass(slots=True)
 class MoveOutcome:
-    """The account of a move.
+    """The result of a move.
 
     Attributes:
-        counts: how many of each thing had each fate.
-        named: those that are not as the archive has them, by thing, fate and reason.
-        missing: what a last look at the new home did not find, by thing.
-        public: whether all of it is public; else nothing that its writer chose, such as a category, is told.
-        twice: the numbers of what is there a second time, by key.
-        exposed: what visitors without a login find of posts that are not public.
-        links: how many links of public posts lead to other hosts, by host; WordPress would notify each.
+        counts: the number of records by kind and result.
+        named: the records that differ from the archive, by kind, result and reason.
+        missing: the records that the last look did not find in the new home, by kind.
+        public: whether all posts are public. Otherwise reports name no text that the writer chose, such as a category.
+        twice: the numbers of duplicates, by key.
+        exposed: the private records that visitors without a login can see.
+        links: the number of links from public posts to other hosts, by host. WordPress would notify each.
     """
 
     counts: dict[Thing, Counter[Did]] = field(default_factory=lambda: {thing: Counter() for thing in Thing})
@@ -160,23 +122,23 @@ class MoveOutcome:
     links: Counter[str] = field(default_factory=Counter)
 
     def note(self, step: MoveStep) -> None:
-        """Enter a step."""
+        """Count a step."""
         self.counts[step.thing][step.did] += 1
         if step.why:
             self.named[step.thing, step.did, step.why].append(step.key)
 
     def miss(self, thing: Thing, key: str) -> None:
-        """Enter what should be there in the end and is not, unless it is known why."""
+        """Note a missing record, unless its reason is known already."""
         if not any(key in keys for (of, _, _), keys in self.named.items() if of is thing):
             self.missing[thing].append(key)
 
     def told(self, thing: Thing, keys: list[str]) -> list[str]:
-        """Return which of some things may be told: those of ids of the service always."""
+        """Return the keys that may be shown. Those of posts and comments are ids of the service and always may."""
         return keys if self.public or thing in {Thing.POST, Thing.COMMENT} else []
 
     @property
     def whole(self) -> bool:
-        """Whether all that was to go is there, or was left to a person's will."""
+        """Whether every record is in the new home, or a person decided otherwise."""
         refused = any(counts[Did.REFUSED] for counts in self.counts.values())
         return not (refused or self.twice or self.exposed or any(self.missing.values()))
 

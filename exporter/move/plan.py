@@ -1,7 +1,6 @@
-"""What each entry is to be in a WordPress: the fields of its record, its comments and its pictures. Pure.
+"""The wanted content of a WordPress: for each entry the fields of its post, its comments and its pictures. Pure.
 
-What is public and what a name or a text becomes is decided where the exports decide it, so that a blog is the same
-whichever way it takes.
+The exports decide which entries are public and how names and texts change, so that a moved blog equals an imported one.
 """
 
 from __future__ import annotations
@@ -29,28 +28,28 @@ from exporter.html.links import host_of
 from exporter.html.text import collapse
 from exporter.html.wordpress import Kept, without_pings
 from exporter.model.publication import PostStatus
-from exporter.move.keys import comment_address, comment_agent, mark, post_key
+from exporter.move.home import comment_address, comment_agent, mark, post_key
 
 STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}
-_DIGITS: Final = 16
+_DIGEST_DIGITS: Final = 16
 NOBODY: Final = "Anonymous"
-"""WordPress' own word for who gives no name, which it refuses to take as none."""
+"""WordPress' word for a commenter without a name. It refuses an empty one."""
 
 _UNKNOWN_ADDRESS: Final = "127.0.0.1"
-"""What WordPress itself writes where it knows no address; else that of this machine would stand there."""
+"""WordPress' value for an unknown IP address. Without it, it would record the address of this machine."""
 
 Places = Mapping[str, str]
-"""New addresses by the SHA-256 of a picture, or by the id of an entry."""
+"""New addresses, by the SHA-256 of a picture or the id of an entry."""
 Place = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPost:
-    """An entry that is to be a post.
+    """An entry that becomes a post.
 
     Attributes:
         post: the entry.
-        key: under which it is known in the new home.
+        key: identifies it in the new home.
         slug: its name in addresses.
     """
 
@@ -60,18 +59,18 @@ class PlannedPost:
 
     @property
     def title(self) -> str:
-        """Its title, without what no home takes."""
+        """Its title, without characters that no home takes."""
         return cleaned(self.post.title).text
 
     @property
     def when(self) -> str:
-        """Its date, as the REST API takes it."""
+        """Its date in the form of the REST API."""
         return gmt(self.post.when)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCategory:
-    """A category: its own name, that in HTML, as WordPress holds it, and that for addresses."""
+    """A category: its name, the name as HTML, as WordPress stores it, and its slug."""
 
     name: str
     html: str
@@ -79,20 +78,20 @@ class PlannedCategory:
 
 
 class Plan:
-    """Says of the posts of one export what they are to be, one at a time; each time it is iterated over, the same.
+    """The posts of one side of an export, in the form that a WordPress must get them. Iterate over it again and again.
 
     Args:
-        posts: what goes, their names in addresses spelled as WordPress spells them.
-        report: records what had to be changed; once only, whatever is iterated over how often.
+        posts: the entries; WordPress' rules make their names in addresses.
+        report: gets each change that was necessary, once.
 
     Attributes:
         blog_id: the blog.
         public: whether all posts are public.
-        categories: what the posts' categories are to be, by their names.
-        pictures: those to be uploaded, by their SHA-256.
+        categories: the categories by their names.
+        pictures: the pictures to upload, by SHA-256.
         shown_in: the ids of the entries that show each of these pictures.
-        linked: how many links the public posts have, by the host they lead to.
-        comments: how many comments there are.
+        linked: the number of links from public posts, by host.
+        comments: the number of comments.
     """
 
     def __init__(self, posts: Posts, report: Report) -> None:
@@ -129,13 +128,13 @@ class Plan:
         return (post_key(self.blog_id, entry_id) for entry_id in self._posts.ids())
 
     def account(self, post: ExportPost, uploaded: Container[str], links: Places, comments: int) -> None:
-        """Report what became of a post that is in the new home.
+        """Report the fate of an entry that has a post in the new home.
 
         Args:
-            post: its entry.
-            uploaded: the SHA-256 of the pictures that are there.
-            links: where the new home has the posts, by the ids of their entries.
-            comments: how many of its comments are there.
+            post: the entry.
+            uploaded: the SHA-256 of the pictures in the new home.
+            links: the addresses of posts by the ids of their entries.
+            comments: the number of its comments in the new home.
         """
         names = {each.name for each in self._media.pictures(post) if each.asset.sha256 in uploaded}
         self._media.account(post, Reason.NOT_TAKEN, written=names, home=links.get)
@@ -147,19 +146,19 @@ class Plan:
         self._report.wrote(comments, post.category)
 
     def leave(self, post: ExportPost, why: Reason) -> None:
-        """Report that a post is not in the new home, and why."""
+        """Report an entry without a post in the new home, and the reason."""
         self._report.left("entries", why, post.id)
         for each in post.comments:
             self._report.left("comments", Reason.ENTRY_LEFT_OUT, each.comment.id)
 
     def fields(self, planned: PlannedPost, pictures: Places, links: Places, categories: Mapping[str, int]) -> Fields:
-        """Return the fields of a post as it is to be in the end.
+        """Return the final fields of a post.
 
         Args:
             planned: the post.
-            pictures: where the new home has the pictures, by their SHA-256.
-            links: where it has the posts, by the ids of their entries.
-            categories: the numbers of the categories by their names.
+            pictures: the addresses of pictures in the new home, by SHA-256.
+            links: the addresses of posts, by the ids of their entries.
+            categories: the numbers of categories, by name.
         """
         post = planned.post
         fixed = {
@@ -169,7 +168,7 @@ class Plan:
             "comment_status": "open" if post.record.comments_open else "closed",
             "ping_status": "open" if post.record.pings_open else "closed",
         }
-        # Addresses of the new home may change without anything to be done, so they are not in the digest.
+        # The digest ignores addresses of the new home, whose changes need no update.
         plain = self._content(
             post,
             lambda sha256: f"file:{sha256}" if sha256 in pictures else None,
@@ -208,7 +207,7 @@ class Plan:
         return self._entry_at(entry_id)
 
     def comment(self, found: PostComment, post: int) -> Fields:
-        """Return the fields of a comment on the post of that number, and report what is cut of them."""
+        """Return the fields of a comment on the post with a number, and report what was cut."""
         who = importer_rules.commenter(found.comment, self._report)
         text = cleaned(comment_html(found.comment)).text
         said = {
@@ -217,7 +216,7 @@ class Plan:
             "content": text if text.strip() else f"{text}<!-- -->",
             "status": "approve" if found.visible else "hold",
         }
-        # The moment that is sent may move by seconds where other comments come or go, so it is not in the digest.
+        # The digest ignores the sent date, which may shift by seconds if other comments come or go.
         own = found.comment.date
         digest = _digest({**said, "date": None if own is None else own.isoformat()})
         return Fields(
@@ -233,23 +232,23 @@ class Plan:
         )
 
     def address(self, found: PostComment) -> str:
-        """Return the address of e-mail that a comment is known by."""
+        """Return the e-mail address that identifies a comment."""
         return comment_address(self.blog_id, found.comment.id)
 
 
 class Fields(NamedTuple):
-    """The fields of a post or comment as they are sent, and a digest of what they say."""
+    """The fields to send for a post or comment, and a digest of their meaning."""
 
     digest: str
     values: Mapping[str, Any]
 
 
 def _digest(said: Mapping[str, Any]) -> str:
-    return hashlib.sha256(lossless_json.dumps(said)).hexdigest()[:_DIGITS]
+    return hashlib.sha256(lossless_json.dumps(said)).hexdigest()[:_DIGEST_DIGITS]
 
 
 def gmt(when: datetime) -> str:
-    """Return a date as the REST API takes it."""
+    """Return a date in the form of the REST API."""
     return when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
 
 

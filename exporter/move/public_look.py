@@ -1,4 +1,4 @@
-"""Search the public face of a WordPress for content that a move sent as private or as a draft.
+"""Search the public pages of a WordPress for content that a move sent as private or as a draft.
 
 WordPress lists more than its pages show: every uploaded file without a post, and every category. So after a move this
 module reads the REST API's lists, the search, the feeds, the sitemaps and the first page without a login.
@@ -18,7 +18,7 @@ from exporter.html.text import collapse
 from exporter.model.exchange import Request, Response
 from exporter.move.home import HomeContent, file_of
 from exporter.move.outcome import Exposure, Thing
-from exporter.wordpress.rest import WordPressApi
+from exporter.wordpress import WordPressApi
 
 _LISTS: Final = {"posts": Thing.POST, "media": Thing.PICTURE, "categories": Thing.CATEGORY, "tags": Thing.CATEGORY}
 _PAGES: Final[tuple[tuple[str, dict[str, str]], ...]] = (
@@ -27,8 +27,8 @@ _PAGES: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("/", {"feed": "comments-rss2"}),
     ("/wp-sitemap.xml", {}),
 )
-_MOST_SITEMAPS: Final = 200
-_MOST_ATTACHMENTS: Final = 200
+_SITEMAPS_READ: Final = 200
+_ATTACHMENTS_READ: Final = 200
 _PUBLISHED: Final = "publish"
 _FOUND: Final = frozenset({200, 301, 302, 303, 307, 308})
 _LOCATION: Final = re.compile(r"<loc>\s*([^<]+?)\s*</loc>")
@@ -38,13 +38,13 @@ _TEXT: Final = re.compile(r">([^<>]+)<")
 
 @dataclass(frozen=True, slots=True)
 class PrivateThings:
-    """The content that visitors of the new home must not find.
+    """The content that visitors of the new home must not see.
 
     Attributes:
         posts: the addresses of posts by their numbers.
-        titles: the titles of these posts by their numbers, without those that public posts have as well.
+        titles: the titles of these posts by their numbers, without titles that public posts also have.
         files: the addresses of files by their numbers.
-        categories: the names of categories that only such posts have.
+        categories: the names of categories that only private posts have.
     """
 
     posts: Mapping[int, str] = field(default_factory=dict)
@@ -59,13 +59,13 @@ class PrivateThings:
 def private_things(
     home: HomeContent, titles: Mapping[str, str], public_titles: Iterable[str], categories: Iterable[str]
 ) -> PrivateThings:
-    """Return what of the new home's content is private.
+    """Return the private content of the new home.
 
     Args:
-        home: all that the owner sees there.
-        titles: titles of moved posts that are not public, by the keys of their entries.
-        public_titles: those of public posts.
-        categories: the names of categories that only entries have which are not public.
+        home: all records that the owner sees.
+        titles: the titles of private posts, by the keys of their entries.
+        public_titles: the titles of public posts.
+        categories: the names of categories that only private entries have.
     """
     posts = {post.id: post.link for post in home.posts.values() if post.status != _PUBLISHED and not post.gone}
     known = {_plain(title) for title in public_titles}
@@ -84,11 +84,11 @@ def private_things(
 
 
 async def look_in_public(api: WordPressApi, private: PrivateThings) -> list[Exposure]:
-    """Return the private things that visitors find, each once for each place.
+    """Return the private content that visitors can see, each once for each place.
 
     Args:
-        api: the new home, asked without credentials.
-        private: what must not be found.
+        api: the new home, without credentials.
+        private: the private content.
 
     Raises:
         TransportError, ServiceError: the new home failed.
@@ -101,7 +101,7 @@ async def look_in_public(api: WordPressApi, private: PrivateThings) -> list[Expo
         found.update(dict.fromkeys(_in_text(f">{_title(raw)}< {raw.get('url', '')}", "wp/v2/search", private)))
     async for place, text in _pages(api):
         found.update(dict.fromkeys(_in_text(text, place, private)))
-    for number in list(private.files)[:_MOST_ATTACHMENTS]:
+    for number in list(private.files)[:_ATTACHMENTS_READ]:
         status, _ = await _page(api, "/", {"attachment_id": str(number)})
         if status in _FOUND:
             found[Exposure(Thing.PICTURE, str(number), f"/?attachment_id={number}")] = None
@@ -112,7 +112,7 @@ def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateTh
     number = raw.get("id")
     known = {Thing.POST: private.posts, Thing.PICTURE: private.files}.get(thing, {})
     name = raw.get("name")
-    # Its count is that of public posts, which may have the category as well.
+    # WordPress counts public posts only. A category with public posts may be shown.
     unused = thing is Thing.CATEGORY and raw.get("count") in {0, None}
     shown = isinstance(name, str) and unused and _plain(name) in private.categories
     if isinstance(number, int) and (number in known or shown):
@@ -148,7 +148,7 @@ async def _pages(api: WordPressApi) -> AsyncIterator[tuple[str, str]]:
         _, text = await _page(api, path, params)
         yield f"{path}{'?feed=' + params['feed'] if params else ''}", text
         if path.endswith(".xml"):
-            for address in _LOCATION.findall(text)[:_MOST_SITEMAPS]:
+            for address in _LOCATION.findall(text)[:_SITEMAPS_READ]:
                 parts = urlsplit(unescape(address))
                 if parts.netloc == urlsplit(str(api.client.origin)).netloc:
                     inner = parts.path.removeprefix(api.client.prefix)
@@ -175,7 +175,7 @@ def _plain(text: str) -> str:
 
 
 def _place(address: str) -> str:
-    """Return an address without its scheme and what may be written in several ways."""
+    """Return an address in one form for all its spellings, without the scheme."""
     try:
         parts = urlsplit(address)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Making records in a WordPress, each once, whatever dies on the way.
+"""Make records in a WordPress, each exactly once, also if the program or the connection fails.
 
-A record is noted as being sent before it is sent. Where no answer came, now or in a run that was killed, it is looked
-for by what is put beside it (:mod:`exporter.move.keys`) before it is sent again, and not while the request may still be
-going on there.
+The map notes each record before it is sent. If no answer came, in this run or in a killed one, the writer waits until
+the request cannot be running any more. Then it searches the new home for the record's key (:mod:`exporter.move.home`)
+before it sends the record again.
 """
 
 from __future__ import annotations
@@ -23,32 +23,34 @@ from exporter.move.home import (
     FILE_STATUSES,
     POST_FIELDS,
     POST_STATUSES,
+    RESERVED,
     HomeComment,
     HomeFile,
     HomePost,
     comment_of,
     file_of,
+    file_slug,
+    mark,
     post_of,
 )
-from exporter.move.keys import RESERVED, file_slug, mark
 from exporter.move.map_file import MapFile, Mapped
 from exporter.move.outcome import Thing
 from exporter.move.plan import PlannedCategory, PlannedPost
-from exporter.wordpress.rest import Recover, RestRefusal, WordPressApi
+from exporter.wordpress import Recover, RestRefusal, WordPressApi
 
 SETTLING: Final = timedelta(seconds=30)
-"""How long a request may go on in the new home after who sent it died; PHP allows one half a minute."""
+"""How long a request may run in the new home after its sender died. PHP stops a request after 30 seconds."""
 
 _POSTS: Final = "wp/v2/posts"
 _COMMENTS: Final = "wp/v2/comments"
 _MEDIA: Final = "wp/v2/media"
 _CATEGORIES: Final = "wp/v2/categories"
 _ROUTES: Final = {Thing.PICTURE: _MEDIA, Thing.POST: _POSTS, Thing.COMMENT: _COMMENTS, Thing.CATEGORY: _CATEGORIES}
-_KNOWN_ALREADY: Final = "comment_duplicate"
-_NUMBERED: Final = 5
-"""How many names for an address are looked up: WordPress numbers those that it has already."""
-_TEXT: Final = 500
-"""Characters of a picture's title and description: they travel in an address."""
+_DUPLICATE: Final = "comment_duplicate"
+_NUMBERED_SLUGS: Final = 5
+"""How many variants of a slug are searched: WordPress appends a number to a slug that is taken."""
+_TEXT_CHARACTERS: Final = 500
+"""Of a picture's title and description, which are parameters of an address."""
 
 Record = TypeVar("Record", HomePost, HomeFile, HomeComment)
 
@@ -58,8 +60,8 @@ class Writer:
 
     Args:
         api: the new home.
-        uploads: the same, with more patience.
-        mapped: what earlier runs made; what is made is entered at once.
+        uploads: the same, with longer time-outs.
+        mapped: the map; every record that is made is added at once.
         clock: the time of day, and waiting.
         settling: see :data:`SETTLING`.
     """
@@ -74,7 +76,7 @@ class Writer:
         self._settling = settling
 
     async def category(self, planned: PlannedCategory) -> int | RestRefusal:
-        """Make a category, and return its number; twice does no harm, as WordPress says which one has its name."""
+        """Make a category and return its number. If it exists, WordPress refuses and names the existing one."""
         fields = {"name": planned.html, "slug": planned.slug}
         answer = await self._api.send(_CATEGORIES, fields, {"_fields": "id"})
         number = answer.data.get("term_id") if isinstance(answer, RestRefusal) else answer.get("id")
@@ -92,16 +94,16 @@ class Writer:
         Args:
             picture: the picture.
             content: its bytes.
-            parent: the number of the post that it is attached to; 0 for none.
-            public: whether everybody may see it without a post.
+            parent: the number of the post to attach it to; 0 for none.
+            public: whether everybody may see it if it has no post.
         """
         sha256 = picture.asset.sha256 or ""
         slug = file_slug(sha256)
         info = picture.info
         named = collapse((info.title or info.name) if info is not None else "") or picture.name
         about = (info.description or "") if info is not None else ""
-        params = {"context": "edit", "_fields": FILE_FIELDS, "slug": slug, "title": named[:_TEXT]}
-        params |= {"description": about[:_TEXT]} if about else {}
+        params = {"context": "edit", "_fields": FILE_FIELDS, "slug": slug, "title": named[:_TEXT_CHARACTERS]}
+        params |= {"description": about[:_TEXT_CHARACTERS]} if about else {}
         params |= {"post": str(parent)} if parent else {} if public else {"status": "private"}
         content_type = picture.asset.content_type or "application/octet-stream"
 
@@ -119,12 +121,12 @@ class Writer:
         )
 
     async def attach(self, file: HomeFile, parent: int) -> RestRefusal | None:
-        """Attach a file that an earlier run uploaded without a post; return the refusal, if it was refused."""
+        """Attach a file that an earlier run uploaded without a post; return the refusal, if any."""
         answer = await self._api.send(f"{_MEDIA}/{file.id}", {"post": parent}, {"_fields": FILE_FIELDS})
         return answer if isinstance(answer, RestRefusal) else None
 
     async def reserve(self, planned: PlannedPost) -> HomePost | RestRefusal:
-        """Make a private post without text, which has the title, the date and the address that it keeps."""
+        """Make a private post without text, with its final title, date and address."""
         fields = {
             "title": planned.title,
             "content": mark(planned.key, RESERVED),
@@ -149,7 +151,7 @@ class Writer:
         )
 
     async def comment(self, comment_id: str, fields: Mapping[str, Any]) -> HomeComment | RestRefusal:
-        """Make a comment; of the same fields WordPress refuses a second one itself, and the first is found."""
+        """Make a comment. WordPress refuses a second one with the same fields, and the first is then found."""
         address = fields["author_email"]
         wanted = {"author_email": address, "status": "any", "_fields": COMMENT_FIELDS}
 
@@ -168,7 +170,7 @@ class Writer:
     async def change_comment(
         self, comment_id: str, number: int, values: Mapping[str, Any]
     ) -> HomeComment | RestRefusal:
-        """Change a comment, and enter what the new home then has; twice does no harm."""
+        """Change a comment and update the map. Sending it twice does no harm."""
         self._map.sending(Thing.COMMENT, comment_id, self._clock.now())
         answer = await self._api.send(f"{_COMMENTS}/{number}", values, {"context": "edit", "_fields": COMMENT_FIELDS})
         if isinstance(answer, RestRefusal):
@@ -180,7 +182,7 @@ class Writer:
         return changed[1]
 
     async def change(self, planned: PlannedPost, number: int, values: Mapping[str, Any]) -> HomePost | RestRefusal:
-        """Change a post, and enter what the new home then has; twice does no harm."""
+        """Change a post and update the map. Sending it twice does no harm."""
         answer = await self._api.send(f"{_POSTS}/{number}", values, {"context": "edit", "_fields": POST_FIELDS})
         if isinstance(answer, RestRefusal):
             return answer
@@ -191,11 +193,11 @@ class Writer:
         return changed[1]
 
     def enter(self, thing: Thing, key: str, found: HomePost | HomeFile | HomeComment) -> None:
-        """Enter into the map what a record is in the new home."""
+        """Add a record of the new home to the map."""
         before = self._map.of(thing, key)
         match found:
             case HomePost():
-                # A draft has another address than the one it will be published at.
+                # The address of a draft differs from its address once published.
                 url = before.url if before is not None and before.id == found.id else found.link
                 self._map.made(thing, key, Mapped(found.id, url, found.fingerprint))
             case HomeFile():
@@ -212,15 +214,15 @@ class Writer:
         read: Callable[[Any], Record | None],
         slug: str = "",
     ) -> Record | RestRefusal:
-        """Make one record, unless it is there.
+        """Make a record unless it exists.
 
         Args:
-            thing: what it is.
+            thing: its kind.
             key: its key in the map.
-            send: sends it, and is given what finds it where no answer came.
-            look: lists what may be it.
-            read: tells whether a record is it.
-            slug: the name for its address, where it has one.
+            send: sends it; gets a function that finds the record if no answer came.
+            look: lists candidates for the record.
+            read: returns a candidate if it is the record.
+            slug: its name in addresses, if it has one.
         """
 
         async def recover() -> dict[str, Any] | None:
@@ -236,18 +238,18 @@ class Writer:
             self._map.sending(thing, key, self._clock.now())
             answer = await send(recover)
         if isinstance(answer, RestRefusal):
-            known = await recover() if answer.code == _KNOWN_ALREADY else None
+            known = await recover() if answer.code == _DUPLICATE else None
             if known is None:
                 return answer
             answer = known
         made = read(answer)
         if made is None:
             number = answer.get("id")
-            if isinstance(number, int):  # nothing would know it again
+            if isinstance(number, int):  # no later run would recognise it
                 await self._api.delete(f"{_ROUTES[thing]}/{number}")
             raise ServiceError(
                 message(
-                    "The new home does not keep what tells {noun} {key} from others; a plugin there may remove it.",
+                    "The new home does not keep the key of {noun} {key}. A plugin there may remove it.",
                     noun=thing.noun,
                     key=key,
                 )
@@ -260,10 +262,10 @@ class Writer:
     async def _first(
         self, thing: Thing, made: Record, look: Callable[[], Awaitable[list[Any]]], read: Callable[[Any], Record | None]
     ) -> Record:
-        """Return the record that stays: where a request went on for longer than it was waited for, there are two.
+        """Return the record to keep. If a request ran longer than the writer waited, two exist.
 
-        WordPress then gave the later one another address, as it does where somebody else has that one. Only what was
-        made a moment ago, and nobody has seen, is deleted.
+        WordPress then gave the later one another address. Only the record made a moment ago, which no person has seen,
+        is deleted.
         """
         first = made
         for each in map(read, await look()):
@@ -278,8 +280,8 @@ class Writer:
 
 
 def _numbered(slug: str) -> str:
-    return ",".join([slug, *(f"{slug}-{number}" for number in range(2, _NUMBERED + 1))])
+    return ",".join([slug, *(f"{slug}-{number}" for number in range(2, _NUMBERED_SLUGS + 1))])
 
 
 def _odd() -> RestRefusal:
-    return RestRefusal("", message("answered with something else than was asked for"), {})
+    return RestRefusal("", message("sent an unexpected answer"), {})

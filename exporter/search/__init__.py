@@ -1,1 +1,1 @@
-"""The local full-text index: any substring of any length, in any script, found as a search through all texts would."""
+"""The local full-text index, which finds any substring of any length in any script."""

@@ -1,9 +1,9 @@
-"""What texts and queries are compared by, and the way back to the text as it was written. Pure.
+"""Fold texts and queries to keys for comparison, and map positions in keys back to the original text. Pure.
 
-The key of a text is NFKC, then case folded, with each run of white space as one space; so half-width kana, full-width
-letters and line ends make no difference, nor which of its two characters a wave dash is. NFKC changes lengths, hence
-:class:`Folded` remembers where each character of the key comes from. :func:`similar` finds looser spellings in keys:
-hiragana for katakana, and long vowels written or not. ``site/static/folding.js`` follows the same rules.
+A key is the text in NFKC, case folded, with one space for each run of white space. So half-width kana, full-width
+letters, line ends and the two characters for the wave dash make no difference. NFKC changes lengths, so
+:class:`Folded` maps each character of the key to its origin. :func:`similar` matches looser spellings in keys:
+hiragana for katakana, and long vowels with or without their mark. ``site/static/folding.js`` follows the same rules.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from itertools import pairwise
 
 Span = tuple[int, int]
 
-_BEFORE = 30
-_LENGTH = 120
-_PIECE = 100_000
+_EXCERPT_LEAD = 30
+_EXCERPT_LENGTH = 120
+_PIECE_CHARACTERS = 100_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LONG = 200
+_LONG_CHARACTERS = 200
 _OFTEN_CHANGED = (range(0xA0, 0x180), range(0x2000, 0x2500), range(0x3000, 0x3400), range(0xFE30, 0xFFF0))
 """Accents, marks and units, and full-width and half-width forms."""
 _JAMO_FIRST, _JAMO_LAST = "\u1160", "\u11ff"
 _WAVE_DASH = "\N{WAVE DASH}"
-"""Shift JIS has one wave dash, which systems read as this or as U+FF5E; only the latter is ``~`` in NFKC."""
+"""Systems decode the one wave dash of Shift JIS as this or as U+FF5E. Only NFKC of the latter is ``~``."""
 _HIRAGANA = "".join(map(chr, (*range(0x3041, 0x3097), 0x309D, 0x309E)))
 _KATAKANA = "".join(chr(ord(kana) + 0x60) for kana in _HIRAGANA)
 _FORMS = {kana: first + second for first, second in zip(_HIRAGANA, _KATAKANA, strict=True) for kana in first + second}
-"""How each kana is written: in hiragana, in katakana."""
+"""The hiragana and katakana forms of each kana."""
 _LENGTHENING = "ー~"
-"""The mark of a long vowel, and the wave dash that people write for it."""
+"""The long vowel mark, and the wave dash that people write for it."""
 
 
 def fold(text: str) -> str:
@@ -42,13 +42,12 @@ def fold(text: str) -> str:
 
 
 def _nfkc(text: str) -> str:
-    """Return a text's NFKC, of a long one in a tenth of the time.
+    """Return the NFKC of a text, in a tenth of the time for long ones.
 
-    Normalising takes a hundred times as long as finding that nothing is to be done, and one full-width mark is enough
-    for it. So each of those is normalised alone, which leaves a text that is equivalent and so has the same NFKC; what
-    else is not normal costs only its line.
+    Normalising is a hundred times slower than checking, and one full-width character makes it necessary. So common
+    characters are normalised one by one, which keeps the text equivalent. Any others cost only their line.
     """
-    if len(text) < _LONG:
+    if len(text) < _LONG_CHARACTERS:
         return unicodedata.normalize("NFKC", text)
     usual = _often_changed().sub(lambda found: _normal(found[0]), text)
     return "\n".join(unicodedata.normalize("NFKC", line) for line in usual.split("\n"))
@@ -61,18 +60,18 @@ def _normal(text: str) -> str:
 
 @cache
 def _often_changed() -> re.Pattern[str]:
-    """Return what finds the characters of Japanese texts that NFKC changes, each with the sound mark it may carry."""
+    """Return a pattern for the characters of Japanese texts that NFKC changes, each with its sound mark, if any."""
     found = (chr(code) for block in _OFTEN_CHANGED for code in block)
     changed = "".join(re.escape(char) for char in found if not unicodedata.is_normalized("NFKC", char))
     return re.compile(f"[{changed}][\uff9e\uff9f]?")
 
 
 def similar(term: str) -> re.Pattern[str] | None:
-    """Return what finds a term's similar spellings in a key, the term itself among them; ``None`` if it has no others.
+    """Return a pattern for a term and its similar spellings in a key; ``None`` if it has no other spellings.
 
-    Each kana stands for its hiragana and its katakana. Long vowels are marked in any way, or not at all where two kana
-    or more come before, as JIS Z 8301 has it for technical terms: サーバ is サーバー, but ビル is no ビール.
-    A kana alone has no similar spellings: they would be in nearly every text.
+    Each kana matches its hiragana and its katakana. A long vowel matches any mark. After two or more kana it also
+    matches no mark, as in JIS Z 8301 for technical terms: サーバ matches サーバー, but ビル does not match ビール.
+    A single kana has no similar spellings, because nearly every text would match.
     """
     parts: list[str] = []
     run = 0
@@ -92,19 +91,19 @@ def similar(term: str) -> re.Pattern[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A key, and for each of its characters the part of the text it stands for: ``text[starts[i]:ends[i]]``."""
+    """A key, and the origin of each of its characters: ``text[starts[i]:ends[i]]``."""
 
     key: str
     starts: list[int]
     ends: list[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return which part of the text the key's ``[start:end]`` (not empty) stands for."""
+        """Return the part of the text from which the key's ``[start:end]`` (not empty) comes."""
         return self.starts[start], self.ends[end - 1]
 
 
 def fold_with_places(text: str) -> Folded:
-    """Return the key of a text as :func:`fold` does, with the places its characters come from."""
+    """Return the key of a text, as :func:`fold` makes it, with the origins of its characters."""
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -125,26 +124,26 @@ def _key_of(cluster: str) -> str:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Cut a text where normalisation never joins the characters on both sides."""
+    """Split a text at positions across which normalisation never joins characters."""
     bounds = [at for at in range(len(text)) if at == 0 or not _joins(text[at])]
     return list(pairwise([*bounds, len(text)]))
 
 
 @lru_cache(maxsize=8192)
 def _joins(char: str) -> bool:
-    """Tell whether a character may join the one before it: marks, sound marks of kana, Hangul vowels and finals."""
+    """Return whether a character may join the previous one: marks, sound marks of kana, Hangul vowels and finals."""
     first = unicodedata.normalize("NFKD", char)[:1]
     return unicodedata.category(first).startswith("M") or _JAMO_FIRST <= first <= _JAMO_LAST
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of a text as it was written, with line ends shown as spaces.
+    """A part of an original text, with spaces for line ends.
 
     Attributes:
-        text: ``original[start:start + len(text)]``, but for the line ends.
-        start: where it begins in the original text.
-        marks: the hits, as offsets into ``text``, in order, never overlapping.
+        text: ``original[start:start + len(text)]``, with spaces for line ends.
+        start: its position in the original text.
+        marks: the hits, as offsets into ``text``, in order, without overlap.
         cut: whether the original continues after it.
     """
 
@@ -155,17 +154,17 @@ class Excerpt:
 
 
 def spans_of(text: str, terms: Sequence[str], *, loosely: bool = False) -> list[Span]:
-    """Return where the terms stand in a text as it was written, in order, those that touch or overlap joined.
+    """Return the spans of the terms in an original text, in order; spans that touch or overlap are joined.
 
-    With ``loosely`` their similar spellings are found too.
+    ``loosely`` includes similar spellings.
 
-    A text beyond some 100,000 characters is looked at piece by piece, up to the first hits and what an excerpt shows
-    after them: places take a hundred bytes a character.
+    A text of more than 100,000 characters is searched piece by piece up to the first hits, because the positions take
+    a hundred bytes for each character.
     """
     sought = [(similar(term) if loosely else None) or re.compile(re.escape(term)) for term in terms]
-    overlap = 4 * max(map(len, terms), default=0) + _LENGTH
-    for start in range(0, len(text), _PIECE):
-        found = _spans(text[start : start + _PIECE + overlap], sought)
+    overlap = 4 * max(map(len, terms), default=0) + _EXCERPT_LENGTH
+    for start in range(0, len(text), _PIECE_CHARACTERS):
+        found = _spans(text[start : start + _PIECE_CHARACTERS + overlap], sought)
         if found:
             return [(low + start, high + start) for low, high in found]
     return []
@@ -177,10 +176,10 @@ def _spans(text: str, sought: Sequence[re.Pattern[str]]) -> list[Span]:
 
 
 def excerpt(text: str, spans: Sequence[Span]) -> Excerpt:
-    """Cut out the neighbourhood of the first hits."""
+    """Return the text around the first hits."""
     first = spans[0][0] if spans else 0
-    start = max(0, first - _BEFORE)
-    end = min(len(text), max(start + _LENGTH, spans[0][1] if spans else 0))
+    start = max(0, first - _EXCERPT_LEAD)
+    end = min(len(text), max(start + _EXCERPT_LENGTH, spans[0][1] if spans else 0))
     marks = tuple((low - start, min(high, end) - start) for low, high in spans if low < end)
     return Excerpt(re.sub(r"[\r\n\t]", " ", text[start:end]), start, marks, end < len(text))
 

@@ -1,57 +1,147 @@
-"""Searching a version of an archive: hits with their rank, their excerpts and their marks."""
+"""The index of an archive's version: making it, renewing it, and searching it.
+
+A new version's index takes the lines of unchanged records from the index of an older version.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import heapq
+import os
 import tempfile
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby
+from functools import cached_property, partial
 from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
+from exporter.archive import atomic
+from exporter.archive.latest import latest_version
+from exporter.archive.layout import manifest_sha256
+from exporter.archive.lookup import LatestLines
+from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
-from exporter.model.kinds import Kind
-from exporter.search.documents import FIELDS
+from exporter.model.kinds import Kind, sort_key
 from exporter.search.folding import Excerpt, Span, excerpt, similar, spans_of
-from exporter.search.index_file import IndexedRecord, WrongIndex, id_of, record_lines
-from exporter.search.indexing import VersionDocuments, open_index
+from exporter.search.index_file import (
+    FIELDS,
+    RANK_SCORE,
+    IndexedRecord,
+    IndexFile,
+    SearchDocument,
+    WrongIndex,
+    document_of,
+    find_pattern,
+    id_of,
+    index_head,
+    record_head,
+    record_lines,
+)
+from exporter.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from exporter.archive.archive import Archive
-    from exporter.search.documents import SearchDocument
+    from exporter.archive.layout import Layout
+    from exporter.archive.safe_files import InnerPath
+    from exporter.archive.state import State
     from exporter.search.query import Query
-    from exporter.search.regex_worker import RegexMatch
     from exporter.service.interface import Records
 
+INDEX_EDITION: Final = 3
+"""Increased whenever the same records give another index."""
 REGEX_SECONDS: Final = 10.0
 """How long a regular expression may take over a whole blog."""
 
-_RANK_WORTH: Final = 1_000_000
+_FORMER_NAME: Final = "search.sqlite"
+_ORDER: Final = {kind: number for number, kind in enumerate(FIELDS)}
+_Place = tuple[int, tuple[int, int, str]]
+_END: Final[tuple[_Place, bytes]] = ((len(FIELDS), (0, 0, "")), b"")
 _Counter: TypeAlias = "Callable[[bytes], int]"
-"""Says how often a term is in a folded text."""
+"""Counts a term in a folded text."""
 _NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
+
+
+def index_path(layout: Layout) -> InnerPath:
+    """Return ``.work/search.txt``."""
+    return layout.work / "search.txt"
+
+
+class VersionDocuments:
+    """Reads the documents of a version from records that match their hashes; close it.
+
+    Attributes:
+        edition: changes whenever the same records give another index.
+        content: changes whenever the records may have changed.
+    """
+
+    def __init__(self, archive: Archive, service: Records, version: int) -> None:
+        self.archive = archive
+        self.service = service
+        self.version = version
+        self.edition = f"{INDEX_EDITION}:{service.name}:{service.timezone}"
+        self.content = f"{version} {manifest_sha256(archive.layout, version)}"
+        self._opened = contextlib.ExitStack()
+
+    @cached_property
+    def state(self) -> State:
+        """All records of the version."""
+        return self._opened.enter_context(contextlib.closing(self.archive.state(self.version)))
+
+    @cached_property
+    def _latest(self) -> LatestLines | None:
+        """``latest/`` if it shows the version: it finds a record without folding the versions."""
+        if latest_version(self.archive.layout) != self.version:
+            return None
+        with contextlib.suppress(OSError):
+            return self._opened.enter_context(contextlib.closing(LatestLines(self.archive.layout)))
+        return None
+
+    def read(self, kind: Kind, record_id: str) -> tuple[bytes, SearchDocument] | None:
+        """Return the identity and the document of a record; ``None`` if it does not exist.
+
+        The identity changes whenever the document does. The document of an entry depends on its list item too, and an
+        entry that could not be read has only a list item.
+
+        Raises:
+            ArchiveDamaged: it cannot be read.
+        """
+        source = self.state if "state" in vars(self) else self._latest or self.state
+        line = source.line(kind, record_id)
+        item = source.line(Kind.ENTRY_LIST, record_id) if kind is Kind.ENTRIES else None
+        if line is None and item is None:
+            return None
+        raw, listed = (None if each is None else each.record() for each in (line, item))
+        identity = b"".join(each.identity for each in (line, item) if each is not None)
+        return identity, document_of(kind, raw, listed, self.service)
+
+    def lines(self, kind: Kind, record_id: str) -> bytes:
+        """Return the lines of a record in the index; empty if it does not exist."""
+        found = self.read(kind, record_id)
+        return b"" if found is None else record_lines(kind, record_id, *found)
+
+    def close(self) -> None:
+        """Close the files of the archive."""
+        self._opened.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A record that was found.
+    """A search result.
 
     Attributes:
         kind: the record's kind.
         record_id: its id.
         entry_id: the entry it is or belongs to; empty for a file.
         title: the entry's title, also for a comment; the file's title or name.
-        date: when it was written, where that is known.
-        field: which of its texts the excerpt is from: ``title``, ``body``, ``continuation``, ``category``, ``name``,
+        date: when it was written; ``None`` if unknown.
+        field: the text that the excerpt is from: ``title``, ``body``, ``continuation``, ``category``, ``name``,
             ``text`` or ``explanation``.
-        excerpt: a part of that text with the hits; untrusted.
-        score: a million for each rank of each term's best text, and one for each place of a term.
+        excerpt: a part of that text with the terms; untrusted.
+        score: for each term, a million times the rank of its best text; plus one for each place of a term.
     """
 
     kind: Kind
@@ -64,7 +154,7 @@ class Hit:
     score: int
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON shows it."""
+        """Return it as ``--json`` prints it."""
         return {
             "kind": _NAMES[self.kind],
             "id": self.record_id,
@@ -83,11 +173,11 @@ class SearchResult:
     """The best hits.
 
     Attributes:
-        hits: records that hold what was asked for.
-        total: how many there are in all.
-        similar: records that hold it in similar spellings only, see :func:`~exporter.search.folding.similar`; as many
-            as the query's limit leaves room for.
-        similar_total: how many of these there are in all.
+        hits: records that contain the terms.
+        total: the number of such records.
+        similar: records that contain them in similar spellings only, see :func:`~exporter.search.folding.similar`; as
+            many as the query's limit leaves room for.
+        similar_total: the number of such records.
     """
 
     hits: list[Hit]
@@ -97,14 +187,14 @@ class SearchResult:
 
 
 class RecordMatch(NamedTuple):
-    """A record that holds what was asked for, and which of its texts is the best.
+    """A record that matches, and its best text.
 
     Attributes:
         score: see :class:`Hit`.
-        moment: its date as seconds since 1970, negative infinity where it has none.
-        offset: where it is in the index, which has the records in the order of kinds and ids.
-        text: the number of the text among its kind's fields.
-        spans: where in the text, if an expression was looked for.
+        moment: its date as seconds since 1970, or negative infinity.
+        offset: of its lines in the index, which is ordered by kind and id.
+        text: the number of the text in its kind's fields.
+        spans: the matches of a regular expression in the text; ``None`` for terms.
     """
 
     score: int
@@ -115,16 +205,16 @@ class RecordMatch(NamedTuple):
 
 
 class Index:
-    """The index of a version, open for searching; close it, or use it as a context.
+    """The index of a version, open for searching; close it, or use it in ``with``.
 
-    What it shows comes from the records; the index says only in which ones to look.
+    The index only finds records. Hits show the records themselves.
 
     Args:
         archive: the archive.
         service: reads its records.
-        at: the version; by default the newest. Its index is made or renewed first where needed.
-        folder: where a new index is made, and stays; by default that of the newest version is made in the archive, for
-            the next time, and others among the system's temporary files, until this is closed.
+        at: the version; by default the newest. Its index is made or renewed first if needed.
+        folder: where to write a new index. By default, that of the newest version is kept in the archive, and any other
+            in a temporary folder until this is closed.
 
     Raises:
         UsageError: the archive has no version ``at``.
@@ -155,7 +245,7 @@ class Index:
         return Path(self._opened.enter_context(tempfile.TemporaryDirectory(prefix="blog-exporter-search-")))
 
     def search(self, query: Query, *, regex_seconds: float = REGEX_SECONDS) -> SearchResult:
-        """Search; hits are ordered by rank, then by number of hits, then the newer first, or as the query says by date.
+        """Return the hits, ordered by score and then by date, the newer first; or by date alone if the query says so.
 
         Raises:
             UsageError: a regular expression took longer than ``regex_seconds``.
@@ -167,7 +257,7 @@ class Index:
             return self._found(query, regex_seconds)
 
     def close(self) -> None:
-        """Close the index; one in a temporary folder is removed."""
+        """Close the index and remove its temporary folder."""
         self._opened.close()
 
     def __enter__(self) -> Self:
@@ -184,17 +274,36 @@ class Index:
             matches = [match for record in records if (match := match_of(record, counts)) is not None]
             others = list(self._similar(query, {match.offset for match in matches}))
         else:
-            from exporter.search.regex_worker import find_in_process  # noqa: PLC0415 - words need no process
-
-            rows = find_in_process(self._file.path, query.pattern, query.kind, query.since, regex_seconds)
-            matches = [_expressed(list(texts)) for _, texts in groupby(rows, key=lambda row: row.offset)]
+            matches = self._expressed(query, regex_seconds)
             others = []
         hits = self._best(matches, query, query.limit)
         room = None if query.limit is None else query.limit - len(hits)
         return SearchResult(hits, len(matches), self._best(others, query, room, loosely=True), len(others))
 
+    def _expressed(self, query: Query, seconds: float) -> list[RecordMatch]:
+        """Return the records that match the query's regular expression, which a child process searches."""
+        try:
+            with Worker() as worker:
+                rows = worker.call(
+                    find_pattern, self._file.path, query.pattern, query.kind, query.since, seconds=seconds
+                )
+        except TimeoutError:
+            raise UsageError(
+                message(
+                    "The regular expression took more than {seconds:g} seconds over this blog: "
+                    "make it simpler, without repeats inside repeats such as (a+)+.",
+                    seconds=seconds,
+                )
+            ) from None
+        except WorkerFailed as error:
+            reason = message("The search by a regular expression failed: {reason}.", reason=error)
+            raise BlogExporterError(reason) from error
+        if rows is None:
+            raise WrongIndex(message("it cannot be read"))
+        return [RecordMatch(*row) for row in rows]
+
     def _similar(self, query: Query, known: set[int]) -> Iterator[RecordMatch]:
-        """Yield the records that hold what is asked for in similar spellings, but those at the offsets of ``known``."""
+        """Yield the records that contain similar spellings of the terms, except those at the offsets in ``known``."""
         patterns = {term: similar(term) for term in query.terms}
         if not any(patterns.values()):
             return
@@ -207,17 +316,17 @@ class Index:
                 yield match
 
     def _best(self, matches: list[RecordMatch], query: Query, limit: int | None, *, loosely: bool = False) -> list[Hit]:
-        # The better before the worse, then the newer before the older; the rest is for having one order.
+        # The offset makes the order unambiguous.
         matches.sort(key=lambda match: (-match.score, -match.moment, match.offset))
         if query.by_date:
             matches.sort(key=lambda match: -match.moment)
         return [self._hit(match, query.terms, loosely=loosely) for match in matches[:limit]]
 
     def _hit(self, match: RecordMatch, terms: Sequence[str], *, loosely: bool) -> Hit:
-        """Return the hit from the record itself.
+        """Return the hit, read from the record itself.
 
         Raises:
-            WrongIndex: the index has something else than the record.
+            WrongIndex: the index differs from the record.
         """
         indexed = self._file.at(match.offset)
         kind, record_id = id_of(indexed)
@@ -237,7 +346,7 @@ def hit_of(
     match: RecordMatch,
     spans: Sequence[Span],
 ) -> Hit:
-    """Return what is shown of a record that was found, given where in its best text."""
+    """Return the hit of a record, given the spans to mark in its best text."""
     title = document.title
     if kind is Kind.COMMENTS:
         entry = documents.read(Kind.ENTRIES, document.entry_id)
@@ -263,7 +372,7 @@ def _count(pattern: re.Pattern[str], text: bytes) -> int:
 
 
 def match_of(record: IndexedRecord, counts: Sequence[_Counter]) -> RecordMatch | None:
-    """Return a match if each term is counted in some text; its text is the one of best rank with most hits."""
+    """Return a match if every term occurs in some text. Its text has the best rank, then the most hits."""
     fields = FIELDS[record.kind]
     hits = [0] * len(fields)
     score = 0
@@ -276,14 +385,96 @@ def match_of(record: IndexedRecord, counts: Sequence[_Counter]) -> RecordMatch |
                 best = max(best, fields[at][1])
         if not best:
             return None
-        score += _RANK_WORTH * best
-    score += min(sum(hits), _RANK_WORTH - 1)
+        score += RANK_SCORE * best
+    score += min(sum(hits), RANK_SCORE - 1)
     at = max(range(len(hits)), key=lambda at: (hits[at] > 0 and fields[at][1], hits[at]))
     return RecordMatch(score, record.moment, record.offset, at)
 
 
-def _expressed(texts: list[RegexMatch]) -> RecordMatch:
-    best = max(texts, key=lambda text: (text.rank, text.matches))
-    count = sum(text.matches for text in texts)
-    score = _RANK_WORTH * best.rank + min(count, _RANK_WORTH - 1)
-    return RecordMatch(score, best.moment, best.offset, best.text, best.spans)
+def open_index(
+    documents: VersionDocuments, temporary: Callable[[], Path], *, anew: bool = False, keep: bool = True
+) -> IndexFile:
+    """Return an up-to-date index of a version.
+
+    Args:
+        documents: of the version.
+        temporary: makes an empty folder, for an index that the archive cannot hold.
+        anew: make it again even if one exists.
+        keep: keep the index of the newest version in the archive.
+
+    Raises:
+        ArchiveDamaged: the records cannot be read.
+        BlogExporterError: the index cannot be written anywhere.
+    """
+    path = index_path(documents.archive.layout)
+    kept = documents.version == documents.archive.newest()
+    known = None
+    with contextlib.ExitStack() as opened:
+        if kept and not anew:
+            with contextlib.suppress(OSError, WrongIndex):
+                path.parent.require_folder()
+                known = opened.enter_context(contextlib.closing(IndexFile.open(path)))
+        if known is not None and (known.edition, known.content) == (documents.edition, documents.content):
+            opened.pop_all()
+            return known
+        if kept and keep:
+            with contextlib.suppress(OSError):
+                path.parent.require_folder()
+                atomic.make_folder(path.parent)
+                path.with_name(_FORMER_NAME).remove()
+                return _written(path, _content(documents, known))
+        place = temporary()
+        try:
+            return _written(place / path.name, _content(documents, known))
+        except OSError as error:
+            raise atomic.translate(error, place) from error
+
+
+def _written(path: Path, content: Iterable[bytes]) -> IndexFile:
+    """Write an index under a temporary name, rename it, so that no reader sees a partial one, and open it."""
+    handle, name = tempfile.mkstemp(prefix=".search-", suffix=".tmp", dir=path.parent)
+    made = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(content)
+            file.flush()
+            os.fsync(file.fileno())
+        made.replace(path)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    return IndexFile.open(path)
+
+
+def _content(documents: VersionDocuments, known: IndexFile | None) -> Iterator[bytes]:
+    """Yield the lines of an index. Those of unchanged records come from the ``known`` index."""
+    state = documents.state
+    ids = {kind: state.ids(kind) for kind in FIELDS}
+    unread = [record_id for record_id in state.ids(Kind.ENTRY_LIST) if record_id not in state.kinds[Kind.ENTRIES]]
+    ids[Kind.ENTRIES] = list(heapq.merge(ids[Kind.ENTRIES], unread, key=sort_key))
+    yield index_head(documents.edition, documents.content, sum(map(len, ids.values())))
+    before = iter(()) if known is None or known.edition != documents.edition else _records_of(known)
+    place, lines = next(before, _END)
+    for kind, order in _ORDER.items():
+        for record_id in ids[kind]:
+            here = order, sort_key(record_id)
+            while place < here:
+                place, lines = next(before, _END)
+            if place == here and lines.startswith(record_head(kind, record_id, _identity(state, kind, record_id))):
+                yield lines
+            else:
+                yield documents.lines(kind, record_id)
+
+
+def _records_of(index: IndexFile) -> Iterator[tuple[_Place, bytes]]:
+    """Yield the sort position and the two lines of each record of an index, up to the first damaged line."""
+    with contextlib.suppress(WrongIndex):
+        for lines in index.lines():
+            kind, record_id = id_of(lines)
+            yield (_ORDER[kind], sort_key(record_id)), lines
+
+
+def _identity(state: State, kind: Kind, record_id: str) -> bytes:
+    """Return the identity that :meth:`VersionDocuments.read` returns, without reading the record."""
+    kinds = (kind, Kind.ENTRY_LIST) if kind is Kind.ENTRIES else (kind,)
+    return b"".join(state.identity(each, record_id) or b"" for each in kinds)

@@ -1,4 +1,4 @@
-"""What a person asks for: words, phrases or a regular expression, and filters. Pure."""
+"""Parse a search: words, phrases or a regular expression, and filters. Pure."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Query:
     """A search.
 
     Attributes:
-        terms: the keys (see :func:`~exporter.search.folding.fold`) a record must hold all of; empty for an expression.
-        pattern: a regular expression that must match in one of a record's texts as they are, not folded.
+        terms: the keys (:func:`~exporter.search.folding.fold`) that a record must contain; empty for an expression.
+        pattern: a regular expression that must match in one of a record's original texts.
         kind: only records of this kind.
-        since: only records written at or after it; those without a date are left out.
-        limit: return at most so many hits, the best ones.
-        by_date: the newer hits are before the older ones, rather than the better before the worse.
+        since: only records written at this time or later; records without a date do not match.
+        limit: the greatest number of hits; the best are returned.
+        by_date: order hits by date, the newer first, not by score.
     """
 
     terms: tuple[str, ...]
@@ -56,19 +56,19 @@ def parse_query(
     by_date: bool = False,
     timezone: tzinfo = UTC,
 ) -> Query:
-    """Read what a person asked for.
+    """Parse the words and options of a search.
 
     Args:
         words: words separated by white space, and phrases in double quotes; with ``regex`` one expression.
         kind: ``entry``, ``comment`` or ``file``.
         since: a date or a date and time (ISO 8601).
-        regex: take the words for a regular expression in Python's syntax.
-        limit: return at most so many hits.
-        by_date: the newer before the older, rather than the better before the worse.
-        timezone: what ``since`` is in, when it does not say.
+        regex: treat the words as a regular expression in Python's syntax.
+        limit: the greatest number of hits.
+        by_date: order hits by date, not by score.
+        timezone: of ``since`` if it has no offset.
 
     Raises:
-        UsageError: nothing to search for, a phrase that is not closed, an expression, kind or date that cannot be read.
+        UsageError: the query is empty, or a phrase, an expression, a kind or a date is invalid.
     """
     text = " ".join(words)
     terms = () if regex else _terms(text)

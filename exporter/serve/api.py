@@ -1,41 +1,65 @@
-"""Answers from the records: of the newest version that is committed, or of one that was asked for.
+"""The JSON API: answers from the records of the newest version, or of another one.
 
-Everything here blocks and is called from one thread only. An archive is opened anew for each answer, and an index anew
-when the archive has another version, so a backup may run meanwhile. No index is kept in the archive.
+Everything here blocks and is called from one thread only. Each answer opens the archive again, and a new version makes
+a new index, so a backup may run meanwhile. The archive keeps no index.
+
+Searches also find what entries and comments said in earlier versions and no longer say. For these a second index, in a
+temporary folder, holds every state that a later version replaced or removed. For a blog with ten versions that each
+changed a twentieth of it, that index has half as many texts as the blog.
 """
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections import defaultdict
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.history import LinePosition, places
 from exporter.archive.lines import latest_line
-from exporter.errors import NoSuchRecord, UsageError
+from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.message import message
 from exporter.model.kinds import BY_NAME, Kind
-from exporter.search.index import Index
-from exporter.search.indexing import VersionDocuments
+from exporter.search.folding import excerpt, fold, spans_of
+from exporter.search.index import Index, VersionDocuments
+from exporter.search.index_file import FIELDS, IndexedRecord, IndexFile, document_of, id_of, index_head, record_lines
 from exporter.search.query import parse_query
-from exporter.serve.past import PastHit, PastIndex
 from exporter.service.registry import service_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from exporter.search.folding import Excerpt
     from exporter.search.index import Hit
+    from exporter.search.query import Query
+    from exporter.service.interface import Records
     from exporter.settings import Settings
 
-_LONGEST_QUERY: Final = 1_000
-_MOST: Final = 500
+_QUERY_CHARACTERS: Final = 1_000
+_PAGE_LIMIT: Final = 500
+_PAST_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS)
+_PAST_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment"}
+
+
+class PastHit(NamedTuple):
+    """An earlier state of a record that contains the terms, which its current state does not.
+
+    Attributes:
+        document: the object that the API sends.
+        parts: its excerpt in parts, see :func:`marked_parts`.
+    """
+
+    document: dict[str, Any]
+    parts: list[tuple[str, bool]]
 
 
 class Found(NamedTuple):
-    """What a search found: in the version, there in similar spellings, and in the past; how many there are of each."""
+    """The hits of a search in the version, in similar spellings and in earlier versions, and the number of each."""
 
     version: int
     hits: list[Hit]
@@ -46,7 +70,7 @@ class Found(NamedTuple):
     past_total: int
 
     def document(self) -> dict[str, Any]:
-        """Return it as the JSON API shows it."""
+        """Return the object that the API sends."""
         return {
             "version": self.version,
             "found": self.total,
@@ -58,12 +82,12 @@ class Found(NamedTuple):
 
 
 class Api:
-    """Answers questions about one archive; close it.
+    """Answers requests about one archive; close it.
 
     Args:
         path: the archive.
-        settings: how its records are read.
-        folder: an empty one for its indexes; it may go at any time, and what is under way then fails.
+        settings: how to read its records.
+        folder: an empty folder for the indexes. If it is deleted, running requests fail.
         at: the version to show; by default always the newest.
     """
 
@@ -78,11 +102,11 @@ class Api:
         self._past: PastIndex | None = None
 
     def close(self) -> None:
-        """Close the indexes and remove what was made for them."""
+        """Close the indexes and delete their files."""
         self._opened.close()
 
     def overview(self) -> dict[str, Any]:
-        """Return which blog it is, and how many records of each kind there are."""
+        """Return the blog id and the number of records of each kind."""
 
         def work(archive: Archive) -> dict[str, Any]:
             version = archive.resolve(self._at)
@@ -98,8 +122,8 @@ class Api:
         return b'{"versions":[%b]}\n' % b",".join(rows)
 
     def entries(self, asked: Mapping[str, str]) -> dict[str, Any]:
-        """Return some entries in the order of their ids: from ``offset`` on, ``limit`` of them."""
-        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, _MOST)
+        """Return up to ``limit`` entries from ``offset`` on, ordered by id."""
+        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, _PAGE_LIMIT)
 
         def work(archive: Archive) -> dict[str, Any]:
             version = archive.resolve(self._at)
@@ -116,15 +140,15 @@ class Api:
         return read_consistently(self._path, work)
 
     def record(self, kind: str, record_id: str, asked: Mapping[str, str]) -> bytes:
-        """Return what ``show --json`` prints of a record, as of ``at``: a version or a date.
+        """Return what ``show --json`` prints of a record as of ``at``, a version or a date.
 
         Raises:
-            UsageError: there is no such kind.
-            NoSuchRecord: there is no such record or version.
+            UsageError: no such kind exists.
+            NoSuchRecord: no such record or version exists.
         """
         if kind not in BY_NAME:
             raise UsageError(
-                message("{kind!r} is no kind of record: ask for {kinds}.", kind=kind, kinds=", ".join(BY_NAME))
+                message("{kind!r} is not a kind of record: use {kinds}.", kind=kind, kinds=", ".join(BY_NAME))
             )
 
         def work(archive: Archive) -> bytes:
@@ -133,7 +157,7 @@ class Api:
             if known is None or known.stored is None:
                 raise NoSuchRecord(
                     message(
-                        "There is no {kind} {record_id!r} in this version or before.",
+                        "This version and earlier ones have no {kind} {record_id!r}.",
                         kind=kind,
                         record_id=record_id[:40],
                     )
@@ -143,15 +167,17 @@ class Api:
         return read_consistently(self._path, work)
 
     def search(self, asked: Mapping[str, str]) -> Found:
-        """Search for ``q``: words and phrases in quotation marks, in all versions.
+        """Search all versions for the words and quoted phrases of ``q``.
 
         Raises:
-            UsageError: what is asked for cannot be understood.
+            UsageError: a parameter is invalid.
         """
         text = asked.get("q", "")
-        if len(text) > _LONGEST_QUERY:
-            raise UsageError(message("A query has at most {longest_query} characters.", longest_query=_LONGEST_QUERY))
-        limit = _number(asked, "limit", 20, _MOST)
+        if len(text) > _QUERY_CHARACTERS:
+            raise UsageError(
+                message("A query has at most {longest_query} characters.", longest_query=_QUERY_CHARACTERS)
+            )
+        limit = _number(asked, "limit", 20, _PAGE_LIMIT)
         kind, since = asked.get("kind") or None, asked.get("since") or None
         query = parse_query([text], kind, since, limit=limit, timezone=self._settings.timezone)
 
@@ -178,8 +204,95 @@ class Api:
         return self._index, self._past
 
 
+class PastIndex:
+    """The index of the states that a version or an earlier one replaced or removed; close it.
+
+    Args:
+        archive: the archive.
+        service: reads its records.
+        now: the documents of the version.
+        folder: where to write the index.
+    """
+
+    def __init__(self, archive: Archive, service: Records, now: VersionDocuments, folder: Path) -> None:
+        self._archive = archive
+        self._service = service
+        self._now = now
+        path = folder / "past.txt"
+        with path.open("wb") as file:
+            states = list(_past_places(archive, now.version))
+            file.write(index_head(now.edition, now.content, len(states)))
+            for kind, record_id, version, place in states:
+                file.write(self._lines(kind, record_id, version, place))
+        self._file = IndexFile.open(path)
+
+    def close(self) -> None:
+        """Close its file."""
+        self._file.close()
+
+    def search(self, query: Query) -> tuple[list[PastHit], int]:
+        """Return the newest past state of each record that contains all terms, and the number of all of them."""
+        needles = [term.encode() for term in query.terms]
+        newest: dict[tuple[Kind, str], tuple[int, IndexedRecord]] = {}
+        for record in self._file.records(needles, kind=query.kind, since=query.since):
+            kind, record_id, version = self._key(record)
+            texts = b"\n".join(record.folded)
+            known = newest.get((kind, record_id))
+            if all(needle in texts for needle in needles) and (known is None or known[0] < version):
+                newest[kind, record_id] = version, record
+        found = [
+            (version, kind, record_id, record)
+            for (kind, record_id), (version, record) in newest.items()
+            if not self._holds_now(kind, record_id, query.terms)
+        ]
+        found.sort(key=lambda each: (-each[0], -each[3].moment, each[3].offset))
+        hits = [self._hit(*each, query.terms) for each in found[: query.limit]]
+        return hits, len(found)
+
+    def _lines(self, kind: Kind, record_id: str, version: int, place: LinePosition) -> bytes:
+        raw: dict[str, Any] = {}
+        with contextlib.suppress(ArchiveDamaged):
+            raw = place.read(partial(self._archive.find_intact, kind)).record()
+        document = document_of(kind, raw, None, self._service)
+        return record_lines(kind, f"{version} {record_id}", b"", document)
+
+    def _key(self, record: IndexedRecord) -> tuple[Kind, str, int]:
+        kind, key = id_of(self._file.at(record.offset))
+        version, _, record_id = key.partition(" ")
+        return kind, record_id, int(version)
+
+    def _holds_now(self, kind: Kind, record_id: str, terms: Sequence[str]) -> bool:
+        found = self._now.read(kind, record_id)
+        texts = "\n".join(map(fold, found[1].texts)) if found is not None else ""
+        return all(term in texts for term in terms)
+
+    def _hit(self, version: int, kind: Kind, record_id: str, record: IndexedRecord, terms: Sequence[str]) -> PastHit:
+        texts = record.texts()
+        counts = [sum(text.count(term.encode()) > 0 for term in terms) for text in record.folded]
+        at = max(range(len(texts)), key=counts.__getitem__)
+        part = excerpt(texts[at], spans_of(texts[at], terms))
+        known = self._archive.record(kind, record_id, version)
+        raw = {} if known is None else known.data()
+        document = document_of(kind, raw, None, self._service)
+        return PastHit(
+            {
+                "kind": _PAST_NAMES[kind],
+                "id": record_id,
+                "entry_id": document.entry_id,
+                "version": version,
+                "title": document.title,
+                "date": None if document.date is None else document.date.isoformat(),
+                "field": FIELDS[kind][at][0],
+                "excerpt": part.text,
+                "marks": [list(mark) for mark in part.marks],
+                "gone": self._now.read(kind, record_id) is None,
+            },
+            marked_parts(part),
+        )
+
+
 def json_of(value: dict[str, Any]) -> bytes:
-    """Return a document as the API sends it."""
+    """Return the bytes of a JSON answer."""
     return lossless_json.dumps(value) + b"\n"
 
 
@@ -190,3 +303,29 @@ def _number(asked: Mapping[str, str], name: str, default: int, most: int) -> int
             message("{name} is {text!r}: give a whole number up to {most}.", name=name, text=text[:20], most=most)
         )
     return int(text)
+
+
+def marked_parts(part: Excerpt) -> list[tuple[str, bool]]:
+    """Return the parts of an excerpt, each with whether a term matched it."""
+    found, done = [("…" if part.start else "", False)], 0
+    for start, end in part.marks:
+        found += [(part.text[done:start], False), (part.text[start:end], True)]
+        done = end
+    found += [(part.text[done:], False), ("…" if part.cut else "", False)]
+    return [(text, is_hit) for text, is_hit in found if text]
+
+
+def _past_places(archive: Archive, newest: int) -> Iterator[tuple[Kind, str, int, LinePosition]]:
+    """Yield kind, id, version and line position of every state that a version up to ``newest`` replaced or removed."""
+    versions = [version for version in archive.versions() if version <= newest]
+    for kind in _PAST_KINDS:
+        held: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
+        for version in versions[1:]:
+            for record_id, place in places(archive.layout.segment(version, kind), damaged=lambda _: None):
+                held[record_id].append((version, place))
+        for version in versions[:1]:
+            for record_id, place in places(archive.layout.segment(version, kind), held.keys(), lambda _: None):
+                held[record_id].insert(0, (version, place))
+        for record_id, steps in held.items():
+            last = len(steps) - (not steps[-1][1].removed)
+            yield from ((kind, record_id, version, place) for version, place in steps[:last] if not place.removed)

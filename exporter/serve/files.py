@@ -1,4 +1,4 @@
-"""The files that are served: the site's and the stored pictures, never through a link, and none that is damaged."""
+"""The files that the server sends: the site's and the stored ones; no links, and no damaged files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
 
 SITE: Final = "latest/site"
-"""Where the site is in an archive, and in the addresses, so that its pages find their pictures as in a folder."""
+"""The path of the site in an archive and in addresses, so that its pages find their pictures by the same links."""
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _STORED: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,10})?")
-_PIECE: Final = 1 << 18
+_PIECE_BYTES: Final = 1 << 18
 _TYPES: Final = {
     ".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
     ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg",
@@ -36,14 +36,14 @@ UNKNOWN: Final = "application/octet-stream"
 
 
 class OpenFile(NamedTuple):
-    """A file to be sent; close its ``file``.
+    """A file to send; close its ``file``.
 
     Attributes:
         file: open for reading.
         size: in bytes.
-        tag: changes with the file, in double quotes.
-        content_type: :data:`UNKNOWN` for what a browser is to save and not to show.
-        stored: whether it is a picture or a file of the archive, which anybody may have written.
+        tag: an ETag, which changes with the file.
+        content_type: :data:`UNKNOWN` if the browser must save the file and not show it.
+        stored: whether it is a file of ``assets/``, which strangers may have written.
     """
 
     file: BinaryIO
@@ -68,10 +68,10 @@ class ServedFiles:
         self._checking = threading.Lock()
 
     def open(self, path: str) -> OpenFile | None:
-        """Open what a path such as ``latest/site/index.html`` or ``assets/ab/ab….png`` names; ``None`` if nothing.
+        """Open a path such as ``latest/site/index.html`` or ``assets/ab/ab….png``; ``None`` if no such file is served.
 
         Raises:
-            ArchiveDamaged: a stored file is not what it was when it was stored.
+            ArchiveDamaged: a stored file does not match the hash in its name.
         """
         parts = path.split("/")
         if not all(_PART.fullmatch(part) and ".." not in part for part in parts):
@@ -80,7 +80,7 @@ class ServedFiles:
         if stored is None and not path.startswith(f"{SITE}/"):
             return None
         place = self._layout.root if stored else self._site
-        # One part at a time, so that a link on the way is seen as one.
+        # One part at a time, so that a link on the way is refused.
         for part in parts if stored else parts[SITE.count("/") + 1 :]:
             place = place / part
         try:
@@ -97,15 +97,15 @@ class ServedFiles:
         return OpenFile(file, found.st_size, tag, _content_type(path, stored=stored is not None), stored is not None)
 
     def _check(self, path: str, tag: str, file: BinaryIO, sha256: str) -> None:
-        """Compare a stored file with its name, once for as long as it stays the same."""
+        """Compare a stored file with the hash in its name, once until it changes."""
         with self._checking:
             if (path, tag) in self._sound:
                 return
             digest = hashlib.sha256()
-            while piece := file.read(_PIECE):
+            while piece := file.read(_PIECE_BYTES):
                 digest.update(piece)
             if digest.hexdigest() != sha256:
-                raise ArchiveDamaged(message("{path} is not what was stored; run verify --repair.", path=path))
+                raise ArchiveDamaged(message("{path} does not match its hash. Run verify --repair.", path=path))
             file.seek(0)
             self._sound.add((path, tag))
 

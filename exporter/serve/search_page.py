@@ -1,4 +1,4 @@
-"""The search page as the server makes it: the same look, any version's words, and no script."""
+"""The search page of the server. It looks like the site's, searches all versions, and needs no script."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.library.views import site_options
 from exporter.message import said
 from exporter.model.kinds import Kind
-from exporter.serve.api import Api, Found
-from exporter.serve.past import marked_parts
+from exporter.serve.api import Api, Found, marked_parts
 from exporter.service.registry import service_of
 from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
 from exporter.site.options import NAME
@@ -27,23 +26,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.search.index import Hit
-    from exporter.serve.past import PastHit
+    from exporter.serve.api import PastHit
     from exporter.settings import Settings
 
 _KINDS: Final = (("entry", "entries"), ("comment", "comments"), ("file", "files"))
-_PAGE: Final = 20
-_MOST: Final = 500
+_STEP: Final = 20
+_PAGE_LIMIT: Final = 500
 
 
 class SearchPage:
-    """Renders the page; like its api, in one thread only."""
+    """Renders the page; in one thread only, like the API."""
 
     def __init__(self, archive: Path, settings: Settings) -> None:
         self._archive = archive
         self._settings = settings
 
     def render(self, api: Api, asked: Mapping[str, str]) -> tuple[bytes, int]:
-        """Return the page for a query, and its status."""
+        """Return the page for a query, and the HTTP status."""
         archive = Archive.open(self._archive)
         options = site_options(self._settings, self._archive)
         parts = Parts(options.language, service_of(self._settings, archive.info.service).timezone)
@@ -71,13 +70,13 @@ class SearchPage:
 
 
 def _more(found: Found | None, query: str, kind: str) -> str:
-    """Return the address of the same with more hits; empty where all are there."""
+    """Return the address of the same page with more hits; empty if it shows all."""
     if found is None:
         return ""
     shown = max(len(found.hits) + len(found.similar), len(found.past))
-    if shown >= min(_MOST, max(found.total + found.similar_total, found.past_total)):
+    if shown >= min(_PAGE_LIMIT, max(found.total + found.similar_total, found.past_total)):
         return ""
-    return "?" + urlencode({"q": query, "kind": kind, "limit": min(_MOST, shown + _PAGE)}, errors="replace")
+    return "?" + urlencode({"q": query, "kind": kind, "limit": min(_PAGE_LIMIT, shown + _STEP)}, errors="replace")
 
 
 def _row(hit: Hit, archive: Archive) -> dict[str, Any]:
@@ -114,7 +113,7 @@ def _past_row(hit: PastHit, archive: Archive) -> dict[str, Any]:
 
 
 def _past_page(archive: Archive, entry_id: str, version: int) -> str:
-    """Return the page of an entry's state; the last state of one that is gone is on the entry's own page."""
+    """Return the page of an entry's state. The last state of a deleted entry is on the entry's own page."""
     page = state_page(entry_id, version)
     return page if (archive.layout.latest / NAME / page).is_file() else f"entry/{safe_name(entry_id)}.html"
 

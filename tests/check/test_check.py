@@ -18,8 +18,7 @@ from exporter.check import machine, run
 from exporter.check.facts import CheckResult
 from exporter.check.run import ENTRIES_FOR_ADDRESS, REQUESTS, Wishes, check
 from exporter.clock import FixedClock
-from exporter.demo.content import Blog, fields
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import Blog, demo_blog, fields
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.library.backup import OpenService, open_service
 from exporter.settings import resolve

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from exporter.demo.content import fields
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import demo_blog, fields
 from exporter.demo.service import DemoService
 from exporter.text import width
 from tests.cli.conftest import Program
@@ -55,7 +54,7 @@ def test_an_archive(program: Program, service: DemoService, archive: Path) -> No
 def test_no_address(program: Program) -> None:
     done = program("check", "x.example.jp")
     assert done.code == 2
-    assert "Where is x.example.jp? Name its service with --base-url or --profile." in done.out
+    assert "The service of x.example.jp is unknown. Name it with --base-url or --profile." in done.out
     assert "nobody: no token is set" in done.out
 
 

@@ -13,7 +13,7 @@ import pytest
 from exporter.cli.closing import closing_lines
 from exporter.cli.main import cli
 from exporter.clock import SystemClock
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import demo_blog
 from exporter.demo.service import DemoService
 from exporter.notify.closing import ClosingReport, Countdown, Outside, Unseen
 from tests.cli.conftest import Program, Result

@@ -55,10 +55,10 @@ def test_all_that_arrived_is_zero(program: Program, archive: Path, home: Path) -
     done = program("compare", archive, home)
     assert (done.code, done.err.count("error")) == (0, 0)
     assert done.out.splitlines()[:2] == [
-        "     55  entries to arrive",
-        "     55  as they were, in everything that was compared",
+        "     55  entries expected",
+        "     55  unchanged in all compared parts",
     ]
-    assert done.out.splitlines()[-1] == "All 55 entries arrived as they were, without what is named as not compared."
+    assert done.out.splitlines()[-1] == "All 55 entries arrived unchanged, except for the parts listed as not compared."
 
 
 def test_what_is_missing_is_named_and_three(program: Program, archive: Path, home: Path) -> None:
@@ -119,7 +119,7 @@ def test_nothing_changes_in_the_archive_or_the_new_home(program: Program, archiv
         (["nowhere", "home", *SAID], 10, "no archive"),
         (["{archive}"], 2, "Missing argument"),
         (["{archive}", "{archive}"], 2, "Nothing says yet which entries are public"),
-        (["{archive}", "nowhere", *SAID], 2, "is no folder"),
+        (["{archive}", "nowhere", *SAID], 2, "is not a folder"),
         (["{archive}", "", *SAID], 2, "NEW_HOME is empty"),
         (["{archive}", "http://127.0.0.1:1", *SAID, "--retries", "0"], 20, "cannot connect"),
         (["{archive}", "http://user:word@x", *SAID], 2, "must not hold a user name or password"),

@@ -13,7 +13,7 @@ import pytest
 from exporter.cli.output import Output
 from exporter.cli.progress import progress_for
 from exporter.crawl.events import AssetRead, AssetsPlanned, EntriesPlanned, EntryRead, PageRead, RecordFailed
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import demo_blog
 from exporter.library.backup import BackupEvent
 from exporter.model.kinds import Kind
 from tests.support.runs import backup_command, serving

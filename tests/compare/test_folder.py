@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.compare.posts import Aspect, Fault, Picture, PictureFacts, Wish
+from exporter.compare.posts import Aspect, Fault, Picture, PictureFacts, Scope
 from exporter.compare.reconcile import Comparison
 from exporter.errors import UsageError
 from exporter.library.compare import Arrivals, compare, open_home
@@ -31,7 +31,7 @@ async def compared(folder: Path, count: int = 2, pictures: tuple[Picture, ...] =
     olds = [old(number, pictures=pictures) for number in range(1, count + 1)]
     async with open_home(str(folder), Settings()) as home:
         return (
-            await compare(home, Arrivals(olds, frozenset(), {}), Wish(old_hosts=frozenset({"old.example"})))
+            await compare(home, Arrivals(olds, frozenset(), {}), Scope(old_hosts=frozenset({"old.example"})))
         ).comparison
 
 
@@ -101,7 +101,7 @@ async def test_pages_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 async def test_what_is_no_folder_of_pages_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         await compared(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="holds no page of HTML, and no Markdown with front matter"):
+    with pytest.raises(UsageError, match="has no HTML page and no Markdown with front matter"):
         await compared(tmp_path)

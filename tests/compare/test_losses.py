@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from exporter.compare.posts import Fault, Wish
+from exporter.compare.posts import Fault, Scope
 from exporter.compare.reconcile import Comparison
 from exporter.http.engine import Engine
 from exporter.library.compare import Arrivals, compare, open_home
@@ -70,7 +70,7 @@ def harm(home: FakeWordPress, number: int, kind: Fault) -> None:
 
 async def compared(home: FakeWordPress, expected: Arrivals, settings: Settings = OWNER) -> Comparison:
     async with Engine() as engine, open_home(home.url, settings, engine=engine) as reader:
-        return (await compare(reader, expected, Wish(old_hosts=expected.old_hosts))).comparison
+        return (await compare(reader, expected, Scope(old_hosts=expected.old_hosts))).comparison
 
 
 def named(found: Comparison) -> dict[str, set[Fault]]:

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.compare.archived import slug_of
-from exporter.compare.markdown_page import NoPost, front_matter, read_markdown
-from exporter.compare.pages import read_date, read_page
+from exporter.compare.pages import NoPost, front_matter, read_date, read_markdown, read_page
 from exporter.compare.posts import ShownAs, When
 from exporter.html.limits import TooComplex
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from exporter.compare.picture_look import PictureLook, look_of, same_look
-from exporter.compare.pictures import compare_pictures
-from exporter.compare.posts import Fault, Picture, PictureFacts
+from exporter.compare.pictures import compare_pictures, look_of, same_look
+from exporter.compare.posts import Fault, Picture, PictureFacts, PictureLook
 
 ADDRESS = "https://new.example/1.jpg"
 
@@ -87,7 +86,7 @@ def test_turned_and_transparent_pictures_are_compared_as_they_are_shown() -> Non
 
 def test_what_cannot_be_looked_at_is_not_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "format" in look(b"<svg xmlns='http://www.w3.org/2000/svg'/>").unknown
-    monkeypatch.setattr("exporter.compare.picture_look._MOST_PIXELS", 100)
+    monkeypatch.setattr("exporter.compare.pictures._DECODED_PIXELS", 100)
     assert "pixels" in look(encoded(drawn(1))).unknown
     data = encoded(drawn(1))
     monkeypatch.setitem(sys.modules, "PIL", None)

@@ -18,10 +18,10 @@ from exporter.compare.posts import (
     HomeState,
     NewPost,
     OldPost,
+    Scope,
     ShownAs,
     Unchecked,
     When,
-    Wish,
 )
 from exporter.compare.reconcile import Comparison, reconcile
 from exporter.compare.report import document, lines, verdict
@@ -31,9 +31,9 @@ from tests.compare.posts import TEXT, THEN, new, new_comment, old, old_comment
 SHOWN = THEN.replace(tzinfo=None) + timedelta(days=1)
 
 
-def compared(olds: list[OldPost], news: list[NewPost], wish: Wish | None = None, **home: Any) -> Comparison:
+def compared(olds: list[OldPost], news: list[NewPost], scope: Scope | None = None, **home: Any) -> Comparison:
     state = replace(HomeState("home", news), **home)
-    return reconcile(olds, state, match(olds, news), {}, wish or Wish(old_hosts=frozenset({"old.example"})))
+    return reconcile(olds, state, match(olds, news), {}, scope or Scope(old_hosts=frozenset({"old.example"})))
 
 
 def faults(found: Comparison) -> list[Fault]:
@@ -79,16 +79,16 @@ def test_what_the_home_does_not_tell_is_named_and_keeps_it_from_being_whole() ->
     assert {each.aspect for each in found.unchecked} == {Aspect.DATE, Aspect.CATEGORY, Aspect.SLUG, Aspect.COMMENTS}
     assert not found.whole
     assert verdict(found).startswith(
-        "nothing is missing or changed in what could be compared, but that is not everything"
+        "nothing is missing or changed in the compared parts, but these could not be compared"
     )
 
 
 def test_what_was_left_out_by_choice_is_named_and_is_whole_all_the_same() -> None:
-    wish = Wish(frozenset(Aspect) - {Aspect.COMMENTS})
-    found = compared([old(1, comments=(old_comment(),))], [new(1)], wish)
+    scope = Scope(frozenset(Aspect) - {Aspect.COMMENTS})
+    found = compared([old(1, comments=(old_comment(),))], [new(1)], scope)
     assert found.unchecked == [Unchecked(Aspect.COMMENTS, 0, "left out by choice", asked=False)]
     assert found.whole
-    assert verdict(found) == "all 1 entries arrived as they were, without what is named as not compared"
+    assert verdict(found) == "all 1 entries arrived unchanged, except for the parts listed as not compared"
 
 
 def test_names_by_a_rule_of_its_own_are_named_once() -> None:
@@ -103,7 +103,7 @@ def test_what_is_not_public_must_not_be_shown_and_is_not_missed() -> None:
     private = old(1, status=ShownAs.PRIVATE, asked=False)
     found = compared([private], [])
     assert (found.not_asked, list(found.results), found.whole) == (1, [], True)
-    assert verdict(found).startswith("no entry was to arrive")
+    assert verdict(found).startswith("no entry was expected")
     assert compared([private], [new(1, status=ShownAs.PRIVATE, titles=("ほか",))]).not_asked == 1
     assert faults(compared([private], [new(1)])) == [Fault.STATUS]
 
@@ -198,7 +198,7 @@ def test_a_link_to_another_post_must_lead_there(links: list[str], astray: str | 
 def test_a_link_that_leads_to_the_old_host_is_named_once() -> None:
     news = [new(n, addresses=(f"https://new.example/{n}/",)) for n in (1, 2)]
     news[0] = replace(news[0], links=("https://old.example/2",))
-    found = compared([old(1, own_links=("2",)), old(2)], news, Wish(old_hosts=frozenset({"old.example"})))
+    found = compared([old(1, own_links=("2",)), old(2)], news, Scope(old_hosts=frozenset({"old.example"})))
     assert faults(found) == [Fault.LINK_ON_OLD_HOST]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter.compare.posts import Aspect, Fault, Picture, ShownAs, Wish
+from exporter.compare.posts import Aspect, Fault, Picture, Scope, ShownAs
 from exporter.compare.reconcile import Comparison
 from exporter.errors import NotAuthorised, ServiceError, UsageError
 from exporter.http.engine import Engine
@@ -31,7 +31,7 @@ def put(home: FakeWordPress, number: int, **changes: Any) -> int:
 async def compared(home: FakeWordPress, *olds: Any, **settings: Any) -> Comparison:
     chosen = Settings(**{"retries": 0, "allow_private_network": True, **settings})
     async with Engine() as engine, open_home(home.url, chosen, engine=engine) as reader:
-        return (await compare(reader, Arrivals(list(olds), frozenset(), {}), Wish())).comparison
+        return (await compare(reader, Arrivals(list(olds), frozenset(), {}), Scope())).comparison
 
 
 def faults(found: Comparison) -> list[Fault]:
@@ -76,7 +76,9 @@ async def test_a_user_without_rights_sees_what_is_public(monkeypatch: pytest.Mon
         )
         found = await compared(home, old(1), old(2, status=ShownAs.DRAFT), **OWNER)
         assert faults(found) == []
-        assert [each.why for each in left_open(found)] == ["the user of the application password may not see all of it"]
+        assert [each.why for each in left_open(found)] == [
+            "the user of the application password may not see everything"
+        ]
 
 
 async def test_a_wrong_password_is_an_error_and_not_a_smaller_answer() -> None:
@@ -90,7 +92,7 @@ async def test_a_wrong_password_is_an_error_and_not_a_smaller_answer() -> None:
 
 async def test_with_a_password_a_site_that_is_no_wordpress_is_an_error() -> None:
     async with running_service() as service, Engine() as engine:
-        with pytest.raises(ServiceError, match="has no REST API of WordPress"):
+        with pytest.raises(ServiceError, match="has no WordPress REST API"):
             async with open_home(service.url, Settings(**OWNER, retries=0), engine=engine):
                 pass
 
@@ -135,7 +137,7 @@ async def test_a_home_on_the_old_blogs_own_host_is_not_the_old_host() -> None:
         chosen = Settings(retries=0)
         async with Engine() as engine, open_home(home.url, chosen, engine=engine) as reader:
             hosts = frozenset({"127.0.0.1", "old.example"})
-            found = (await compare(reader, Arrivals([old(1)], hosts, {}), Wish(old_hosts=hosts))).comparison
+            found = (await compare(reader, Arrivals([old(1)], hosts, {}), Scope(old_hosts=hosts))).comparison
         (difference,) = found.results[0].differences
         assert difference == (Fault.LINK_ON_OLD_HOST, "", "https://old.example/")
 

@@ -8,8 +8,7 @@ import pytest
 
 from exporter import lossless_json
 from exporter.crawl.events import Committed, EntriesPlanned, EntryRead, PageRead, Planned, Started, SweepDone
-from exporter.demo.content import Blog, RawJson, RecordList, fields
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import Blog, RawJson, RecordList, demo_blog, fields
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import MakeCrawl

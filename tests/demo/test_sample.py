@@ -15,13 +15,12 @@ import pytest
 from PIL import Image
 
 from exporter.crawl.assets.content_type import sniff
-from exporter.demo import sample
-from exporter.demo.content import Blog, fields, wire
-from exporter.demo.sample import demo_blog, later_changes
+from exporter.demo import content
+from exporter.demo.content import Blog, demo_blog, fields, later_changes, wire
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.demo.test_service import COMMENT_FIELDS, ENTRY_FIELDS, FILE_FIELDS
 
-DATA = Path(sample.__file__).parent
+DATA = Path(content.__file__).parent
 DELETED_ENTRY, EDITED_ENTRY, NEW_ENTRY = 66, 50, 90
 UPLOADED = "https://files.example.jp/v1/blog/user/{user_id}/{mtime}"
 PLAYED = {"https://video.example.com/toudai100.mp4", "https://video.example.com/sound/sakamichi.mp3"}

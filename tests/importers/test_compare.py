@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from exporter.compare.archived import old_posts
-from exporter.compare.posts import Fault, Wish
+from exporter.compare.posts import Fault, Scope
 from exporter.compare.reconcile import Comparison
 from exporter.export.interface import ExportOptions
 from exporter.export.posts import Posts
@@ -59,7 +59,7 @@ async def compared(place: str, arrivals: Arrivals, site: Site | None = None) -> 
         allow_private_network=True,
     )
     async with open_home(place, settings) as home:
-        return (await compare(home, arrivals, Wish(old_hosts=arrivals.old_hosts))).comparison
+        return (await compare(home, arrivals, Scope(old_hosts=arrivals.old_hosts))).comparison
 
 
 @pytest.mark.parametrize("name", BLOGS)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from exporter.export.post_html import as_html
-from exporter.move.keys import mark, marks_in
+from exporter.move.home import mark, marks_in
 from tests.importers.blogs import blog
 from tests.importers.conftest import ROOT, Tool
 from tests.importers.test_wordpress import SCRIPT as IMPORTER

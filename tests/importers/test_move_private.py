@@ -20,7 +20,7 @@ from exporter.http.engine import Engine
 from exporter.move.home import read_home
 from exporter.move.outcome import Exposure, MoveOutcome, Thing
 from exporter.move.public_look import look_in_public, private_things
-from exporter.wordpress.rest import application_password, open_wordpress
+from exporter.wordpress import application_password, open_wordpress
 from tests.export.memory import SAID, Memory
 from tests.importers.blogs import blog as blog_of
 from tests.importers.conftest import ROOT, Tool

@@ -18,9 +18,9 @@ from exporter.http.retry import RetryPolicy
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import Did, MoveOutcome, Thing
 from exporter.move.plan import Plan
-from exporter.move.run import MoveRun
+from exporter.move.transfer import MoveRun
 from exporter.move.writer import Writer
-from exporter.wordpress.rest import application_password, open_wordpress
+from exporter.wordpress import application_password, open_wordpress
 from tests.export.memory import BLOG, SAID, Memory
 from tests.wordpress.fake import LOGIN
 

@@ -133,7 +133,7 @@ async def test_a_change_may_be_refused(home: Home, tmp_path: Path) -> None:
     assert (outcome.whole, named(outcome)) == (False, {"No.": ["1"]})
     home.refuse_write = lambda route, _: home.created({"id": 1}) if "comments/" in route else None
     outcome = await move(home, rewritten(), tmp_path)
-    assert named(outcome) == {"answered with something else than was asked for": ["1"]}
+    assert named(outcome) == {"sent an unexpected answer": ["1"]}
     home.refuse_write = lambda _route, _fields: None
     assert counts(await move(home, rewritten(), tmp_path), Did.CHANGED) == {"comments": 1}
 

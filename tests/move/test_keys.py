@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.move.keys import (
+from exporter.move.home import (
     RESERVED,
     blog_key,
     comment_address,

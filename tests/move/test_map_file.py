@@ -73,7 +73,7 @@ def test_it_belongs_to_one_blog_and_one_home(path: Path) -> None:
 @pytest.mark.parametrize("content", [b"{}\n", b"[]\n", b"text\n", b'{"format":"other"}\n', b"\xff\n"])
 def test_another_file_is_refused_and_kept(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(UsageError, match="no map of a move"):
+    with pytest.raises(UsageError, match="not the map of a move"):
         opened(path)
     assert path.read_bytes() == content
 
@@ -94,13 +94,13 @@ def test_an_odd_line_is_refused(path: Path, line: str) -> None:
         pass
     with path.open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(UsageError, match=r"map\.jsonl is damaged in line 2: move it away"):
+    with pytest.raises(UsageError, match=r"map\.jsonl is damaged in line 2\. Move the file away"):
         opened(path)
 
 
 def test_what_is_no_file_is_refused(path: Path) -> None:
     path.mkdir()
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a file"):
         opened(path)
 
 

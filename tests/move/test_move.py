@@ -314,7 +314,7 @@ async def test_what_is_refused_is_named_and_the_rest_goes_on(
 async def test_a_home_that_drops_the_mark_gets_no_posts(home: Home, tmp_path: Path) -> None:
     home.spoil = lambda fields: fields | {"content": ""} if fields.get("status") == "private" else fields
     for _ in range(2):
-        with pytest.raises(ServiceError, match=r"does not keep what tells post [12] from others"):
+        with pytest.raises(ServiceError, match=r"does not keep the key of post [12]"):
             await move(home, small_blog(), tmp_path)
         assert home.rest_posts == {}
 
@@ -325,7 +325,7 @@ async def test_a_post_that_loses_its_mark_later_is_named(home: Home, tmp_path: P
         await move(home, small_blog(), tmp_path)
     home.spoil = lambda fields: fields | {"content": "私の"} if fields.get("status") == "publish" else fields
     outcome = await move(home, small_blog(), tmp_path)
-    assert outcome.named[Thing.POST, Did.REFUSED, "answered with something else than was asked for"] == ["1", "2", "3"]
+    assert outcome.named[Thing.POST, Did.REFUSED, "sent an unexpected answer"] == ["1", "2", "3"]
 
 
 async def test_what_would_open_a_post_for_comments_may_be_refused(home: Home, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from aiohttp import web
 from exporter.errors import ApiError, NotAuthorised, RetryableStatus
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
-from exporter.wordpress.rest import RestRefusal, WordPressApi, application_password, open_wordpress
+from exporter.wordpress import RestRefusal, WordPressApi, application_password, open_wordpress
 from tests.move.home import Home, running_home
 from tests.wordpress.fake import LOGIN
 

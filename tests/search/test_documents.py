@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from exporter.model.kinds import Kind
-from exporter.search.documents import FIELDS, Rank, SearchDocument, document_of
+from exporter.search.index_file import FIELDS, Rank, SearchDocument, document_of
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.archive.versions import comment, entry
 

@@ -410,15 +410,13 @@ async def test_a_place_that_is_taken_is_said(made: Path) -> None:
     site = InnerPath.rooted(made / "latest" / "site")
     async with Server(made, site, Settings(), Place()).listening() as address:
         port = int(address.rstrip("/").rpartition(":")[2])
-        with pytest.raises(
-            UsageError, match=rf"Nothing can listen at 127\.0\.0\.1, port {port}: Address already in use;"
-        ):
+        with pytest.raises(UsageError, match=rf"Cannot listen at 127\.0\.0\.1, port {port}: Address already in use\."):
             async with Server(made, site, Settings(), Place(port=port)).listening():
                 pass
-        with pytest.raises(UsageError, match=r"Nothing can listen at no host: .*; name another"):
+        with pytest.raises(UsageError, match=r"Cannot listen at no host: .*\. Name another"):
             async with Server(made, site, Settings(), Place("no host")).listening():
                 pass
-        with pytest.raises(UsageError, match=r"Nothing can listen at a{70}: .*; name another"):
+        with pytest.raises(UsageError, match=r"Cannot listen at a{70}: .*\. Name another"):
             async with Server(made, site, Settings(), Place("a" * 70)).listening():
                 pass
 

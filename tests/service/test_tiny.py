@@ -21,8 +21,7 @@ from exporter.errors import UsageError
 from exporter.export.interface import ExportOptions
 from exporter.html.links import AddressPattern
 from exporter.http.engine import Engine
-from exporter.library.export import export_blog
-from exporter.library.site_copy import copy_site
+from exporter.library.export import copy_site, export_blog
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.blog_v1 import BlogV1

@@ -14,8 +14,7 @@ from exporter.cli.backup import back_up
 from exporter.cli.output import Output
 from exporter.crawl.assets.content_type import sniff
 from exporter.crawl.assets.image_size import dimensions
-from exporter.demo.content import Blog, fields
-from exporter.demo.sample import demo_blog, later_changes
+from exporter.demo.content import Blog, demo_blog, fields, later_changes
 from exporter.demo.service import DemoService
 from exporter.html.embedded import embedded
 from exporter.html.links import absolute

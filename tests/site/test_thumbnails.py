@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import struct
 import subprocess
 import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from PIL import Image, ImageCms
@@ -20,8 +21,8 @@ from exporter.archive.layout import Layout
 from exporter.model.asset import asset_path
 from exporter.model.kinds import Kind
 from exporter.site import options, thumbnails
-from exporter.site.thumbnail_exchange import ANSWER, REQUEST, Made
 from exporter.site.thumbnails import Thumbnails
+from exporter.worker import Worker
 from tests.site.building import of_records, stored
 
 TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp", "BMP": "image/bmp"}
@@ -39,19 +40,18 @@ def encoded(picture: Image.Image, form: str = "JPEG", **given: Any) -> bytes:
     return into.getvalue()
 
 
+class Made(NamedTuple):
+    """What a process made of a picture."""
+
+    width: int
+    height: int
+    thumbnail: bytes
+
+
 def worker(*pictures: bytes) -> list[Made]:
     """Ask one process, as the site does."""
-    asked = b"".join(REQUEST.pack(len(data)) + data for data in pictures)
-    told = subprocess.run(
-        [sys.executable, "-m", "exporter.site.thumbnail_worker"], input=asked, stdout=subprocess.PIPE, check=True
-    ).stdout
-    found, at = [], 0
-    while at < len(told):
-        width, height, length = ANSWER.unpack_from(told, at)
-        at += ANSWER.size + length
-        found.append(Made(width, height, told[at - length : at]))
-    assert len(found) == len(pictures)
-    return found
+    with Worker(memory=thumbnails._WORKER_BYTES) as process:
+        return [Made(*process.call(thumbnails._REDUCE, data)) for data in pictures]
 
 
 def bomb(width: int, height: int) -> bytes:
@@ -171,14 +171,16 @@ def test_no_picture_takes_much_memory() -> None:
         encoded(Image.new("RGBA", (3500, 3500)), "PNG", compress_level=1),
         encoded(Image.new("L", (8000, 8000))),
     ]
-    script = (
-        "import re, sys; from pathlib import Path; from exporter.site import thumbnail_worker as worker\n"
-        "worker.serve(sys.stdin.buffer, sys.stdout.buffer)\n"
-        "print(re.search('VmHWM: *\\t? *([0-9]+) kB', Path('/proc/self/status').read_text())[1], file=sys.stderr)"
-    )
-    asked = b"".join(REQUEST.pack(len(data)) + data for data in hostile)
-    done = subprocess.run([sys.executable, "-c", script], input=asked, capture_output=True, check=True)
-    assert int(done.stderr) < 150_000
+    with Worker(memory=thumbnails._WORKER_BYTES) as process:
+        for data in hostile:
+            process.call(thumbnails._REDUCE, data)
+        peak = re.search("VmHWM:\\s*([0-9]+) kB", process.call(_status))
+    assert peak is not None
+    assert int(peak[1]) < 150_000
+
+
+def _status() -> str:
+    return Path("/proc/self/status").read_text()
 
 
 class Blog:
@@ -291,7 +293,7 @@ class TestSites:
 
     def test_one_that_takes_too_long_is_ended(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
         path = blog.add(encoded(photo(1800, 1200), quality=90))
-        monkeypatch.setattr(thumbnails, "_PATIENCE", 0.0)
+        monkeypatch.setattr(thumbnails, "_PICTURE_SECONDS", 0.0)
         assert blog.make().of(path) == (0, 0, "")
 
     def test_the_command_says_that_pillow_is_missing(self, tmp_path: Path) -> None:

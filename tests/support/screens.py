@@ -17,7 +17,7 @@ from typing import Final
 from aiohttp import web
 
 from exporter.clock import FixedClock, SystemClock
-from exporter.demo.sample import demo_blog, later_changes
+from exporter.demo.content import demo_blog, later_changes
 from exporter.text import width
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
 from tests.support.runs import ROOT, Runs, Zygote

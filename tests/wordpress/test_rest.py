@@ -11,7 +11,7 @@ from exporter.errors import ApiError, BadBody, NotAuthorised, ServiceError
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
-from exporter.wordpress.rest import WordPressApi, application_password, open_wordpress
+from exporter.wordpress import WordPressApi, application_password, open_wordpress
 from tests.wordpress.fake import LOGIN, FakeWordPress, running_wordpress
 
 ONCE = RetryPolicy(retries=0, give_up_after=1.0)
@@ -94,7 +94,7 @@ async def test_an_application_password_shows_what_is_not_public() -> None:
 
 async def test_a_wrong_password_is_said_and_not_shown() -> None:
     async with running_wordpress() as home, Engine() as engine:
-        with pytest.raises(NotAuthorised, match="check the user name and the application password") as refused:
+        with pytest.raises(NotAuthorised, match="check the user name, the application password") as refused:
             await opened(engine, home, application_password("owner", "wrong words"))
         assert "wrong" not in str(refused.value)
 
@@ -103,14 +103,14 @@ async def test_a_site_that_is_no_wordpress_is_said() -> None:
     async with running_wordpress() as home, Engine() as engine:
         client = engine.client(home.url + "/elsewhere", policy=ONCE)
         home.change = lambda route, _answer: {"namespaces": "wp/v2"} if route == "" else []
-        with pytest.raises(ServiceError, match="has no REST API of WordPress"):
+        with pytest.raises(ServiceError, match="has no WordPress REST API"):
             await open_wordpress(client)
 
         async def page(_: web.Request) -> web.StreamResponse:
             return web.Response(text="<p>A page", content_type="text/html")
 
         home.service.handler = page
-        with pytest.raises(ServiceError, match="has no REST API of WordPress"):
+        with pytest.raises(ServiceError, match="has no WordPress REST API"):
             await open_wordpress(client)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from exporter.crawl.assets.addresses import AddressCollection, addresses
-from exporter.demo.sample import demo_blog
+from exporter.demo.content import demo_blog
 from exporter.errors import UsageError
 from exporter.html.embedded import Use
 from exporter.html.links import AddressPattern

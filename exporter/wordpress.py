@@ -1,7 +1,7 @@
-"""The REST API of a WordPress: where it is, how its lists are read page by page, what is sent to it, what it refuses.
+"""The REST API of a WordPress: finding it, signing in, reading lists page by page, and sending records.
 
-What a WordPress sends is as untrusted as any page: a list ends whatever its headers promise, and nothing here looks
-into the records; :mod:`exporter.wordpress.records` does.
+A WordPress is as untrusted as any other site: a list always ends, even if its headers promise more pages. Records are
+any JSON.
 """
 
 from __future__ import annotations
@@ -13,37 +13,100 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from exporter import lossless_json
-from exporter.errors import ApiError, BadBody, RetryableStatus, ServiceError
+from exporter.errors import ApiError, BadBody, RetryableStatus, ServiceError, UsageError
+from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import Credentials
-from exporter.http.engine import Client
+from exporter.http.deadline import Timeouts
+from exporter.http.engine import Client, Engine
+from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import message_text, read_json, refusal
+from exporter.settings import Settings
 
-PAGE: Final = 100
-"""Records on a page: the most that WordPress gives."""
-
-_AHEAD: Final = 4
+_PAGE_RECORDS: Final = 100
+"""The most that WordPress sends on a page."""
+_PAGES_AHEAD: Final = 4
 _CREATED: Final = 201
 _BROKEN: Final = 500
 _BUSY: Final = "db_"
-"""How WordPress names that its database did not do something, under any status: it was locked, or is down."""
-_MOST_PAGES: Final = 10_000
+"""How the codes of database failures begin, with any status: the database was locked, or is down."""
+_LAST_PAGE: Final = 10_000
 _API: Final = "wp/v2"
-_ADVICE: Final = message("check the user name and the application password of the new home, and what that user may do")
+_ADVICE: Final = message("check the user name, the application password and the user's rights in the new home")
 _ROOTS: Final = ("/wp-json", "")
-"""Where the API is with addresses that hold names, and where it always is; the second goes by a parameter."""
+"""The path of the API with pretty permalinks, and the empty one that always works, with a parameter."""
+
+
+def home_client(
+    engine: Engine,
+    base_url: str,
+    credentials: Credentials,
+    settings: Settings,
+    *,
+    answer_seconds: float = 0.0,
+    on_retry: Callable[[RetryEvent], None] = lambda _: None,
+) -> Client:
+    """Return a client for a new home. Its answers may take up to ``answer_seconds``, if the settings allow less."""
+    return engine.client(
+        base_url,
+        credentials,
+        timeouts=Timeouts(
+            connect=settings.connect_timeout.total_seconds(),
+            read=max(settings.read_timeout.total_seconds(), answer_seconds),
+            total=max(settings.total_timeout.total_seconds(), answer_seconds),
+        ),
+        max_body=settings.max_body,
+        policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
+        concurrency=settings.concurrency,
+        rate=settings.rate,
+        on_retry=on_retry,
+    )
 
 
 def application_password(user: str, password: str) -> Credentials:
-    """Return the credentials of a user with an application password, as WordPress' profile pages make them."""
-    shown = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
-    return Credentials(shown, scheme="Basic", secrets=(password, password.replace(" ", "")))
+    """Return the credentials of a user with an application password from WordPress' profile page."""
+    token = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+    return Credentials(token, scheme="Basic", secrets=(password, password.replace(" ", "")))
+
+
+def check_address(text: str) -> str:
+    """Return the address of a new home.
+
+    Raises:
+        UsageError: it is no http or https address, or holds a secret.
+    """
+    check_base_url(text, message("the address of the new home"), "BLOG_EXPORTER_NEW_HOME_TOKEN")
+    return text
+
+
+def new_home_credentials(address: str, settings: Settings) -> Credentials:
+    """Return the credentials for a WordPress, which are sent to its own host only; empty if no secret is set.
+
+    Raises:
+        UsageError: the secret has no user, or would travel unencrypted without permission.
+    """
+    password, user = settings.new_home_token, settings.new_home_user
+    if not password:
+        return Credentials()
+    if user is None:
+        raise UsageError(
+            message("The application password has no user. Name the user of the new home with --new-home-user.")
+        )
+    credentials = application_password(user, password)
+    if not settings.allow_plain_http and credentials.exposed_at(address) is not None:
+        raise UsageError(
+            message(
+                "The application password would travel unencrypted, and others could read it. Use an "
+                "https:// address, or --allow-plain-http in your own network."
+            )
+        )
+    return credentials
 
 
 @dataclass(frozen=True, slots=True)
 class RestPage:
-    """A page of a list: its records of any type, and how many records and pages the answer says the list has."""
+    """A page of a list: its records, of any type, and the totals of records and pages that its headers state."""
 
     items: list[Any]
     total: int | None
@@ -52,12 +115,12 @@ class RestPage:
 
 @dataclass(frozen=True, slots=True)
 class RestRefusal:
-    """What WordPress, or what stands before it, says where it does not do what it was sent.
+    """A refusal by WordPress, or by a server in front of it.
 
     Attributes:
-        code: WordPress' own name for it, such as ``rest_comment_closed``; empty where a page answered.
-        message: the same for people, fit for a terminal.
-        data: what it says about it beside that.
+        code: WordPress' name of the error, such as ``rest_comment_closed``; empty if a web page answered.
+        message: the reason for people, safe for a terminal.
+        data: further members of the error.
     """
 
     code: str
@@ -66,7 +129,7 @@ class RestRefusal:
 
 
 Recover = Callable[[], Awaitable[dict[str, Any] | RestRefusal | None]]
-"""Finds what a request did of which no answer came; ``None`` where it did nothing."""
+"""Finds the result of a request that got no answer; ``None`` if the request had no effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +138,8 @@ class WordPressApi:
 
     Attributes:
         client: sends the requests; its base URL is the address of the blog.
-        root: the path of the API, empty where it is asked for by a parameter.
-        index: what the API says of itself and of the blog.
+        root: the path of the API; empty if a parameter names the route.
+        index: the API's description of itself and of the blog.
     """
 
     client: Client
@@ -99,13 +162,13 @@ class WordPressApi:
     async def send(
         self, route: str, fields: Mapping[str, Any], params: Mapping[str, str], recover: Recover | None = None
     ) -> dict[str, Any] | RestRefusal:
-        """Make or change a record, and return it as the answer has it, or the refusal.
+        """Make or change a record; return the record of the answer, or the refusal.
 
         Args:
-            route: of the list to make one in, or of the record to change.
+            route: of the list to add to, or of the record to change.
             fields: of the record.
             params: of the request.
-            recover: see :meth:`~exporter.http.engine.Client.fetch`; where none is given, doing it twice does no harm.
+            recover: see :meth:`~exporter.http.engine.Client.fetch`; ``None`` if sending it twice does no harm.
 
         Raises:
             NotAuthorised, TransportError, ServiceError: as for :meth:`get`; a status of 403 is a refusal here.
@@ -133,12 +196,12 @@ class WordPressApi:
         """
         headers = {"Content-Type": content_type, "Content-Disposition": f'attachment; filename="{name}"'}
         request = self.request(f"{_API}/media", params)
-        # WordPress answers with the status of a broken server where it does not take files of a kind.
+        # WordPress answers 500 if it does not take this type of file.
         final = frozenset({_BROKEN})
         return await self._sent(request._replace(method="POST", headers=headers, content=content, final=final), recover)
 
     async def delete(self, route: str) -> None:
-        """Delete a record for good; one that is not there any more is fine.
+        """Delete a record for good; a missing one is no error.
 
         Raises:
             NotAuthorised, TransportError, ServiceError: as for :meth:`send`.
@@ -166,12 +229,12 @@ class WordPressApi:
         return await self.client.fetch(request, read, recover=recover)
 
     async def page(self, route: str, params: Mapping[str, str], number: int) -> RestPage:
-        """Return a page of a list, counted from 1; one behind the last is empty.
+        """Return a page of a list, counted from 1; a page after the last is empty.
 
         Raises:
             NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`get`.
         """
-        request = self.request(route, {**params, "per_page": str(PAGE), "page": str(number)})
+        request = self.request(route, {**params, "per_page": str(_PAGE_RECORDS), "page": str(number)})
 
         def read(response: Response) -> RestPage:
             if response.status == 400 and number > 1:  # as WordPress has it: rest_post_invalid_page_number
@@ -184,10 +247,10 @@ class WordPressApi:
         return await self.client.fetch(request, read)
 
     async def pages(self, route: str, params: Mapping[str, str] | None = None) -> AsyncIterator[RestPage]:
-        """Yield the pages of a list in order, with a few asked for ahead; ``params`` should name a lasting order.
+        """Yield the pages of a list in order, with a few requested ahead. ``params`` should name a stable order.
 
-        It ends at the last page that the first one promises, behind which there may be more where that one is full; at
-        one that is the page before it again, as two empty ones are; and at 10,000 pages.
+        The list ends at the page count of the first answer, or later if that last page is full. It also ends at a page
+        that equals the one before it, and after 10,000 pages.
 
         Raises:
             NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`get`.
@@ -199,10 +262,10 @@ class WordPressApi:
         ahead: list[asyncio.Task[RestPage]] = []
         try:
             while True:
-                if following > last and not ahead and len(page.items) >= PAGE:
-                    last = following  # whatever was promised
-                last = min(last, _MOST_PAGES)
-                while following <= last and len(ahead) < _AHEAD:
+                if following > last and not ahead and len(page.items) >= _PAGE_RECORDS:
+                    last = following  # more than promised
+                last = min(last, _LAST_PAGE)
+                while following <= last and len(ahead) < _PAGES_AHEAD:
                     ahead.append(asyncio.ensure_future(self.page(route, wanted, following)))
                     following += 1
                 if not ahead:
@@ -218,10 +281,10 @@ class WordPressApi:
 
 
 async def find_wordpress(client: Client) -> WordPressApi | None:
-    """Find the API of the WordPress at the client's base URL; ``None`` where there is none.
+    """Find the API of the WordPress at the client's base URL; ``None`` if there is none.
 
     Raises:
-        NotAuthorised: it, or what stands before it, wants other credentials.
+        NotAuthorised: it, or a server in front of it, refuses the credentials.
         ServiceError: it failed.
     """
     for root in _ROOTS:
@@ -236,15 +299,15 @@ async def open_wordpress(client: Client) -> WordPressApi:
     """Find the API of the WordPress at the client's base URL.
 
     Raises:
-        NotAuthorised: it, or what stands before it, wants other credentials.
+        NotAuthorised: it, or a server in front of it, refuses the credentials.
         ServiceError: there is none, or it failed.
     """
     found = await find_wordpress(client)
     if found is None:
         raise ServiceError(
             message(
-                "{place} answers, but has no REST API of WordPress: check the address, "
-                "or what a plugin for security closes",
+                "{place} answers, but has no WordPress REST API. Check the address, and whether a "
+                "security plugin blocks the API",
                 place=client.sender.place,
             )
         )
@@ -252,15 +315,15 @@ async def open_wordpress(client: Client) -> WordPressApi:
 
 
 async def _index(client: Client, request: Request) -> Any:
-    """Return what answers at a place where the API may be; ``None`` for a page, or a refusal that is none of access."""
+    """Return the index at a possible root of the API; ``None`` for a web page or an error other than 401 or 403."""
 
     def read(response: Response) -> Any:
         try:
             return read_answer(request, response)
-        except (ApiError, BadBody):  # no other time brings another answer
+        except (ApiError, BadBody):  # asking again would not help
             return None
 
-    # In doubt it is asked for again, to tell a WordPress that is down from one record that it fails on.
+    # A probe is repeated on failure, to tell a WordPress that is down from a single failing request.
     return await client.fetch(request, read, probe=True)
 
 
@@ -272,10 +335,10 @@ def _request(root: str, route: str, params: Mapping[str, str]) -> Request:
 
 
 def read_answer(request: Request, response: Response) -> Any:
-    """Return the JSON of an answer of WordPress, whose refusals are objects with a ``message``.
+    """Return the JSON of an answer. WordPress sends errors as objects with a ``message``.
 
     Raises:
-        NotAuthorised, ApiError, TransportError: it is no success, or not JSON.
+        NotAuthorised, ApiError, TransportError: it is an error, or not JSON.
     """
     return read_json(request, response, _message_in, _ADVICE)
 

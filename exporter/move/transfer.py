@@ -1,9 +1,9 @@
-"""A move: what is to be in the new home against what is there, and what is done about it.
+"""A run of a move: compare the plan with the new home, and send the differences.
 
-Every moment is a safe one to be killed at. A private post without text for each entry comes first and takes its
-address. Then come its pictures, attached to it so that only people who may see the post see them, its comments, and
-last its text and its status. So nobody sees a post before it is whole, and links between posts lead to addresses that
-are certain by then.
+The run can be killed at any moment and resumed. First each entry gets a private post without text, which reserves its
+address. Its pictures follow, attached to the post so that only people who may see the post can see them. Then come its
+comments, and last its text and status. So a post becomes visible only when it is complete, and the addresses in links
+between posts are final.
 """
 
 from __future__ import annotations
@@ -18,18 +18,23 @@ from exporter.export.posts import PostComment
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.move.home import (
+    RESERVED,
     HomeContent,
     HomeFile,
     HomePost,
     comment_fingerprint,
+    comment_in,
     comment_of,
+    entry_in,
+    file_slug,
     fingerprint,
+    mark,
+    post_key,
     post_of,
     read_comment,
     read_home,
     read_post,
 )
-from exporter.move.keys import RESERVED, comment_in, entry_in, file_slug, mark, post_key
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import (
     Did,
@@ -44,35 +49,35 @@ from exporter.move.outcome import (
 )
 from exporter.move.plan import Fields, Plan, PlannedCategory, PlannedPost
 from exporter.move.writer import Writer
-from exporter.wordpress.rest import RestRefusal, WordPressApi
+from exporter.wordpress import RestRefusal, WordPressApi
 
 T = TypeVar("T")
 
 _TRIMMED: Final = " \t\n\r\0\v"
-"""What PHP's ``trim`` removes."""
+"""The characters that PHP's ``trim`` removes."""
 
-_TO_COME: Final = "?"
-"""The address of what a move that is only tried does not make."""
+_NOT_MADE: Final = "?"
+"""The address of a record that a dry run does not make."""
 
 
 class MoveRun:
-    """One run of a move.
+    """A run of a move.
 
     Args:
         api: the new home.
-        plan: what is to be there.
-        mapped: what earlier runs made.
-        writer: makes it; ``None`` where it is only said what would be made.
+        plan: the wanted content of the new home.
+        mapped: the records that earlier runs made.
+        writer: sends records; ``None`` for a dry run.
         read: reads a picture from the archive.
-        concurrency: how much is done at a time.
-        report: what became of the archive's records.
-        tell: called with what happens.
-        brought: the keys of all posts that are to be there, of this plan and of others; any other post of the blog that
-            is public there is named. ``None`` where only a part of the blog is moved, so that none is.
-        home: the content of the new home, if it was read a moment ago.
+        concurrency: the number of records sent at a time.
+        report: gets the fate of the archive's records.
+        tell: called with each event.
+        brought: the keys of all posts of this plan and of others. Other public posts of the blog in the new home are
+            reported. ``None`` if only a part of the blog is moved, so that none are reported.
+        home: the content of the new home, if the caller has just read it.
 
     Attributes:
-        outcome: what was done so far.
+        outcome: the result so far.
     """
 
     def __init__(
@@ -108,10 +113,10 @@ class MoveRun:
         self.outcome = MoveOutcome(public=plan.public, links=plan.linked)
 
     async def run(self) -> MoveOutcome:
-        """Do it, and look in the end whether all is there.
+        """Move everything, and then check that it arrived.
 
         Raises:
-            ServiceError: the new home failed; what was made stays, and the next run goes on from there.
+            ServiceError: the new home failed. The next run resumes from the records that were made.
         """
         plan = self._plan
         self._tell(MoveStage(Stage.HOME))
@@ -133,7 +138,7 @@ class MoveRun:
         return self.outcome
 
     def _look_for_more(self) -> None:
-        """Name posts that everybody sees and that the archive does not show any more, and note comments on posts."""
+        """Report public posts that the archive no longer shows, and note the shown comments of each post."""
         for key, post in self._home.posts.items():
             entry_id = entry_in(self._plan.blog_id, key)
             if self._brought is not None and entry_id and key not in self._brought and post.status == "publish":
@@ -156,9 +161,9 @@ class MoveRun:
         *,
         alone_until: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Do something with each item, a few at a time; those last of which a request may still be under way.
+        """Handle each item, several at a time, and last the items with a request that may still be running.
 
-        One after another before ``alone_until``.
+        Until ``alone_until`` is true, one item at a time.
         """
         later: list[T] = []
 
@@ -197,9 +202,9 @@ class MoveRun:
         return self._map.sending_since(thing, key) is not None
 
     async def _category(self, category: PlannedCategory) -> None:
-        """Find a category by either of its names, or make it; an existing one stays unchanged.
+        """Find a category by either of its names, or make it. An existing one stays unchanged.
 
-        WordPress lists every category to everybody, so none is made for posts that not everybody sees.
+        WordPress lists every category to everybody, so private posts get no new category.
         """
         known = self._home.categories
         number = known.get(category.slug) or known.get(category.name)
@@ -218,7 +223,7 @@ class MoveRun:
         self._did(Thing.CATEGORY, category.name, did)
 
     def _has_picture_arrived(self) -> bool:
-        """Tell whether one was uploaded: WordPress then makes the month's folder, which of two at once only one can."""
+        """Return whether a picture was uploaded. The first makes the month's folder; two at once would fail."""
         return bool(self.outcome.counts[Thing.PICTURE][Did.MADE])
 
     def _is_doubtful_picture(self, picture: PostPicture) -> bool:
@@ -248,11 +253,11 @@ class MoveRun:
                 self._files[sha256] = there.url
                 self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, refused.message)
                 return
-        self._files.setdefault(sha256, _TO_COME if there is None else there.url)
+        self._files.setdefault(sha256, _NOT_MADE if there is None else there.url)
         self._did(Thing.PICTURE, picture.asset.url, Did.MADE if there is None else Did.THERE)
 
     def _belongs_elsewhere(self, file: HomeFile, parent: int) -> bool:
-        """Return whether the wrong people see a file: everybody a private one, or only its owner a public one."""
+        """Return whether the wrong people can see a file: everybody a private one, or only its owner a public one."""
         if file.post == parent or file.status != "inherit":
             return False
         if not self._plan.public:
@@ -268,11 +273,11 @@ class MoveRun:
         return 0
 
     async def _reserve(self, planned: PlannedPost) -> None:
-        """Make sure that an entry has a post, and that its address is known."""
+        """Ensure that an entry has a post with a known address."""
         entry_id = planned.post.id
         there, before = self._home.posts.get(planned.key), self._map.of(Thing.POST, entry_id)
         if there is None and before is None:
-            url = _TO_COME
+            url = _NOT_MADE
             if self._writer is not None:
                 made = await self._writer.reserve(planned)
                 if isinstance(made, RestRefusal):
@@ -295,11 +300,11 @@ class MoveRun:
         )
 
     async def _finish(self, planned: PlannedPost) -> None:
-        """Bring the comments of a post, then its text and its status, unless a person changed it there."""
+        """Send a post's comments, then its text and its status, unless a person changed it in the new home."""
         post, there = planned.post, self._home.posts.get(planned.key)
         if post.id not in self._links:
             self._plan.leave(post, Reason.NOT_TAKEN)
-        elif there is None and self._map.of(Thing.POST, post.id) is None:  # it is only tried
+        elif there is None and self._map.of(Thing.POST, post.id) is None:  # a dry run
             self._plan.account(post, self._files, self._links, await self._comments(planned, 0))
             self._did(Thing.POST, post.id, Did.MADE)
         elif there is None or there.gone:
@@ -314,13 +319,13 @@ class MoveRun:
         if there is not None:
             return LeftAlone.TRASHED
         if before is not None and await read_post(self._api, before.id) is not None:
-            return LeftAlone.CHANGED  # beyond recognition
+            return LeftAlone.CHANGED  # a person removed the key
         return LeftAlone.DELETED
 
     async def _bring(self, planned: PlannedPost, there: HomePost, fields: Fields) -> None:
         post, same, ours = planned.post, there.digest == fields.digest, self._is_ours(planned, there, fields)
         if ours and not same and planned.key not in self._fresh:
-            # Somebody may have changed it while all the others were moved.
+            # A person may have changed it during this run.
             now = post_of(await read_post(self._api, there.id))
             ours = now is not None and now[1].fingerprint == there.fingerprint
         refused = ""
@@ -343,12 +348,12 @@ class MoveRun:
             self._did(Thing.POST, post.id, Did.MADE if there.reserved else Did.CHANGED)
 
     async def _change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> str:
-        """Change a post; return why that was refused, if it was."""
+        """Change a post; return the reason of a refusal, else an empty text."""
         changed = await self._writer.change(planned, there.id, values) if self._writer is not None else None
         return changed.message if isinstance(changed, RestRefusal) else ""
 
     def _is_ours(self, planned: PlannedPost, there: HomePost, fields: Fields) -> bool:
-        """Tell whether a post is as this program left it, at whatever moment it was killed."""
+        """Return whether a post is unchanged since this program last wrote it, even if a kill interrupted that run."""
         before = self._map.of(Thing.POST, planned.post.id)
         if (before is not None and before.stored == there.fingerprint) or (there.reserved and there.untouched):
             return True
@@ -360,7 +365,7 @@ class MoveRun:
         return not known and self._plan.address(comment) not in self._home.comments
 
     async def _comments(self, planned: PlannedPost, number: int) -> int:
-        """Bring the comments of a post, in their order; return how many are there."""
+        """Send the comments of a post in their order; return how many the new home has."""
         brought = 0
         for each in planned.post.comments:
             did, why = await self._comment(each, self._plan.comment(each, number))
@@ -378,7 +383,7 @@ class MoveRun:
         return brought
 
     async def _comment(self, found: PostComment, fields: Fields) -> tuple[Did, str]:
-        """Bring a comment, or up to date what nobody but this program changed; return what was done, and why."""
+        """Send a comment, or update one that only this program changed; return the result and its reason."""
         comment_id, there = found.comment.id, self._home.comments.get(fields.values["author_email"])
         if there is None and not self._is_new(found):
             return Did.LEFT, LeftAlone.DELETED
@@ -387,14 +392,14 @@ class MoveRun:
             return (Did.REFUSED, made.message) if isinstance(made, RestRefusal) else (Did.MADE, "")
         before, kept = self._map.of(Thing.COMMENT, comment_id), _comment_as_kept(fields.values)
         same = there.digest == fields.digest or there.fingerprint == kept
-        # One that was being sent when this program was killed is as it sent it.
+        # A comment whose sending was interrupted by a kill is unchanged.
         sent = same and (there.fingerprint == kept or self._doubtful(Thing.COMMENT, comment_id))
         ours = sent or (before is not None and before.stored == there.fingerprint)
         if same:
             if ours and self._writer is not None:
                 self._writer.enter(Thing.COMMENT, comment_id, there)
             return Did.THERE, ""
-        # Somebody may have changed it while all the others were moved.
+        # A person may have changed it during this run.
         now = comment_of(await read_comment(self._api, there.id)) if ours else None
         if now is None or now[1].fingerprint != there.fingerprint:
             return Did.LEFT, LeftAlone.CHANGED
@@ -405,7 +410,7 @@ class MoveRun:
         return Did.CHANGED, ""
 
     async def _look_again(self) -> None:
-        """Name what should be there now and is not, and what is there twice."""
+        """Report missing records and duplicates."""
         home, outcome = await read_home(self._api), self.outcome
         outcome.twice = dict(home.twice)
         for picture in self._plan.pictures.values():
@@ -424,19 +429,19 @@ class MoveRun:
 
 
 def _opened(planned: PlannedPost, fields: Fields, there: HomePost) -> dict[str, Any]:
-    """Return the fields of a post that is to take more comments before it is as it shall be again."""
+    """Return the fields with which a post accepts more comments, before it gets its final ones again."""
     content = fields.values["content"].replace(mark(planned.key, fields.digest), mark(planned.key, RESERVED))
     status = "publish" if there.status == "publish" == fields.values["status"] else "private"
     return {**fields.values, "content": content, "status": status, "comment_status": "open"}
 
 
 def _as_kept(values: Mapping[str, Any], there: HomePost) -> dict[str, Any]:
-    """Return fields as a home that keeps them unchanged gives them back."""
+    """Return fields in the form in which a home that keeps them unchanged sends them."""
     inner = {name: {"raw": values[name]} for name in ("title", "content")}
     return {**values, **inner, "slug": there.slug}
 
 
 def _comment_as_kept(values: Mapping[str, Any]) -> str:
-    """Return the fingerprint of a comment in a home that keeps it as it is sent, but for white space around it."""
+    """Return the fingerprint of a comment in a home that changes nothing but strips surrounding white space."""
     status = "approved" if values["status"] == "approve" else values["status"]
     return comment_fingerprint({**values, "status": status, "content": {"raw": values["content"].strip(_TRIMMED)}})

@@ -1,0 +1,89 @@
+"""Pages rendered by a second process are those rendered here, and none of its failures goes unseen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from exporter.errors import BlogExporterError
+from exporter.export.interface import RemotePage, ViewFile
+from exporter.export.markdown_view import MarkdownView
+from exporter.library import views
+from exporter.library.views import with_help
+from tests.export.test_markdown_view import Records
+from tests.html.records import comment, entry, item
+
+
+@pytest.fixture(autouse=True)
+def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "processors", lambda: 2)
+
+
+def _records() -> Records:
+    return Records(
+        entries=[entry(entry_id=str(n), title=f"題{n}", entry_text=f"<p>海{n}\ud83d</p>") for n in range(1, 41)],
+        entry_list=[item(entry_id=str(n)) for n in range(1, 41)],
+        comments=[comment(cm_id=str(n), entry_id=str(1 + n % 40)) for n in range(1, 60)],
+    )
+
+
+def _page(number: int, call: Callable[..., Any] = max, around: Any = 0) -> ViewFile:
+    """Return a page that is its number where it was made elsewhere."""
+    remote = RemotePage(around, call, lambda: (number,), lambda made: str(made).encode())
+    return ViewFile(f"{number}.md", b"", lambda: b"here", remote)
+
+
+def _pages(count: int, **how: Any) -> Iterator[ViewFile]:
+    return (_page(number, **how) for number in range(count))
+
+
+def test_its_pages_are_those_made_here() -> None:
+    alone, helped = MarkdownView(), MarkdownView()
+    expected = {file.path: (file.fingerprint, file.render()) for file in alone.files(_records())}
+    files = list(with_help(helped.files(_records()), lambda _: False, alone=3))
+    assert len(files) == len(expected)
+    assert {file.path: (file.fingerprint, file.render()) for file in files} == expected
+    assert helped.replaced == alone.replaced > 0
+
+
+def test_it_takes_some_of_many_pages() -> None:
+    made = {file.path: file.render() for file in with_help(_pages(60), lambda _: False, alone=10)}
+    assert made.keys() == {f"{number}.md" for number in range(60)}
+    elsewhere = {path: content for path, content in made.items() if content != b"here"}
+    assert elsewhere.items() >= {"10.md": b"10", "25.md": b"25"}.items()
+    assert all(path == f"{content.decode()}.md" for path, content in elsewhere.items())
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_few_pages_are_made_here(is_there: bool) -> None:
+    count, alone = (60, 10) if is_there else (10, 10)
+    files = list(with_help(_pages(count), lambda _: is_there, alone=alone))
+    assert [(file.path, file.render()) for file in files] == [(f"{number}.md", b"here") for number in range(count)]
+
+
+def test_one_processor_makes_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "processors", lambda: 1)
+    assert {file.render() for file in with_help(_pages(9), lambda _: False, alone=0)} == {b"here"}
+
+
+def test_a_failure_is_named() -> None:
+    with pytest.raises(BlogExporterError, match=r"failed: ValueError: .*'x'\. Run again"):
+        list(with_help(_pages(9, call=int, around="x"), lambda _: False, alone=0))
+
+
+def test_a_crash_is_named() -> None:
+    with pytest.raises(BlogExporterError, match=r"failed: it ended with 7\. Run again"):
+        list(with_help(_pages(9, call=_crash), lambda _: False, alone=0))
+
+
+def _crash(*_: object) -> None:
+    os._exit(7)
+
+
+def test_it_ends_when_nobody_wants_more_pages() -> None:
+    files = with_help(_pages(9), lambda _: False, alone=0)
+    assert next(files).path == "0.md"
+    files.close()  # type: ignore[attr-defined]  # it is a generator
