@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from exporter.archive import documents, history, log, prune, verify
+    from exporter.archive import history, prune, repair, verify
     from exporter.archive.assets import AssetStore
-    from exporter.archive.findings import Finding
+    from exporter.archive.checks import Finding
     from exporter.archive.lock import ArchiveLock
     from exporter.model.changes import RecordChange
     from exporter.model.kinds import Kind
@@ -122,11 +122,11 @@ class Archive(ArchiveReader):
 
         return history.version_at(self, text, timezone)
 
-    def log(self) -> log.VersionLog:
+    def log(self) -> history.VersionLog:
         """Return a row for every version, oldest first, as ``log`` prints it."""
-        from exporter.archive import log
+        from exporter.archive import history
 
-        return log.version_log(self)
+        return history.version_log(self)
 
     def head(self) -> str | None:
         """Return the hash that covers all of it; see :func:`~exporter.archive.documents.head_hash`."""
@@ -142,7 +142,7 @@ class Archive(ArchiveReader):
 
         return verify.verify(self, quick=quick, progress=progress or verify.ignore_progress, remember=remember)
 
-    def repair(self) -> Iterator[documents.RepairedFile]:
+    def repair(self) -> Iterator[repair.RepairedFile]:
         """Restore damaged files offline; see :func:`~exporter.archive.repair.repair`. Needs the lock."""
         from exporter.archive import repair
 

@@ -12,6 +12,7 @@ import errno
 import hashlib
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
@@ -401,3 +402,28 @@ def exchange(one: Path, other: Path) -> bool:
     if number in _NO_SUCH_CALL:
         return False
     raise OSError(number, os.strerror(number), str(other))
+
+
+def is_full_disk(error: Exception) -> bool:
+    """Return whether an error of SQLite means that the disk is full."""
+    import sqlite3  # noqa: PLC0415 - most commands need no database
+
+    full = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE}
+    return getattr(error, "sqlite_errorcode", 0) in full
+
+
+@contextlib.contextmanager
+def full_disk_as_os_error(path: Path) -> Iterator[None]:
+    """Raise the ``OSError`` of a full disk if SQLite reports that it found no room.
+
+    Raises:
+        OSError: with ``ENOSPC``.
+    """
+    import sqlite3  # noqa: PLC0415 - most commands need no database
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        if is_full_disk(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
+        raise

@@ -18,17 +18,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checksums import file_sha256, sha256_or_none
-from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_name, version_numbers
+from exporter.archive.checks import file_sha256
+from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_numbers
 from exporter.archive.manifest import (
     MANIFEST_SHA256,
     PREVIOUS,
-    Manifest,
     SegmentInfo,
     line_digest,
     read_sums,
@@ -37,7 +35,6 @@ from exporter.archive.manifest import (
     write_sums,
 )
 from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, inner, newest_lines
-from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -114,7 +111,7 @@ def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -
         old = _read_or_nothing(layout.sums)
         stated = {name: digest for name, digest in read_sums(old).items() if name not in anew}
         rows = {name: stated.get(name) or _document_sha256(layout, name) for name in sealed_names(layout)[:-1]}
-        rows[layout.runs.name] = _runs_sha256(layout.runs, stated.get(layout.runs.name))
+        rows[layout.runs.name] = runs_sha256(layout.runs, stated.get(layout.runs.name))
         numbers = version_numbers(layout) if versions else []
         if numbers:
             name = manifest_name(numbers[-1])
@@ -184,7 +181,7 @@ def _document_sha256(layout: Layout, name: str) -> str:
         return hashlib.sha256(bundled_document(name)).hexdigest()
 
 
-def _runs_sha256(path: Path, stated: str | None) -> str:
+def runs_sha256(path: Path, stated: str | None) -> str:
     """Return the hash to seal ``runs.jsonl`` with: its own, unless what was sealed is no longer what it begins with."""
     running = hashlib.sha256()
     grown = stated in (None, running.hexdigest())
@@ -305,12 +302,13 @@ def _copy_runs(layout: Layout, sealed: str | None) -> None:
     if whole.hexdigest() != sealed:
         return
     if left or beginning.hexdigest() != copied:
-        _copy_file(layout.runs, copy)
+        copy_file(layout.runs, copy)
     elif rest:
         atomic.append_line(copy, bytes(rest))
 
 
-def _copy_file(source: InnerPath, target: InnerPath) -> None:
+def copy_file(source: InnerPath, target: InnerPath) -> None:
+    """Replace a file by a copy of another one."""
     with source.open("rb") as file:
         atomic.write_lines(target, iter(lambda: file.read(_BLOCK), b""))
 
@@ -333,140 +331,3 @@ def _decode_copy(line: bytes) -> _Copy | None:
         return None
     name, sha256, text = value
     return _Copy(name, sha256, text.encode("utf-8", "replace"))
-
-
-class RepairedFile(NamedTuple):
-    """A damaged file: its path relative to the archive, and whether it was restored."""
-
-    path: str
-    restored: bool
-
-
-class _Outcome(Enum):
-    """Whether a document is as sealed, restored just now, damaged, or right while its hash in the seal is not."""
-
-    INTACT = auto()
-    RESTORED = auto()
-    DAMAGED = auto()
-    MISSTATED = auto()
-
-
-def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[RepairedFile]:
-    """Restore the documents from their copies, and yield each that is damaged; the caller holds the lock.
-
-    ``SHA256SUMS`` at the root is mended, too, where it lacks a row, or has another hash than a document that its copy
-    agrees with.
-
-    Args:
-        layout: the archive.
-        newest: look at so many of the newest manifests; at all by default.
-
-    Raises:
-        NoSpace: the disk is full; nothing half is left.
-    """
-    data = b""
-    with contextlib.suppress(OSError):
-        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
-    sealed = read_sums(data)
-    misstated = set()
-    *documents, runs = sealed_names(layout)
-    for name, outcome in (
-        *((name, _restore(layout, name, sealed.get(name))) for name in documents),
-        (runs, _restore_runs(layout, sealed.get(runs))),
-        *_restore_manifests(layout, sealed, newest),
-    ):
-        if outcome is _Outcome.MISSTATED:
-            misstated |= {name} & sealed.keys()
-        elif outcome is not _Outcome.INTACT:
-            yield RepairedFile(name, outcome is _Outcome.RESTORED)
-    intact = not misstated and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
-    intact = intact or (layout.sums.kind() is None and head_hash(layout) is None)
-    if layout.info.kind() == "":
-        # Also where nothing is wrong: a kill may have left it without the newest manifest, or kept it from being made.
-        seal(layout, anew=misstated)
-        if not intact:
-            yield RepairedFile(SUMS, restored=True)
-
-
-def _restore(layout: Layout, name: str, expected: str | None) -> _Outcome:
-    """Restore a document that has not the hash it should have."""
-    path = layout.root / name
-    found = sha256_or_none(path)
-    if expected in {None, found}:
-        return _Outcome.INTACT
-    data = intact_document(layout, name, expected or "") if _is_replaceable(path) else None
-    if data is not None:
-        return _write(path, data)
-    agreed = found is not None and intact_document(layout, name, found) is not None
-    return _Outcome.MISSTATED if agreed else _Outcome.DAMAGED
-
-
-def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | None) -> Iterator[tuple[str, _Outcome]]:
-    """Restore manifests and the sums beside them, newest first.
-
-    Each manifest names the hash of the one before it, the seal that of the newest.
-    """
-    expected: str | None = None
-    info = sha256_or_none(layout.info) or ""
-    for number in version_numbers(layout)[::-1][:newest]:
-        name = manifest_name(number)
-        sums = layout.version(number) / SUMS
-        beside = None
-        with contextlib.suppress(OSError):
-            beside = sums.read_bytes(LARGEST_DOCUMENT)
-        stated = sealed.get(name, expected) or read_sums(beside or b"").get(MANIFEST)
-        outcome = _restore(layout, name, stated)
-        if outcome is _Outcome.DAMAGED and _is_replaceable(layout.manifest(number)):
-            from exporter.archive.lost_manifest import manifest_again  # noqa: PLC0415 - slow to load, and seldom needed
-
-            again = manifest_again(layout, number, stated or "")
-            outcome = outcome if again is None else _write(layout.manifest(number), again)
-        yield name, outcome
-        expected = None
-        if outcome is _Outcome.DAMAGED:
-            continue
-        with contextlib.suppress(OSError, ArchiveDamaged):
-            data = layout.manifest(number).read_bytes(LARGEST_DOCUMENT)
-            manifest = Manifest.decode(data, name)
-            expected = None if manifest.parent is None else manifest.parent["sha256"]
-            right = version_sums(hashlib.sha256(data).hexdigest(), info, manifest.files)
-            if beside != right:
-                restored = _write(sums, right) if _is_replaceable(sums) else _Outcome.DAMAGED
-                yield f"versions/{version_name(number)}/{SUMS}", restored
-
-
-def _restore_runs(layout: Layout, expected: str | None) -> _Outcome:
-    """Restore runs.jsonl from its copy, unless there is a run that only the damaged file tells of."""
-    path, copy = layout.runs, layout.runs_copy
-    found = sha256_or_none(path)
-    if expected in (None, found) or (found is not None and found == _runs_sha256(path, expected)):
-        return _Outcome.INTACT
-    copied = sha256_or_none(copy)
-    if not _is_replaceable(path) or copied is None:
-        return _Outcome.DAMAGED
-    if copied == expected and _newest_start(path) <= _newest_start(copy):
-        with atomic.translated(path):
-            _copy_file(copy, path)
-        return _Outcome.RESTORED
-    return _Outcome.MISSTATED if copied == found else _Outcome.DAMAGED
-
-
-def _newest_start(path: InnerPath) -> str:
-    """Return when the newest run of a file began; nothing where it has none."""
-    with contextlib.suppress(OSError):
-        for line in newest_lines(path):
-            run = run_of(line)
-            if run is not None:
-                return str(run["started_at"])
-    return ""
-
-
-def _is_replaceable(path: InnerPath) -> bool:
-    """Tell whether there is a regular file or nothing; whatever else is there, its owner has to judge."""
-    return path.kind() in {None, ""}
-
-
-def _write(path: InnerPath, data: bytes) -> _Outcome:
-    with atomic.translated(path):
-        atomic.write_file(path, data)
-    return _Outcome.RESTORED

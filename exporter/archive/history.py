@@ -7,249 +7,217 @@ enough; nothing is parsed before it is found.
 
 from __future__ import annotations
 
-import mmap
-import os
-import re
+import contextlib
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
-from exporter.archive.atomic import translate
-from exporter.archive.layout import WHOLE_FILE, segment_name, version_name
-from exporter.archive.lines import RecordLine, split
-from exporter.archive.log import VersionRow, version_rows
-from exporter.archive.safe_files import HeldFolder, NotPlain, inner
-from exporter.archive.segment_sizes import NOTHING, SegmentSize, damaged_segment, require_size, stated_size
+from exporter.archive import atomic
+from exporter.archive.layout import WHOLE_FILE, manifest_sha256, segment_name, version_name
+from exporter.archive.lines import RecordLine
+from exporter.archive.manifest import KindCounts
+from exporter.archive.safe_files import HeldFolder
+from exporter.archive.segments import (
+    LinePosition,
+    OnDamage,
+    _pass_over,
+    find,
+    places,
+)
 from exporter.clock import for_people
-from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
 from exporter.message import message
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
+from exporter.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
-    from pathlib import Path
 
     from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
     from exporter.archive.safe_files import InnerPath
     from exporter.service.interface import Records
 
-_HEAD = re.compile(rb'\{"op":"(?:put|remove)","id":("(?:[^"\\]|\\.)*"),')
-_REMOVE = b'{"op":"remove"'
-_LINE_FEED = 0x0A
-_SMALL = 1 << 20
-_FEW = 8
+_EDITION = 2
+_KIND_NAMES = [str(kind) for kind in Kind]
+_IN_TEXT = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.ASSETS)
+_COUNTED = ("total", "new", "changed", "gone")
 
-Content = bytes | mmap.mmap
-Fallback = Callable[[str, bytes], RecordLine | None]
-OnDamage = Callable[[ArchiveDamaged], object]
-"""Called with damage, which is then passed over."""
-Before = Callable[[Kind, "Collection[str]"], "Mapping[str, LinePosition]"]
-"""Returns where the records of a kind with these ids were at some time, without those that were not there."""
+
+class VersionRow(NamedTuple):
+    """One version as ``log`` shows it.
+
+    Attributes:
+        version: its number.
+        started_at: when its run began to read, as in the manifest.
+        finished_at: when it was committed.
+        complete: whether everything could be read.
+        problems: how many things could not be read.
+        numbers: for each kind in the order of :class:`Kind`: total, new, changed, gone; see :meth:`counts`.
+        pruned: how many older versions were folded into it.
+    """
+
+    version: int
+    started_at: str
+    finished_at: str
+    complete: bool
+    problems: int
+    numbers: Sequence[Sequence[int]]
+    pruned: int
+
+    def counts(self) -> dict[Kind, KindCounts]:
+        """Return the counts by kind."""
+        return {kind: KindCounts(*found) for kind, found in zip(Kind, self.numbers, strict=True)}
+
+    def document(self) -> dict[str, Any]:
+        """Return it as ``log --json`` prints it."""
+        return {
+            "version": self.version,
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "complete": self.complete,
+            "problems": self.problems,
+            "pruned": self.pruned,
+            "counts": {
+                kind: dict(zip(_COUNTED, found, strict=True))
+                for kind, found in zip(_KIND_NAMES, self.numbers, strict=True)
+            },
+        }
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> VersionRow:
+        """Read it back from its document."""
+        numbers = [[document["counts"][kind][name] for name in _COUNTED] for kind in _KIND_NAMES]
+        return cls(**{name: document[name] for name in cls._fields if name != "numbers"}, numbers=numbers)
+
+    def text(self) -> str:
+        """Return it as ``log`` prints it: what was new (+), changed (~) and gone (-)."""
+        counts = self.counts()
+        parts = []
+        for kind in _IN_TEXT:
+            signs = ((counts[kind].new, "+"), (counts[kind].changed, "~"), (counts[kind].gone, "-"))
+            changes = " ".join(f"{sign}{number}" for number, sign in signs if number)
+            if changes:
+                parts.append(f"{kind} {changes}")
+        folded = f"   {self.pruned} older folded in" if self.pruned else ""
+        mark = "" if self.complete else "   INCOMPLETE"
+        finished = printable(self.finished_at, 40)
+        return f"{self.version:>6}  {finished}  {', '.join(parts) or 'lists only'}{folded}{mark}"
 
 
 @dataclass(frozen=True, slots=True)
-class LinePosition:
-    """Where a line is: its file, offset and length in bytes, and whether it is a tombstone."""
+class VersionLog:
+    """All versions as ``log`` prints them, oldest first.
 
-    path: Path
-    offset: int
-    length: int
-    removed: bool
-
-    def read(self, fallback: Fallback = lambda _id, _identity: None) -> RecordLine:
-        """Read the line, a damaged record from ``fallback``; see :func:`taken_apart`.
-
-        Raises:
-            ArchiveDamaged: it is not a line of an archive, or its record is damaged and nowhere else.
-        """
-        return taken_apart(self.path, self.text(), fallback)
-
-    def text(self) -> bytes:
-        """Read the line's bytes, with its line feed."""
-        with inner(self.path).open("rb") as file:
-            file.seek(self.offset)
-            data: bytes = file.read(self.length)
-            return data
-
-
-def taken_apart(path: Path, text: bytes, fallback: Fallback = lambda _id, _identity: None) -> RecordLine:
-    """Take a line of ``path`` apart, and compare its record with its hash.
-
-    Args:
-        path: the file.
-        text: the line.
-        fallback: looks for the same state of a record elsewhere in the archive, by its id and identity.
-
-    Raises:
-        ArchiveDamaged: it is not a line of an archive, or its record is damaged and nowhere else.
+    Attributes:
+        versions: their numbers.
+        texts: a line of text for each, in UTF-8.
+        documents: a line of JSON for each.
     """
-    try:
-        line = split(text)
-    except ValueError as error:
-        raise ArchiveDamaged(
-            message("{path} holds a damaged line: {error}; run verify --repair.", path=path, error=error)
-        ) from error
-    fault = line.fault()
-    if fault is None:
-        return line
-    found = fallback(line.record_id, line.identity)
-    if found is None:
-        raise ArchiveDamaged(
-            message(
-                "{path} holds {record_id} damaged: {fault}; run verify --repair.",
-                path=path,
-                record_id=line.record_id,
-                fault=fault,
-            )
+
+    versions: list[int]
+    texts: bytes = b""
+    documents: bytes = b""
+
+    def rows(self) -> list[VersionRow]:
+        """Take the documents apart."""
+        array = b"[" + b",".join(self.documents.splitlines()) + b"]"
+        return [VersionRow.of(document) for document in json.loads(array)]  # our own lines: the codec's care is spared
+
+    def and_more(self, rows: Sequence[VersionRow]) -> VersionLog:
+        """Return it with newer versions behind."""
+        return VersionLog(
+            [*self.versions, *(row.version for row in rows)],
+            self.texts + b"".join(row.text().encode("utf-8") + b"\n" for row in rows),
+            self.documents + b"".join(lossless_json.dumps(row.document()) + b"\n" for row in rows),
         )
-    return found
 
 
-def find(
-    folder: HeldFolder, name: str, record_id: str, fallback: Fallback = lambda _id, _identity: None
-) -> RecordLine | None:
-    """Return a record's line in a version's segment, a tombstone included, or ``None``.
-
-    Args:
-        folder: the version's.
-        name: the segment's.
-        record_id: the record.
-        fallback: see :func:`taken_apart`.
+def version_rows(reader: ArchiveReader) -> list[VersionRow]:
+    """Return a row for every version, oldest first.
 
     Raises:
-        ArchiveDamaged: the segment is missing, or the line is damaged and ``fallback`` has no other one.
+        ArchiveDamaged: a manifest cannot be read.
     """
-    data = _content(folder, name)
-    found = _locate(data, record_id) if data else None
-    return None if found is None else taken_apart(folder.path / name, data[found.start : found.end], fallback)
+    return version_log(reader).rows()
 
 
-def places(
-    path: InnerPath, wanted: Collection[str] | None = None, damaged: OnDamage | None = None
-) -> Iterator[tuple[str, LinePosition]]:
-    """Yield the ids and places of a segment's lines, all of them or those of the ``wanted`` ids.
-
-    Args:
-        path: the segment.
-        wanted: ids.
-        damaged: called with what cannot be read, which is then passed over.
+def version_log(reader: ArchiveReader) -> VersionLog:
+    """Return what ``log`` prints, and keep it for the next time.
 
     Raises:
-        ArchiveDamaged: the segment is missing, or a line does not begin as one, and there is no ``damaged``.
+        ArchiveDamaged: a manifest cannot be read.
     """
+    layout = reader.layout
+    versions = reader.versions()
+    log = _kept_log(layout, versions)
+    missing = versions[len(log.versions) :]
+    if missing:
+        log = log.and_more([_row_of(reader, number) for number in missing])
+        _keep_log(layout, log)
+    return log
+
+
+def cache_path(layout: Layout) -> InnerPath:
+    """Return ``.work/versions.json``."""
+    return layout.work / "versions.json"
+
+
+def _row_of(reader: ArchiveReader, number: int) -> VersionRow:
+    manifest = reader.manifest(number)
+    found = [manifest.counts.get(kind, KindCounts()) for kind in _KIND_NAMES]
+    return VersionRow(
+        number,
+        manifest.started_at,
+        manifest.finished_at,
+        bool(manifest.completeness.get("complete")),
+        len(manifest.problems),
+        [[counts.total, counts.new, counts.changed, counts.gone] for counts in found],
+        0 if manifest.pruned is None else int(manifest.pruned.get("count", 0)),
+    )
+
+
+def _kept_log(layout: Layout, versions: list[int]) -> VersionLog:
+    """Return what is kept and still holds: of the oldest versions, maybe of all."""
     try:
-        with HeldFolder(path.parent) as folder:
-            data = _content(folder, path.name, damaged)
-    except ArchiveDamaged as error:
-        _pass_over(error, damaged)
-        return
-    if not data:
-        return
-    if wanted is not None and len(wanted) <= _FEW:
-        for record_id in list(wanted):
-            found = _locate(data, record_id)
-            if found is not None:
-                yield record_id, LinePosition(path, found.start, found.end - found.start, found.removed)
-        return
-    keys = None if wanted is None else {lossless_json.text(record_id): record_id for record_id in wanted}
-    start = 0
-    while start < len(data):
-        end = _line_end(data, start)
-        head = _HEAD.match(data, start, end)
-        if head is None:
-            _pass_over(
-                ArchiveDamaged(
-                    message("{path} holds a damaged line at byte {start}; run verify --repair.", path=path, start=start)
-                ),
-                damaged,
-            )
-            start = end
-            continue
-        known = str(lossless_json.loads(head[1])) if keys is None else keys.get(head[1])
-        if known is not None:
-            yield known, LinePosition(path, start, end - start, data[start : start + len(_REMOVE)] == _REMOVE)
-        start = end
+        digest, _, body = cache_path(layout).read_bytes().partition(b"\n")
+        if digest.decode("ascii") != hashlib.sha256(body).hexdigest():
+            return VersionLog([])
+        line, _, lines = body.partition(b"\n")
+        head = json.loads(line)
+        kept = list(head["versions"])
+        if head["edition"] != _EDITION or kept != versions[: len(kept)]:
+            return VersionLog([])
+        if manifest_sha256(layout, kept[-1]) != head["manifest_sha256"]:
+            return VersionLog([])
+        return VersionLog(kept, lines[: head["texts"]], lines[head["texts"] :])
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return VersionLog([])
 
 
-def _pass_over(error: ArchiveDamaged, on_damage: OnDamage | None) -> None:
-    if on_damage is None:
-        raise error
-    on_damage(error)
+def _keep_log(layout: Layout, log: VersionLog) -> None:
+    """Write it down; a place that cannot be written costs only time."""
+    head = {
+        "edition": _EDITION,
+        "manifest_sha256": manifest_sha256(layout, log.versions[-1]),
+        "texts": len(log.texts),
+        "versions": log.versions,
+    }
+    body = b"".join((lossless_json.dumps(head), b"\n", log.texts, log.documents))
+    with contextlib.suppress(OSError, BlogExporterError):
+        atomic.make_folder(layout.work)
+        atomic.write_file(cache_path(layout), hashlib.sha256(body).hexdigest().encode("ascii") + b"\n" + body)
 
 
-class _Located(NamedTuple):
-    """A line in a segment's content, and whether it is a tombstone."""
-
-    start: int
-    end: int
-    removed: bool
-
-
-def _locate(data: Content, record_id: str) -> _Located | None:
-    """Search for the bytes a record's line begins with, where a line begins."""
-    for head in _heads(record_id):
-        at = data.find(head)
-        while at > 0 and data[at - 1] != _LINE_FEED:
-            at = data.find(head, at + 1)
-        if at >= 0:
-            return _Located(at, _line_end(data, at), head.startswith(_REMOVE))
-    return None
-
-
-@lru_cache(maxsize=64)
-def _heads(record_id: str) -> tuple[bytes, bytes]:
-    """Return what a line of a record begins with; one record is looked for in thousands of segments."""
-    text = lossless_json.text(record_id)
-    return b'{"op":"put","id":%b,' % text, b'{"op":"remove","id":%b,' % text
-
-
-def _line_end(data: Content, start: int) -> int:
-    """Return the offset after the line feed that ends the line."""
-    return data.find(b"\n", start) + 1 or len(data)
-
-
-def _content(folder: HeldFolder, name: str, damaged: OnDamage | None = None) -> Content:
-    """Return a segment's content; a large one is mapped, so that it costs no memory.
-
-    Raises:
-        ArchiveDamaged: it cannot be read, or is not as large as its manifest says and there is no ``damaged``.
-    """
-    try:
-        stated = stated_size(folder, name)
-        if stated == NOTHING and folder.is_empty(name):
-            return b""
-        data = _read(*folder.opened(name))
-    except NotPlain as error:
-        raise translate(error, folder.path / name) from error
-    except OSError as error:
-        raise damaged_segment(folder.path / name, message("it is missing or cannot be read")) from error
-    try:
-        _require_whole(folder, name, data, stated)
-    except ArchiveDamaged as error:
-        _pass_over(error, damaged)
-    return data
-
-
-def _read(handle: int, size: int) -> Content:
-    try:
-        return os.read(handle, size) if size < _SMALL else mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
-    finally:
-        os.close(handle)
-
-
-def _require_whole(folder: HeldFolder, name: str, data: Content, stated: SegmentSize | None) -> None:
-    """Refuse a segment that lost lines: what a power cut leaves behind is short, or holds zeros in place of text."""
-    lines = data.count(b"\n") if isinstance(data, bytes) else -1 if stated is None else stated.lines
-    if (found := SegmentSize(lines, len(data))) != stated:
-        require_size(folder.path / name, found, stated)
-    if data.find(b"\0") >= 0:
-        raise damaged_segment(folder.path / name, message("it holds zeros in place of text"))
+Before = Callable[[Kind, "Collection[str]"], "Mapping[str, LinePosition]"]
+"""Returns where the records of a kind with these ids were at some time, without those that were not there."""
 
 
 @dataclass(frozen=True, slots=True)

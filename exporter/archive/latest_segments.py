@@ -3,26 +3,114 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import struct
+import sys
+from array import array
+from bisect import bisect_left
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
+from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.ids import key_of_id, precedes
-from exporter.archive.latest_rows import RowsWriter, read_rows
 from exporter.archive.layout import segment_name
-from exporter.archive.lines import as_latest, latest_head, put_head
-from exporter.archive.state import State
+from exporter.archive.lines import RecordLine, as_latest, fold_facts, latest_head, put_head, split
+from exporter.archive.state import DIGEST, State, key_of_id, precedes
 from exporter.errors import ArchiveDamaged, BlogExporterError
 from exporter.message import message
-from exporter.model.kinds import Kind
+from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from exporter.archive.ids import Key
+    from exporter.archive.atomic import HashingFile
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
+    from exporter.archive.state import Key
+
+ROWS_HASH: Final = f"rows_sha256_{sys.byteorder}"
+"""The hash's name in ``.work/latest.json``: numbers are written as this machine has them in memory."""
+
+_BLOCK_HEAD: Final = struct.Struct("=BBII")
+"""Which kind, whether the ids are numbers, how many lines, how many bytes of ids."""
+_BLOCK: Final = 1024
+_KINDS: Final = tuple(Kind)
+
+
+class RowsWriter:
+    """Writes the file; lines are noted in their order, one kind after the other."""
+
+    def __init__(self, file: HashingFile) -> None:
+        self._file = file
+        self._kind = Kind.ENTRIES
+        self._ids: list[Key] = []
+        self._identities = bytearray()
+        self._versions = array("I")
+        self._lengths = array("I")
+
+    def add(self, kind: Kind, key: Key, identity: bytes, version: int, length: int) -> None:
+        """Note a line."""
+        ids = self._ids
+        if ids and (len(ids) == _BLOCK or kind is not self._kind or type(key) is not type(ids[0])):
+            self.flush()
+        self._kind = kind
+        self._ids.append(key)
+        self._identities += identity
+        self._versions.append(version)
+        self._lengths.append(length)
+
+    def flush(self) -> None:
+        """Write the block under way."""
+        if not self._ids:
+            return
+        numbers = [key for key in self._ids if isinstance(key, int)]
+        ids = array("Q", numbers).tobytes() if numbers else lossless_json.dumps(self._ids)
+        self._file.write(_BLOCK_HEAD.pack(_KINDS.index(self._kind), bool(numbers), len(self._ids), len(ids)))
+        for column in (ids, bytes(self._identities), self._versions.tobytes(), self._lengths.tobytes()):
+            self._file.write(column)
+        self._ids, self._identities = [], bytearray()
+        self._versions, self._lengths = array("I"), array("I")
+
+
+def read_rows(
+    path: InnerPath, sha256: str | None, state: State, segments: Mapping[Kind, tuple[int, os.stat_result]]
+) -> bool:
+    """Fill a state from the file; false where it is not what was written, and the state is then of no use.
+
+    Args:
+        path: the file.
+        sha256: its hash, where one was noted.
+        state: an empty one.
+        segments: by kind the number of its file, and what the system says of it.
+    """
+    running = hashlib.sha256()
+    offsets = dict.fromkeys(Kind, 0)
+    try:
+        with path.open("rb") as file:
+            while head := _take(file, _BLOCK_HEAD.size, running):
+                which, numbers, count, size = _BLOCK_HEAD.unpack(head)
+                kind = _KINDS[which]
+                ids, identities, versions, lengths = (
+                    _take(file, wanted, running) for wanted in (size, count * DIGEST, count * 4, count * 4)
+                )
+                keys: Any = array("Q", ids) if numbers else lossless_json.loads(ids)
+                state.kinds[kind].extend(
+                    keys, identities, array("I", versions), segments[kind][0], offsets[kind], array("I", lengths)
+                )
+                offsets[kind] += sum(array("I", lengths))
+    except (OSError, ValueError, TypeError, LookupError, struct.error):
+        return False
+    return running.hexdigest() == sha256 and all(offsets[kind] == stat.st_size for kind, (_, stat) in segments.items())
+
+
+def _take(file: BinaryIO, size: int, running: hashlib._Hash) -> bytes:
+    """Read so many bytes, or those that there are; no memory is asked for others."""
+    data = file.read(min(size, os.fstat(file.fileno()).st_size))
+    running.update(data)
+    return data
+
 
 Stamp = tuple[int, int]
 """A file's size in bytes and its time of change in nanoseconds. (The inode's own time changes with every link.)"""
@@ -204,3 +292,48 @@ def write_segments(layout: Layout, state: State) -> Segments:
         for _ in writer.passing(kind):
             pass
     return writer.close()
+
+
+_LAST: Final = (2, 0, "")
+"""Comes after the key of any id."""
+
+
+class LatestLines:
+    """The lines of ``latest/`` as it is when this is made; close it.
+
+    Raises:
+        OSError: a file cannot be opened.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        with ExitStack() as opened:
+            self._files: dict[Kind, BinaryIO] = {
+                kind: opened.enter_context(layout.latest_segment(kind).open("rb")) for kind in Kind
+            }
+            self._opened = opened.pop_all()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._opened.close()
+
+    def line(self, kind: Kind, record_id: str) -> RecordLine | None:
+        """Return a record's line; ``None`` where it is not there, or not as it was written."""
+        file = self._files[kind]
+
+        def key(offset: int) -> tuple[int, int, str]:
+            text = _line_from(file, offset)
+            return sort_key(fold_facts(text)[0]) if text else _LAST
+
+        try:
+            line = split(_line_from(file, bisect_left(range(file.seek(0, 2)), sort_key(record_id), key=key)))
+        except (OSError, ValueError):
+            return None
+        return line if line.record_id == record_id and line.fault() is None else None
+
+
+def _line_from(file: BinaryIO, offset: int) -> bytes:
+    """Return the first line that begins at ``offset`` or behind it; empty at the end."""
+    file.seek(max(0, offset - 1))
+    if offset:
+        file.readline()
+    return file.readline()

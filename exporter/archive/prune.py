@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checksums import file_sha256
+from exporter.archive.checks import file_sha256
 from exporter.archive.documents import seal, write_manifest
-from exporter.archive.history import LinePosition, places, taken_apart
 from exporter.archive.layout import (
     MANIFEST,
     SEGMENTS,
@@ -33,6 +32,7 @@ from exporter.archive.layout import (
 from exporter.archive.manifest import version_sums
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.safe_files import NotPlain
+from exporter.archive.segments import LinePosition, places, taken_apart
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.message import message

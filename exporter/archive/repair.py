@@ -10,31 +10,280 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import Enum, auto
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checksums import ChecksumCache, descriptor_sha256, sha256_or_none
-from exporter.archive.documents import RepairedFile, restore_documents
-from exporter.archive.known_damage import damaged_version, known_damage
-from exporter.archive.layout import SUMS, WHOLE_FILE, segment_name, version_name
+from exporter.archive.checks import ChecksumCache, descriptor_sha256, sha256_or_none
+from exporter.archive.documents import copy_file, head_hash, intact_document, runs_sha256, seal, sealed_names
+from exporter.archive.layout import (
+    FORMAT_VERSION,
+    MANIFEST,
+    SEGMENTS,
+    SUMS,
+    WHOLE_FILE,
+    manifest_name,
+    manifest_sha256,
+    segment_name,
+    version_name,
+    version_numbers,
+)
 from exporter.archive.lines import put_line, split_checked
-from exporter.archive.manifest import read_sums
-from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of
-from exporter.archive.segment_sizes import SegmentSize, require_size, stated_sizes
-from exporter.errors import ArchiveDamaged
+from exporter.archive.manifest import (
+    TOOL,
+    KindCounts,
+    Manifest,
+    RecordProblem,
+    SegmentInfo,
+    read_sums,
+    run_of,
+    version_sums,
+    write_sums,
+)
+from exporter.archive.reader import damaged_version, known_damage
+from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of, newest_lines
+from exporter.archive.segments import SegmentSize, require_size, stated_sizes
+from exporter.archive.settings_file import read_archive_settings
+from exporter.clock import timestamp
+from exporter.errors import ArchiveDamaged, BlogExporterError
 from exporter.message import message, said
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
+    from typing import Any
 
     from exporter.archive.layout import Layout
     from exporter.archive.manifest import SegmentInfo
     from exporter.archive.reader import ArchiveReader
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
+
+
+class RepairedFile(NamedTuple):
+    """A damaged file: its path relative to the archive, and whether it was restored."""
+
+    path: str
+    restored: bool
+
+
+class _Outcome(Enum):
+    """Whether a document is as sealed, restored just now, damaged, or right while its hash in the seal is not."""
+
+    INTACT = auto()
+    RESTORED = auto()
+    DAMAGED = auto()
+    MISSTATED = auto()
+
+
+def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[RepairedFile]:
+    """Restore the documents from their copies, and yield each that is damaged; the caller holds the lock.
+
+    ``SHA256SUMS`` at the root is mended, too, where it lacks a row, or has another hash than a document that its copy
+    agrees with.
+
+    Args:
+        layout: the archive.
+        newest: look at so many of the newest manifests; at all by default.
+
+    Raises:
+        NoSpace: the disk is full; nothing half is left.
+    """
+    data = b""
+    with contextlib.suppress(OSError):
+        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
+    sealed = read_sums(data)
+    misstated = set()
+    *documents, runs = sealed_names(layout)
+    for name, outcome in (
+        *((name, _restore(layout, name, sealed.get(name))) for name in documents),
+        (runs, _restore_runs(layout, sealed.get(runs))),
+        *_restore_manifests(layout, sealed, newest),
+    ):
+        if outcome is _Outcome.MISSTATED:
+            misstated |= {name} & sealed.keys()
+        elif outcome is not _Outcome.INTACT:
+            yield RepairedFile(name, outcome is _Outcome.RESTORED)
+    intact = not misstated and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
+    intact = intact or (layout.sums.kind() is None and head_hash(layout) is None)
+    if layout.info.kind() == "":
+        # Also where nothing is wrong: a kill may have left it without the newest manifest, or kept it from being made.
+        seal(layout, anew=misstated)
+        if not intact:
+            yield RepairedFile(SUMS, restored=True)
+
+
+def _restore(layout: Layout, name: str, expected: str | None) -> _Outcome:
+    """Restore a document that has not the hash it should have."""
+    path = layout.root / name
+    found = sha256_or_none(path)
+    if expected in {None, found}:
+        return _Outcome.INTACT
+    data = intact_document(layout, name, expected or "") if _is_replaceable(path) else None
+    if data is not None:
+        return _write(path, data)
+    agreed = found is not None and intact_document(layout, name, found) is not None
+    return _Outcome.MISSTATED if agreed else _Outcome.DAMAGED
+
+
+def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | None) -> Iterator[tuple[str, _Outcome]]:
+    """Restore manifests and the sums beside them, newest first.
+
+    Each manifest names the hash of the one before it, the seal that of the newest.
+    """
+    expected: str | None = None
+    info = sha256_or_none(layout.info) or ""
+    for number in version_numbers(layout)[::-1][:newest]:
+        name = manifest_name(number)
+        sums = layout.version(number) / SUMS
+        beside = None
+        with contextlib.suppress(OSError):
+            beside = sums.read_bytes(LARGEST_DOCUMENT)
+        stated = sealed.get(name, expected) or read_sums(beside or b"").get(MANIFEST)
+        outcome = _restore(layout, name, stated)
+        if outcome is _Outcome.DAMAGED and _is_replaceable(layout.manifest(number)):
+            again = manifest_again(layout, number, stated or "")
+            outcome = outcome if again is None else _write(layout.manifest(number), again)
+        yield name, outcome
+        expected = None
+        if outcome is _Outcome.DAMAGED:
+            continue
+        with contextlib.suppress(OSError, ArchiveDamaged):
+            data = layout.manifest(number).read_bytes(LARGEST_DOCUMENT)
+            manifest = Manifest.decode(data, name)
+            expected = None if manifest.parent is None else manifest.parent["sha256"]
+            right = version_sums(hashlib.sha256(data).hexdigest(), info, manifest.files)
+            if beside != right:
+                restored = _write(sums, right) if _is_replaceable(sums) else _Outcome.DAMAGED
+                yield f"versions/{version_name(number)}/{SUMS}", restored
+
+
+def _restore_runs(layout: Layout, expected: str | None) -> _Outcome:
+    """Restore runs.jsonl from its copy, unless there is a run that only the damaged file tells of."""
+    path, copy = layout.runs, layout.runs_copy
+    found = sha256_or_none(path)
+    if expected in (None, found) or (found is not None and found == runs_sha256(path, expected)):
+        return _Outcome.INTACT
+    copied = sha256_or_none(copy)
+    if not _is_replaceable(path) or copied is None:
+        return _Outcome.DAMAGED
+    if copied == expected and _newest_start(path) <= _newest_start(copy):
+        with atomic.translated(path):
+            copy_file(copy, path)
+        return _Outcome.RESTORED
+    return _Outcome.MISSTATED if copied == found else _Outcome.DAMAGED
+
+
+def _newest_start(path: InnerPath) -> str:
+    """Return when the newest run of a file began; nothing where it has none."""
+    with contextlib.suppress(OSError):
+        for line in newest_lines(path):
+            run = run_of(line)
+            if run is not None:
+                return str(run["started_at"])
+    return ""
+
+
+def _is_replaceable(path: InnerPath) -> bool:
+    """Tell whether there is a regular file or nothing; whatever else is there, its owner has to judge."""
+    return path.kind() in {None, ""}
+
+
+def _write(path: InnerPath, data: bytes) -> _Outcome:
+    with atomic.translated(path):
+        atomic.write_file(path, data)
+    return _Outcome.RESTORED
+
+
+_LONGEST_RUN: Final = 48 * 3600
+"""Seconds before the end of a run that its version may have been committed in; each is tried."""
+
+
+def manifest_again(layout: Layout, version: int, sha256: str) -> bytes | None:
+    """Return the bytes of a lost manifest, or ``None`` if they cannot be reconstructed.
+
+    Args:
+        layout: the archive.
+        version: the version whose manifest is lost.
+        sha256: the hash that the manifest had, in hexadecimal.
+    """
+    with suppress(OSError, BlogExporterError, ValueError, LookupError, TypeError):
+        run = _run_of(layout, version)
+        for manifest in () if run is None else _candidates(layout, version, run):
+            data = lossless_json.dumps(manifest.document(), pretty=True) + b"\n"
+            if hashlib.sha256(data).hexdigest() == sha256:
+                return data
+    return None
+
+
+def _run_of(layout: Layout, version: int) -> dict[str, Any] | None:
+    """Return the line of the run that made a version."""
+    for line in newest_lines(layout.runs):
+        run = run_of(line)
+        if run is not None and run.get("version") == version:
+            return run
+    return None
+
+
+def _candidates(layout: Layout, version: int, run: dict[str, Any]) -> Iterator[Manifest]:
+    """Yield candidates for the manifest: a run's line does not state the service's address or the commit time."""
+    versions = version_numbers(layout)
+    parent = max((number for number in versions if number < version), default=None)
+    last = datetime.fromisoformat(run["finished_at"])
+    seconds = min(_LONGEST_RUN, int((last - datetime.fromisoformat(run["started_at"])).total_seconds()))
+    files = {name: _segment(layout, version, name) for name in SEGMENTS}
+    for base_url, tool, format_version in _origins(layout, versions):
+        made = Manifest(
+            version=version,
+            parent=None if parent is None else {"version": parent, "sha256": manifest_sha256(layout, parent)},
+            blog_id=lossless_json.loads(layout.info.read_bytes(LARGEST_DOCUMENT))["blog_id"],
+            base_url=base_url,
+            started_at=run["started_at"],
+            finished_at=run["finished_at"],
+            counts={kind: KindCounts(**counts) for kind, counts in run["counts"].items()},
+            completeness=run["completeness"],
+            problems=[RecordProblem(**problem) for problem in run["problems"]],
+            files=files,
+            format_version=format_version,
+            tool=tool,
+        )
+        for second in range(seconds + 1):
+            yield replace(made, finished_at=timestamp(last - timedelta(seconds=second)))
+
+
+def _origins(layout: Layout, versions: list[int]) -> Iterator[tuple[str, str, int]]:
+    """Yield the service's address, the tool and the format that versions may have, the likeliest first."""
+    remembered = read_archive_settings(layout.root)
+    known = {**remembered.unconfirmed, **remembered.values}.get("base_url")
+    yielded = set()
+    for number in reversed(versions):
+        with suppress(OSError, BlogExporterError):
+            path = layout.manifest(number)
+            found = Manifest.decode(path.read_bytes(LARGEST_DOCUMENT), str(path))
+            origin = found.base_url, found.tool, found.format_version
+            if origin not in yielded:
+                yielded.add(origin)
+                yield origin
+    if isinstance(known, str):
+        yield known, TOOL, FORMAT_VERSION
+
+
+def _segment(layout: Layout, version: int, name: str) -> SegmentInfo:
+    """Return the size and hash that a manifest states for an undamaged segment."""
+    lines = size = 0
+    running = hashlib.sha256()
+    with (layout.version(version) / name).open("rb") as file:
+        for line in file:
+            lines, size = lines + 1, size + len(line)
+            running.update(line)
+    return SegmentInfo(lines, size, running.hexdigest())
+
 
 _NEWEST: Final = 16
 """The files of so many of the newest versions are checked in every run: what a power cut leaves behind is there."""

@@ -14,17 +14,143 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
-from exporter.archive.private_notes import PrivateNotes, place_of
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.reader import is_archive
 from exporter.archive.safe_files import InnerPath
-from exporter.errors import BlogExporterError, UsageError
+from exporter.clock import SystemClock
+from exporter.config_file import config_folder
+from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import message
 from exporter.settings import check_setting, setting_text
+
+_PATIENCE_SECONDS: Final = 30.0
+
+
+class PrivateNotes:
+    """One JSON object in the configuration folder. It maps the absolute paths of archives to notes.
+
+    Args:
+        name: the name of the file.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read(self) -> dict[str, Any]:
+        """Return all notes by place.
+
+        Raises:
+            UsageError: the file cannot be read, or does not hold an object.
+        """
+        path = config_folder() / self._name
+        try:
+            document = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            raise UsageError(
+                message("{path} cannot be read ({error}); repair or remove it.", path=path, error=error)
+            ) from error
+        if not isinstance(document, dict):
+            raise UsageError(message("{path} must hold one JSON object; repair or remove it.", path=path))
+        return document
+
+    def write(self, place: str, note: Any) -> None:
+        """Add or replace the note of a place; runs of several archives that end at the same time wait for one another.
+
+        Raises:
+            UsageError: the file cannot be read or written.
+            ArchiveLocked: another run has been writing it for half a minute.
+        """
+        path = config_folder() / self._name
+        with ArchiveLock(path.with_name(f".{self._name}.lock")) as lock:
+            lock.acquire(SystemClock().now(), _PATIENCE_SECONDS)
+            text = json.dumps({**self.read(), place: note}, ensure_ascii=False, indent=2, sort_keys=True)
+            with atomic.translated(path):
+                atomic.write_file(path, f"{text}\n".encode())
+
+
+def place_of(root: Path) -> str:
+    """Return the name under which the notes know an archive: its absolute path, with links resolved."""
+    return str(root.resolve())
+
+
+_KNOWN: Final = PrivateNotes("known-archives.json")
+
+
+def note_archive(root: Path, label: str | None = None) -> None:
+    """Note that an archive exists at ``root``; ``label`` names its table in the settings file, if it has one.
+
+    A note that cannot be written is left out: the backup itself is done, and the next one tries again.
+    """
+    with suppress(BlogExporterError):
+        place, known = place_of(root), _KNOWN.read()
+        note = {"label": label}
+        if known.get(place) != note:
+            _KNOWN.write(place, note)
+
+
+def require_archive_if_known(root: Path, label: str | None = None) -> None:
+    """Refuse to begin a new archive if one was known at this place, or for the same table of the settings file.
+
+    Raises:
+        NoArchive: a known archive is missing.
+        UsageError: the notes cannot be read.
+    """
+    if is_archive(Layout(root)):
+        return
+    known = _KNOWN.read()
+    place = place_of(root)
+    if place not in known:
+        place = next((each for each, note in known.items() if label is not None and _label(note) == label), "")
+    if not place:
+        return
+    if place == place_of(root):
+        raise NoArchive(
+            message(
+                "The archive in {path} is missing, though an earlier backup wrote it there. Connect its disk, or bring "
+                "the folder back. To begin a new archive there, add --new.",
+                path=root,
+            )
+        )
+    raise NoArchive(
+        message(
+            "The archive of {name} was in {before}, and {path} has none. Move the folder, or correct the setting "
+            "archive. To begin a new archive in {path}, add --new.",
+            name=label,
+            before=place,
+            path=root,
+        )
+    )
+
+
+def require_fleet_if_known(root: Path, *, exists: bool) -> None:
+    """Refuse to begin a new fleet in a folder in which an earlier run kept one.
+
+    Raises:
+        NoArchive: a fleet was known there, and does not exist.
+        UsageError: the notes cannot be read.
+    """
+    if not exists and place_of(root) in _KNOWN.read():
+        raise NoArchive(
+            message(
+                "The fleet in {path} is missing, though an earlier run saved it there. Connect its disk, or bring the "
+                "folder back. To begin a new fleet there, add --new.",
+                path=root,
+            )
+        )
+
+
+def _label(note: Any) -> Any:
+    return note.get("label") if isinstance(note, dict) else None
+
 
 FILE_NAME: Final = "settings.toml"
 _CONFIRMATIONS: Final = PrivateNotes("archives.json")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from exporter.archive import atomic
-from exporter.archive.checksums import file_sha256
+from exporter.archive.checks import file_sha256
 from exporter.archive.documents import append_run, bundled_document, write_manifest
 from exporter.archive.layout import Layout, clear_replaced, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from exporter.archive.archive import Archive
-from exporter.archive.documents import RepairedFile
-from exporter.archive.findings import FindingCode
+from exporter.archive.checks import FindingCode
 from exporter.archive.prune import PrunePlan, plan_prune
+from exporter.archive.repair import RepairedFile
 from exporter.clock import SystemClock
 from exporter.library.views import LatestRefreshed, present_views, refresh_latest, wanted_views
 from exporter.service.registry import service_of

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.archive import Archive
-from exporter.archive.front_door import refresh_front_door
-from exporter.archive.known_damage import damaged_in_latest
 from exporter.archive.latest import (
     DerivedFile,
     LatestCheck,
@@ -22,9 +20,11 @@ from exporter.archive.latest import (
     is_current,
     read_index,
     read_record,
+    refresh_front_door,
     write_latest,
 )
 from exporter.archive.layout import Layout
+from exporter.archive.reader import damaged_in_latest
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.html.links import AddressPattern
 from exporter.message import message, suggested

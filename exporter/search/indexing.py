@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive import atomic
 from exporter.archive.latest import latest_version
+from exporter.archive.latest_segments import LatestLines
 from exporter.archive.layout import manifest_sha256
-from exporter.archive.lookup import LatestLines
 from exporter.model.kinds import Kind, sort_key
 from exporter.search.documents import FIELDS, SearchDocument, document_of
 from exporter.search.index_file import IndexFile, WrongIndex, id_of, index_head, record_head, record_lines

@@ -11,7 +11,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from exporter.archive.history import LinePosition, places
+from exporter.archive.segments import LinePosition, places
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS, document_of

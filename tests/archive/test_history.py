@@ -10,17 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.archive.history import (
-    LastKnown,
-    Revision,
-    last_known,
-    places,
-    places_at,
-    record_at,
-    revisions,
-    version_at,
-)
+from exporter.archive.history import LastKnown, Revision, last_known, places_at, record_at, revisions, version_at
 from exporter.archive.safe_files import InnerPath
+from exporter.archive.segments import places
 from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import atomic
-from exporter.archive import log as module
+from exporter.archive import history as module
 from exporter.archive.archive import Archive
-from exporter.archive.log import VersionRow, cache_path, version_log, version_rows
+from exporter.archive.history import VersionRow, cache_path, version_log, version_rows
 from exporter.archive.manifest import KindCounts
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -41,13 +41,13 @@ def test_rows_say_what_the_manifests_say(tmp_path: Path) -> None:
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that grows by the number of every version whose manifest is read."""
     read: list[int] = []
-    real = module._row
+    real = module._row_of
 
     def row(reader: Archive, number: int) -> VersionRow:
         read.append(number)
         return real(reader, number)
 
-    monkeypatch.setattr(module, "_row", row)
+    monkeypatch.setattr(module, "_row_of", row)
     return read
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.archive.latest import write_latest
-from exporter.archive.lookup import LatestLines
+from exporter.archive.latest_segments import LatestLines
 from exporter.model.kinds import Kind
 from tests.archive.versions import ArchiveMaker, entry
 

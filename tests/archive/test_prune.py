@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.history import last_known
+from exporter.archive.history import last_known, version_rows
 from exporter.archive.latest import load_latest, write_latest
 from exporter.archive.layout import Layout, clear_replaced, recover_versions
-from exporter.archive.log import version_rows
 from exporter.archive.prune import KeptVersion, PrunePlan, PruneResult, plan_prune, prune
 from exporter.archive.safe_files import InnerPath
 from exporter.archive.verify import verify

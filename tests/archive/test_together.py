@@ -12,10 +12,10 @@ import pytest
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.history import diff_versions, last_known, places, record_at, revisions, version_at
+from exporter.archive.history import diff_versions, last_known, record_at, revisions, version_at, version_rows
 from exporter.archive.layout import Layout
-from exporter.archive.log import version_rows
 from exporter.archive.prune import PrunePlan, plan_prune, prune
+from exporter.archive.segments import places
 from exporter.errors import ArchiveDamaged, NoSuchRecord
 from exporter.html.diff import count_changes, diff_text
 from exporter.html.pages import diff_page

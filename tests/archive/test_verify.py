@@ -14,8 +14,8 @@ import pytest
 from exporter import lossless_json
 from exporter.archive import writer
 from exporter.archive.archive import Archive
+from exporter.archive.checks import MEND, NOTES, Finding, FindingCode
 from exporter.archive.documents import seal
-from exporter.archive.findings import MEND, NOTES, Finding, FindingCode
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import KindCounts
 from exporter.archive.verify import verify

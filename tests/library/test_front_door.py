@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 from exporter.archive.archive import Archive
-from exporter.archive.front_door import index_page, readme_ja, refresh_front_door
+from exporter.archive.latest import index_page, readme_ja, refresh_front_door
 from exporter.archive.layout import Layout
 from tests.cli.conftest import Program
 from tests.support.runs import tree

@@ -13,8 +13,7 @@ import pytest
 
 from exporter.archive import assets
 from exporter.archive.assets import AssetStore, PartialFile, StoredFile
-from exporter.archive.checksums import ChecksumCache
-from exporter.archive.findings import FindingCode
+from exporter.archive.checks import ChecksumCache, FindingCode
 from exporter.archive.layout import Layout
 from exporter.errors import NoSpace
 from exporter.model.asset import Asset, asset_path
