@@ -1,7 +1,7 @@
-"""The pictures and files of an archive: named by the SHA-256 of their content, so that none is held twice.
+"""The store of pictures and files, named by the SHA-256 of their content, and the table that ``files`` prints.
 
-A file grows as ``.work/assets/NAME.part`` and gets its name in ``assets/`` by one rename once it is whole and fsynced;
-what has a name there is never torn. The folders are fsynced together, before the version that needs them is written.
+A file grows as ``.work/assets/NAME.part``. Once it is complete and fsynced, one rename moves it to ``assets/``. So no
+file with a name there is torn. The folders are fsynced together before the version that needs them is written.
 """
 
 from __future__ import annotations
@@ -34,22 +34,21 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8})?")
 _PIECE = 1 << 20
-_RECHECKED: Final = "stored.jsonl"
-_WORTH_RESUMING: Final = 1 << 20
-_NOTED_EVERY: Final = 4 << 20
+_RESUMABLE_BYTES: Final = 1 << 20
+_NOTE_INTERVAL_BYTES: Final = 4 << 20
 _READERS: Final = 2
 _BATCH: Final = 64
 
 
 class StoredFile(NamedTuple):
-    """A file of the store: its path relative to the archive, with forward slashes, and its size in bytes."""
+    """A file of the store: its path relative to the archive with forward slashes, and its size in bytes."""
 
     path: str
     size: int
 
 
 class _ToRead(NamedTuple):
-    """A file to be checked: what it should have as SHA-256, where it is, and how many bytes its record says, if any."""
+    """A file to check: its expected SHA-256, its place, and the size in its record, if any."""
 
     digest: str
     stored: StoredFile
@@ -57,14 +56,14 @@ class _ToRead(NamedTuple):
 
 
 class PartialFile:
-    """A file on its way into the store; what an earlier run left of it, and can be resumed, is there already.
+    """A file on its way into the store. It may begin with the content that an earlier run left.
 
-    As much is resumed as the hash in its note is of: after a power cut a file may have holes. The note is
-    renewed every 4 MiB, and when the part is closed.
+    A note has a hash, and only content that matches it is resumed: after a power cut a file may have holes. The note
+    is renewed every 4 MiB and when the file is closed.
 
     Attributes:
-        size: the bytes it holds.
-        validator: the ``ETag`` or ``Last-Modified`` they belong to; ``None`` where they cannot be resumed.
+        size: the number of bytes in it.
+        validator: the ``ETag`` or ``Last-Modified`` of these bytes; ``None`` if they cannot be resumed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,11 +85,11 @@ class PartialFile:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of what it holds, in hexadecimal."""
+        """The SHA-256 of its content in hexadecimal."""
         return self._hash.hexdigest()
 
     def _resume(self, length: int, digest: str) -> None:
-        """Read what an earlier run left, as far as its note goes; forget it where that is something else."""
+        """Read the content that an earlier run left, as far as its note goes; discard it if the hash differs."""
         while self.size < length and (piece := self.file.read(min(_PIECE, length - self.size))):
             self._hash.update(piece)
             self.size += len(piece)
@@ -104,7 +103,7 @@ class PartialFile:
         self._noted_size = self.size
 
     def restart(self, validator: str | None, length: int | None) -> None:
-        """Forget everything; a large file with a validator will be resumed if this run is cut short.
+        """Discard the content; a large file with a validator will be resumed if this run is cut short.
 
         Raises:
             NoSpace: see :func:`exporter.archive.atomic.translate`, as for ``write``.
@@ -114,7 +113,7 @@ class PartialFile:
                 self.file.seek(0)
                 self.file.truncate(0)
             self._drop_note()
-            if validator is not None and length is not None and length >= _WORTH_RESUMING:
+            if validator is not None and length is not None and length >= _RESUMABLE_BYTES:
                 self._noted = True
         self._hash = hashlib.sha256()
         self.size = self._noted_size = 0
@@ -126,12 +125,12 @@ class PartialFile:
             self.file.write(data)
         self._hash.update(data)
         self.size += len(data)
-        if self._noted and self.size - self._noted_size >= _NOTED_EVERY:
+        if self._noted and self.size - self._noted_size >= _NOTE_INTERVAL_BYTES:
             with atomic.translated(self.path):
                 self._write_note()
 
     def move(self, target: Path) -> None:
-        """Give it its name, once its content is durable."""
+        """Make the content durable and rename the file."""
         with atomic.translated(self.path):
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -141,7 +140,7 @@ class PartialFile:
             self._drop_note()
 
     def close(self) -> None:
-        """Close it and leave it for a later run, if it is worth that; once it is moved or closed, do nothing."""
+        """Close it and keep it for a later run if that is worthwhile; does nothing after a move or a close."""
         if self._open:
             with contextlib.suppress(OSError):
                 if self._noted:
@@ -166,14 +165,14 @@ class PartialFile:
             self._noted = False
 
     def _write_note(self) -> None:
-        """Vouch for what the file holds; a hash in the note tells whether it still does."""
+        """Note the length and hash of the content."""
         self.file.flush()
         note = {"validator": self.validator, "bytes": self.size, "sha256": self.sha256}
         atomic.write_file(self._note, lossless_json.dumps(note) + b"\n")
         self._noted_size = self.size
 
     def _read_note(self) -> tuple[str | None, int, str]:
-        """Return the validator, and the length and hash of what belongs to it; no validator where there is no note."""
+        """Return validator, length and hash from the note; without a valid note there is no validator."""
         try:
             note = lossless_json.loads(self._note.read_bytes())
         except FileNotFoundError:
@@ -189,7 +188,7 @@ class PartialFile:
 
 
 class AssetStore:
-    """The folder ``assets/`` of an archive; one process writes it, under the archive's lock."""
+    """The folder ``assets/`` of an archive; only the process that holds the archive's lock writes it."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -199,7 +198,7 @@ class AssetStore:
         self._lock = threading.Lock()
 
     def find(self, sha256: str) -> StoredFile | None:
-        """Return the file with this content, or ``None`` when there is none."""
+        """Return the file with this content, or ``None``."""
         return self._files.get(sha256)
 
     def files(self) -> dict[str, StoredFile]:
@@ -207,42 +206,34 @@ class AssetStore:
         return dict(self._files)
 
     def forget_damaged(self, *, quick: bool = False) -> list[str]:
-        """Read the files and forget those that are not what their name says, so that they are read anew.
+        """Read the files and forget the damaged ones, so that they are downloaded again; return their paths.
 
         Args:
-            quick: believe those that were right the last time and have not changed since.
-
-        Returns:
-            Their paths, relative to the archive.
+            quick: trust the files that were right before and have not changed since.
         """
-        cache = ChecksumCache(self._layout, _RECHECKED, quick=quick)
+        cache = ChecksumCache(self._layout, quick=quick)
         damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, cache)}
         for digest in damaged:
             del self._files[digest]
-        # A run that died may have given them their names without waiting for the disk.
-        files = [self._layout.root / name for name in cache.new()]
+        # A run that was killed may have renamed files without waiting for the disk.
+        new = cache.new()
         with atomic.translated(self._layout.assets):
-            atomic.sync_all(self._layout.assets, files, {path.parent for path in files})
+            atomic.sync_all(self._layout.assets, new, {path.parent for path in new})
         cache.save()
         return sorted(each.path for each in damaged.values())
 
-    def distrust(self) -> None:
-        """Let the next :meth:`forget_damaged` read every file: a verification has found damage that no stamp shows."""
-        with contextlib.suppress(OSError):
-            (self._layout.work / _RECHECKED).unlink(missing_ok=True)
-
     def part(self, address: str) -> PartialFile:
-        """Return the place for a file that is about to be read from ``address``."""
+        """Return the file for a download from ``address``."""
         with atomic.translated(self._parts):
             atomic.make_folder(self._parts)
         name = hashlib.sha256(address.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return PartialFile(self._parts / f"{name}.part")
 
     def keep(self, part: PartialFile, content_type: str) -> StoredFile:
-        """Give a whole file its name, durably but for the name itself; see :meth:`sync`. May run in any thread.
+        """Move a complete file into the store. Call :meth:`sync` afterwards. Any thread may call this.
 
         Raises:
-            NoSpace: the disk is full; nothing half is left.
+            NoSpace: the disk is full; no incomplete file is left.
         """
         digest = part.sha256
         stored = StoredFile(asset_path(digest, content_type), part.size)
@@ -257,7 +248,7 @@ class AssetStore:
         return stored
 
     def sync(self) -> None:
-        """Make the names of all kept files outlive a power cut; a version may name them afterwards."""
+        """Make the names of all kept files survive a power cut; a version may name them afterwards."""
         with self._lock:
             folders, self._unsynced = self._unsynced, set()
         with atomic.translated(self._layout.assets):
@@ -268,7 +259,7 @@ class AssetStore:
                 atomic.sync_folder(self._layout.root)
 
     def sweep(self, addresses: Iterable[str] = ()) -> int:
-        """Remove what earlier runs left half read, but for these addresses; return how many files that were."""
+        """Remove the partial files of earlier runs except for these addresses; return their number."""
         keep = {hashlib.sha256(each.encode("utf-8", "surrogatepass")).hexdigest()[:32] for each in addresses}
         removed = 0
         with contextlib.suppress(FileNotFoundError):
@@ -281,11 +272,11 @@ class AssetStore:
     def verify(
         self, records: Iterable[tuple[str, dict[str, Any]]], *, cache: ChecksumCache | None = None
     ) -> Iterator[Finding]:
-        """Compare the files with the asset records that name them, and with their own names.
+        """Compare the files with their names and with the asset records.
 
         Args:
-            records: url and record of every asset, of whatever versions.
-            cache: which files were found right before and need not be read again.
+            records: url and record of every asset in any version.
+            cache: the files that need not be read again.
         """
 
         def found(each: Finding | _ToRead) -> Finding | None:
@@ -294,14 +285,14 @@ class AssetStore:
             fault = self._fault(each.digest, each.stored, each.size, cache)
             return None if fault is None else Finding(FindingCode.ASSET_DAMAGED, each.stored.path, fault)
 
-        # On both cores, as hashing lets go of the interpreter; in batches, so that stopping half way stops.
+        # In two threads, as hashing releases the interpreter; in batches, so that an interrupt takes effect.
         with ThreadPoolExecutor(_READERS) as pool:
             waiting = self._to_read(records)
             while batch := list(islice(waiting, _BATCH)):
                 yield from filter(None, pool.map(found, batch))
 
     def _to_read(self, records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Finding | _ToRead]:
-        """Yield what to read to check the records and all files, and in between what is wrong without reading."""
+        """Yield the files to read, and the findings that need no reading."""
         checked: set[str] = set()
         for url, record in records:
             digest = record.get("sha256")
@@ -341,7 +332,7 @@ class AssetStore:
 
 
 def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
-    """Yield the files that have their proper name, by their SHA-256.
+    """Yield the correctly named files by their SHA-256.
 
     Raises:
         ArchiveDamaged: the folder is a link.
@@ -367,21 +358,21 @@ class FileState(StrEnum):
     """Whether the archive holds a file."""
 
     STORED = "stored"
-    """Yes."""
+    """The archive holds it."""
     PENDING = "pending"
-    """It could not be read for now, and is tried at every run."""
+    """It could not be read and is tried again at every run."""
     LOST = "lost"
     """It is gone for good."""
     LEFT_OUT = "left_out"
-    """A setting leaves it out."""
+    """A setting excludes it."""
     REFUSED = "refused"
     """Its host or port is private, and no setting allows that."""
     DOUBTFUL = "doubtful"
-    """It is stored, and contradicts what is known of it."""
+    """The archive holds it, but it contradicts its record."""
     MISSING = "missing"
-    """It was stored, and is not there any more."""
+    """The archive held it, but the file is missing."""
     UNREAD = "unread"
-    """An upload that was never asked for: its address is not known, or a setting leaves uploads out."""
+    """An upload that was never requested: its address is unknown, or a setting excludes uploads."""
     NAMELESS = "nameless"
     """A stored file that no record of this state names; earlier versions may."""
 
@@ -391,23 +382,23 @@ _PRESENT = frozenset({FileState.STORED, FileState.DOUBTFUL, FileState.NAMELESS})
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """One file.
+    """One row of the table of files.
 
     Attributes:
         held: whether the archive holds it.
-        url: its address; ``None`` for an upload whose address is not known.
-        path: where it is, relative to the archive.
-        bytes: its size; for an upload that is not stored, what the file list says.
+        url: its address; ``None`` for an upload with unknown address.
+        path: its path relative to the archive.
+        bytes: its size; for an upload that is not stored, the size in the file list.
         content_type: the media type found in the content.
-        width: of a picture, in pixels.
-        height: the same.
-        name: what its uploader called it.
-        title: the title its uploader gave it.
-        files: ids of the file records that mean it.
+        width: the width in pixels.
+        height: the height in pixels.
+        name: the file name that its uploader gave it.
+        title: the title that its uploader gave it.
+        files: ids of its file records.
         entries: ids of the entries that use it.
         orphan: whether no entry uses it.
         status: the HTTP status of the last answer.
-        reason: why it is not there, or what is odd about it.
+        reason: why it is missing or doubtful.
     """
 
     held: FileState
@@ -440,7 +431,7 @@ def inventory(
     uploads: Mapping[str, Upload],
     stored: Mapping[str, StoredFile],
 ) -> Iterator[FileRow]:
-    """Yield a row for each address, each upload without one, and each stored file that nothing names.
+    """Yield a row for each address, each upload without one, and each stored file without a record.
 
     Args:
         assets: the raw records of the kind ``assets``.

@@ -1,4 +1,4 @@
-"""What the checks of an archive share: SHA-256 of files, files that did not change since they were right, findings."""
+"""Hashes of files, notes about files that were right, and findings: shared by all checks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.layout import Layout
 
-_BLOCK: Final = 128 * 1024
+_BLOCK_BYTES: Final = 128 * 1024
 _Stamp = tuple[int, int, int]
 
 
@@ -30,11 +30,11 @@ def file_sha256(path: Path) -> str:
 
 
 def descriptor_sha256(handle: int) -> str:
-    """Return the SHA-256 of an open file in hexadecimal, and close it."""
+    """Return the SHA-256 of an open file in hexadecimal and close the file."""
     digest = hashlib.sha256()
     try:
-        # Most files here are small, where hashlib.file_digest spends its time on a buffer.
-        while block := os.read(handle, _BLOCK):
+        # Most files here are small. hashlib.file_digest would spend its time on a buffer.
+        while block := os.read(handle, _BLOCK_BYTES):
             digest.update(block)
     finally:
         os.close(handle)
@@ -42,66 +42,84 @@ def descriptor_sha256(handle: int) -> str:
 
 
 def sha256_or_none(path: Path) -> str | None:
-    """Return the SHA-256 of a file in hexadecimal; ``None`` where it cannot be read."""
+    """Return the SHA-256 of a file in hexadecimal; ``None`` if it cannot be read."""
     try:
         return file_sha256(path)
     except OSError:
         return None
 
 
-class ChecksumCache:
-    """Files that were read and found right, noted in a file of ``.work/``, so that a later check can skip them.
+def json_lines(data: bytes) -> list[Any]:
+    """Parse lines of JSON in one piece, which takes a fifth of the time that ten thousand lines take one by one.
 
-    A file counts as the same while its size, its time of change and its inode are.
+    Raises:
+        NotJson: a line is not JSON.
+    """
+    return list(lossless_json.loads(b"[" + b",".join(data.splitlines()) + b"]"))
+
+
+class ChecksumCache:
+    """Segments and pictures that were read and had the right hash, noted in ``.work/checked.jsonl``.
+
+    Backups, verifications and transfers share the notes. A file counts as unchanged while its size, its time of change
+    and its inode are the same.
 
     Args:
         layout: the archive.
-        record: the note's name in ``.work/``.
-        quick: skip files that an earlier check noted; else everything is read.
+        quick: skip the files that are noted as right; otherwise every file is read.
     """
 
-    def __init__(self, layout: Layout, record: str = "verified.jsonl", *, quick: bool) -> None:
+    def __init__(self, layout: Layout, *, quick: bool) -> None:
         self.quick = quick
-        self._path = layout.work / record
+        self._root = layout.root
+        self._path = layout.checked
         self._before = self._load() if quick else {}
-        self._now: dict[str, _Stamp] = {}
+        self._right: dict[str, _Stamp] = {}
+        self._seen: set[str] = set()
 
-    def is_unchanged(self, name: str, stat: os.stat_result) -> bool:
-        """Tell whether a file may be skipped, because it was right and has not changed since."""
-        if self._before.get(name) != _stamp(stat):
+    def is_unchanged(self, name: str, stat: os.stat_result, *, reread: bool = False) -> bool:
+        """Return whether a file may be skipped: it was right before and is unchanged. With ``reread`` it never may."""
+        self._seen.add(name)
+        if reread or self._before.get(name) != _stamp(stat):
             return False
-        self.add(name, stat)
+        self._right[name] = _stamp(stat)
         return True
 
     def add(self, name: str, stat: os.stat_result) -> None:
-        """Remember a file that was just read and is right; may be called from any thread."""
-        self._now[name] = _stamp(stat)
+        """Note a file that was just read and is right. Any thread may call this."""
+        self._seen.add(name)
+        self._right[name] = _stamp(stat)
 
-    def new(self) -> list[str]:
-        """Return the files that were read now: what is noted of them is to reach the disk after they do."""
-        return [name for name, stamp in self._now.items() if self._before.get(name) != stamp]
+    def new(self) -> list[Path]:
+        """Return the files that were read and noted now. They must reach the disk before the notes do."""
+        return [self._root / name for name, stamp in self._right.items() if self._before.get(name) != stamp]
 
-    def save(self) -> None:
-        """Keep it for the next time, where it is new and the archive can be written."""
-        if self._now == self._before:
+    def save(self, *, complete: bool = False) -> None:
+        """Save the notes if they changed and the archive can be written.
+
+        Args:
+            complete: drop the notes of all files that were not checked now: those files no longer exist.
+        """
+        if self.quick and not complete and all(self._before.get(each) == self._right.get(each) for each in self._seen):
+            return
+        noted = self._load()  # another check may have saved its notes in the meantime
+        kept = {} if complete else {name: stamp for name, stamp in noted.items() if name not in self._seen}
+        if (now := kept | self._right) == noted:
             return
         # One at a time: each line is made in a buffer of some kilobytes.
-        lines = (lossless_json.dumps([name, *stamp]) + b"\n" for name, stamp in self._now.items())
+        lines = (lossless_json.dumps([name, *stamp]) + b"\n" for name, stamp in now.items())
         with contextlib.suppress(OSError, BlogExporterError), atomic.translated(self._path):
             atomic.make_folder(self._path.parent)
             atomic.write_lines(self._path, lines)
 
     def _load(self) -> dict[str, _Stamp]:
-        found: dict[str, _Stamp] = {}
         try:
-            # Read in one piece, which takes a fifth of the time that ten thousand lines take.
-            for name, size, changed, inode in lossless_json.loads(
-                b"[" + b",".join(self._path.read_bytes().splitlines()) + b"]"
-            ):
-                found[str(name)] = (int(size), int(changed), int(inode))
+            return {
+                str(name): (int(size), int(changed), int(inode))
+                for name, size, changed, inode in json_lines(self._path.read_bytes())
+            }
         except (OSError, lossless_json.NotJson, TypeError, ValueError):
             return {}
-        return found
 
 
 def _stamp(stat: os.stat_result) -> _Stamp:
@@ -109,7 +127,7 @@ def _stamp(stat: os.stat_result) -> _Stamp:
 
 
 class FindingCode(StrEnum):
-    """The kinds of finding; the value is what ``verify --json`` prints."""
+    """The kinds of finding. The value is the code that ``verify --json`` prints."""
 
     INFO_DAMAGED = "archive-json-damaged"
     MANIFEST_MISSING = "manifest-missing"
@@ -136,11 +154,9 @@ class FindingCode(StrEnum):
     UNFINISHED = "unfinished"
 
 
-_REPAIR = message("run backup, which writes again what the service still has, or verify --repair")
-_COPIED = message(
-    "run backup or verify --repair; where neither helps, restore this file from another copy of the archive"
-)
-_RUNS = message("nothing of the blog is lost; {copied}", copied=_COPIED)
+_REPAIR = message("run backup, which writes the records again that the service still has, or verify --repair")
+_COPIED = message("run backup or verify --repair; if neither helps, restore this file from another copy of the archive")
+_RUNS = message("no record of the blog is lost; {copied}", copied=_COPIED)
 _REBUILD = message("run rebuild")
 _BACKUP = message("run backup")
 
@@ -156,7 +172,7 @@ MEND: dict[FindingCode, str] = {
     FindingCode.FOLD_WRONG: message("restore the versions before it from another copy of the archive"),
     FindingCode.COUNTS_WRONG: message("restore the versions before it from another copy of the archive"),
     FindingCode.STRANGE_FILE: message("move this file out of the version's folder"),
-    FindingCode.NOT_PLAIN: message("put the file or folder that belongs there in its place, or remove it"),
+    FindingCode.NOT_PLAIN: message("remove it, or put the file or folder that belongs there in its place"),
     FindingCode.ASSET_MISSING: _BACKUP,
     FindingCode.ASSET_DAMAGED: _BACKUP,
     FindingCode.RUNS_DAMAGED: _RUNS,
@@ -171,12 +187,12 @@ MEND: dict[FindingCode, str] = {
 }
 
 NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED, FindingCode.UNFINISHED})
-"""Findings that are worth a word but are no damage: what they name is simply not there yet."""
+"""Findings that are worth a mention but are no damage: the files that they name are not complete yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong: what, where (relative to the archive), and in a few words how."""
+    """One thing that is wrong: its kind, its path relative to the archive, and a short description."""
 
     code: FindingCode
     path: str
@@ -184,10 +200,10 @@ class Finding:
 
     @property
     def damage(self) -> bool:
-        """Whether the archive is not intact because of it."""
+        """Whether the archive is damaged because of it."""
         return self.code not in NOTES
 
     @property
     def mend(self) -> str:
-        """What to do about it."""
+        """The advice for the user."""
         return MEND[self.code]

@@ -1,23 +1,22 @@
-"""The documents that exist once in an archive: sealed with ``SHA256SUMS``, copied under ``.work/``, restored from it.
+"""The documents that exist once in an archive: sealed with ``SHA256SUMS`` and copied to ``.work/``.
 
-A damaged record comes back from ``latest/``, from another version or from the service. ``archive.json``, the manifests
-and ``runs.jsonl`` do not, so what they are is kept thrice:
+A damaged record can be restored from ``latest/``, from another version or from the service. ``archive.json``, the
+manifests and ``runs.jsonl`` cannot, so the archive keeps three safeguards:
 
-- Each line of ``runs.jsonl`` names the hash of the line before it and of the newest manifest, which names the one
-  before it. So the hash of the newest line, the archive's *head*, covers every run and every version.
-- ``SHA256SUMS`` at the root, the *seal*, has the hash of that file and of what else is in the root. It is written after
-  the line: a kill in between leaves it as it was, and what it was written for is then the beginning of the file. A hash
-  in it stays until the file has it again: sealing never turns damage into what is right.
+- Each line of ``runs.jsonl`` names the hashes of its predecessor and of the newest manifest. Each manifest names the
+  hash of its predecessor. So the newest line's hash is the archive's *head*: it covers all runs and versions.
+- ``SHA256SUMS`` in the root, the *seal*, has the hashes of that file and of the other root files. It is written after
+  the line. After a kill in between, the file still begins with the sealed content. A hash stays in the seal until the
+  file has it again: sealing never makes damage valid.
 - ``.work/documents.jsonl`` has a line ``[name, sha256, text]`` for ``archive.json`` and each manifest, and
-  ``.work/runs.jsonl`` is a copy of that file. A copy counts only where its hash is the sealed one, so a foreign or
-  damaged copy is as good as none.
+  ``.work/runs.jsonl`` is a copy of that file. A copy is used only if its hash is the sealed one, so a foreign or
+  damaged copy does no harm.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -48,18 +47,18 @@ _BUNDLED: Final = ("README.txt", "FORMAT.md")
 
 
 def bundled_document(name: str) -> bytes:
-    """Return what this program writes as ``README.txt`` or ``FORMAT.md`` into a new archive."""
+    """Return a file of this package, such as the ``README.txt`` or ``FORMAT.md`` of new archives."""
     from importlib import resources  # noqa: PLC0415 - only a new archive needs it
 
     return resources.files("exporter.archive").joinpath(name).read_bytes()
 
 
 def write_manifest(folder: Path, document: Mapping[str, Any], info_sha256: str) -> str:
-    """Write ``manifest.json`` and ``SHA256SUMS`` of a version whose segments are written; returns the manifest's hash.
+    """Write ``manifest.json`` and ``SHA256SUMS`` for complete segments; return the manifest's hash.
 
     Args:
         folder: the version's folder.
-        document: the manifest, perhaps with members of a later program.
+        document: the manifest, which may have members of a later program.
         info_sha256: SHA-256 of ``archive.json``.
     """
     files = {
@@ -75,14 +74,14 @@ def write_manifest(folder: Path, document: Mapping[str, Any], info_sha256: str) 
 
 
 def sealed_names(layout: Layout) -> tuple[str, ...]:
-    """Return the files that every seal names, in their order; a manifest may follow."""
+    """Return the file names in every seal, in their order; the newest manifest may follow."""
     return (layout.readme.name, layout.format_document.name, layout.info.name, layout.runs.name)
 
 
 def append_run(layout: Layout, run: Mapping[str, Any]) -> None:
-    """Add a run's line to ``runs.jsonl``, linked to the one before it, and seal the archive; the caller holds the lock.
+    """Append a run's line with the links to the line before it, and seal the archive; the caller holds the lock.
 
-    One that was never sealed is sealed before, too, so that at no instant there is a line with a link and no seal.
+    An archive without a seal is sealed first, so that a line with links never exists without a seal.
     """
     if layout.sums.kind() is None:
         seal(layout)
@@ -99,12 +98,12 @@ def append_run(layout: Layout, run: Mapping[str, Any]) -> None:
 
 
 def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -> None:
-    """Bring ``SHA256SUMS`` at the root and the second copies up to date; the caller holds the lock.
+    """Update ``SHA256SUMS`` in the root and the second copies; the caller holds the lock.
 
     Args:
         layout: the archive.
-        versions: name the newest manifest; not while ``versions/`` is about to be replaced.
-        anew: names of files that were changed on purpose, and whose hash in the old seal is not kept.
+        versions: name the newest manifest; false while ``versions/`` is about to be replaced.
+        anew: names of files that were changed on purpose; their old hashes are not kept.
     """
     with atomic.translated(layout.sums):
         atomic.cut_torn_tail(layout.runs)
@@ -127,7 +126,7 @@ def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -
 
 
 def head_hash(layout: Layout) -> str | None:
-    """Return the archive's head; ``None`` where the newest line is of a program that did not link the lines yet."""
+    """Return the archive's head, or ``None`` if the program of the newest line did not link lines yet."""
     with contextlib.suppress(OSError):
         line = _newest_run_line(layout)
         run = None if line is None else run_of(line)
@@ -137,7 +136,7 @@ def head_hash(layout: Layout) -> str | None:
 
 
 def count_heads(layout: Layout, digits: str) -> int:
-    """Return how many lines have a hash that begins with these digits; each has been the archive's head."""
+    """Return the number of lines whose hash begins with these digits; each has been the archive's head."""
     try:
         return sum(line_digest(line).startswith(digits) for line in run_lines(layout.runs) if line.endswith(b"\n"))
     except OSError:
@@ -145,7 +144,7 @@ def count_heads(layout: Layout, digits: str) -> int:
 
 
 def run_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of ``runs.jsonl``, oldest first, with their line feeds; one cut short has none.
+    """Yield the lines of ``runs.jsonl`` with their line feeds, oldest first; an incomplete last line has none.
 
     Raises:
         OSError: the file cannot be read.
@@ -172,7 +171,7 @@ def _read_or_nothing(path: InnerPath) -> bytes:
 
 
 def _document_sha256(layout: Layout, name: str) -> str:
-    """Return the hash of a file of the root; of a document that is not there, that of the one it should be."""
+    """Return the hash of a file in the root; for a missing bundled document, the hash that it should have."""
     try:
         return file_sha256(layout.root / name)
     except OSError:
@@ -182,37 +181,18 @@ def _document_sha256(layout: Layout, name: str) -> str:
 
 
 def runs_sha256(path: Path, stated: str | None) -> str:
-    """Return the hash to seal ``runs.jsonl`` with: its own, unless what was sealed is no longer what it begins with."""
+    """Return the hash to seal ``runs.jsonl`` with: its own, unless it no longer begins with the sealed content."""
     running = hashlib.sha256()
     grown = stated in (None, running.hexdigest())
     with contextlib.suppress(FileNotFoundError):
-        before, whole = _hashes_around_newest_line(path)
-        if grown or stated in (before, whole):
-            return whole
         for line in run_lines(path):
             running.update(line)
             grown = grown or running.hexdigest() == stated
     return running.hexdigest() if grown or stated is None else stated
 
 
-def _hashes_around_newest_line(path: Path) -> tuple[str, str]:
-    """Return the hash of a file without its newest line, which is what was sealed nearly always, and of all of it."""
-    newest = len(next(newest_lines(path), b"")) + 1
-    running = hashlib.sha256()
-    with inner(path).open("rb", 0) as file:
-        left = file.seek(0, os.SEEK_END) - newest
-        file.seek(0)
-        while left > 0 and (block := file.read(min(left, _BLOCK))):
-            running.update(block)
-            left -= len(block)
-        before = running.hexdigest()
-        while block := file.read(_BLOCK):
-            running.update(block)
-    return before, running.hexdigest()
-
-
 class _Copy(NamedTuple):
-    """One document: its path from the root, the hash that it was sealed with, its bytes."""
+    """A copy of one document with its path from the root, the sealed hash, and the bytes."""
 
     name: str
     sha256: str
@@ -222,7 +202,7 @@ class _Copy(NamedTuple):
         return lossless_json.dumps([self.name, self.sha256, self.data.decode()]) + b"\n"
 
     def parent_sha256(self) -> str | None:
-        """Return the hash that a manifest names the one before it by; ``None`` for the first, and for what is none."""
+        """Return the hash by which a manifest names its predecessor; ``None`` for the first and for other documents."""
         try:
             return str(lossless_json.loads(self.data)["parent"]["sha256"])
         except (lossless_json.NotJson, LookupError, TypeError):
@@ -230,7 +210,7 @@ class _Copy(NamedTuple):
 
 
 def intact_document(layout: Layout, name: str, sha256: str) -> bytes | None:
-    """Return a document of the root or a manifest as it was with this hash; ``None`` where no copy is that."""
+    """Return a root document or a manifest with this hash, or ``None`` if no copy has it."""
     if name in _BUNDLED:
         data = bundled_document(name)
         return data if hashlib.sha256(data).hexdigest() == sha256 else None
@@ -241,7 +221,7 @@ def intact_document(layout: Layout, name: str, sha256: str) -> bytes | None:
 
 
 def _copy_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequence[int]) -> None:
-    """Bring ``documents.jsonl`` up to date with the originals that are what they were sealed as."""
+    """Update ``documents.jsonl`` from the originals that match their seal."""
     path = layout.documents_copy
     info, *manifests = [layout.info.name, *map(manifest_name, versions)]
     newest = [info, *manifests][-1]
@@ -256,8 +236,8 @@ def _copy_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequenc
     if last is not None and last.name in manifests[-2:-1] and last.sha256 == made.parent_sha256():
         atomic.append_line(path, made.line())
         return
-    # There are no copies yet, or those of other versions: a prune changes all manifests after the first it folded.
-    # What is damaged today keeps the copy that it has.
+    # No copies exist yet, or those of other versions: a prune changes all later manifests.
+    # A document that is damaged now keeps its copy.
     kept = {(copy.name, copy.sha256): copy for copy in _copies(layout)}
     found: list[_Copy] = []
     digest = sealed.get(newest)
@@ -273,7 +253,7 @@ def _copy_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequenc
 
 
 def _sealed_original(layout: Layout, name: str, sealed: str | None) -> _Copy | None:
-    """Read a document; ``None`` where it is not what was sealed, or no text."""
+    """Read a document; ``None`` if it differs from its seal or is no text."""
     try:
         data = (layout.root / name).read_bytes(LARGEST_DOCUMENT)
         data.decode()
@@ -283,7 +263,7 @@ def _sealed_original(layout: Layout, name: str, sealed: str | None) -> _Copy | N
 
 
 def _copy_runs(layout: Layout, sealed: str | None) -> None:
-    """Add to the copy what the original has got since, or copy all of it where it does not begin with the copy."""
+    """Append the new lines to the copy of ``runs.jsonl``, or copy the whole file if it does not begin with the copy."""
     if layout.runs.kind() is None:
         return
     copy = layout.runs_copy
@@ -322,7 +302,7 @@ def _copies(layout: Layout) -> Iterator[_Copy]:
 
 
 def _decode_copy(line: bytes) -> _Copy | None:
-    """Take a line of ``documents.jsonl`` apart; ``None`` where it is none."""
+    """Parse a line of ``documents.jsonl``; ``None`` if it is invalid."""
     try:
         value = lossless_json.loads(line)
     except lossless_json.NotJson:

@@ -1,8 +1,10 @@
-"""A record through time: every change of it, its state at any version, what is left of one that is gone, and diffs.
+"""History: the versions as ``log`` shows them, the changes of records, their states at any version, and diffs.
 
-Versions are walked from the newest backwards and only the record's own line is read, so nothing is folded. A line
-begins with ``{"op":…,"id":…,`` in exactly these bytes (FORMAT.md), so a search for them, at the start of a line, is
-enough; nothing is parsed before it is found.
+Versions are searched from the newest backwards, and only the record's own line is read, so no state is built.
+
+The rows of ``log``, as text and as JSON, are cached in ``.work/versions.json``. The cache is valid while its versions
+exist and the newest of them still has the same manifest. Each manifest names the hash of its predecessor, so no older
+one can have been replaced. (``verify`` finds a *damaged* one.)
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from exporter.archive.safe_files import HeldFolder
 from exporter.archive.segments import (
     LinePosition,
     OnDamage,
-    _pass_over,
     find,
     places,
+    skip_damage,
 )
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
 
     from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
-    from exporter.archive.safe_files import InnerPath
     from exporter.service.interface import Records
 
 _EDITION = 2
@@ -59,9 +60,9 @@ class VersionRow(NamedTuple):
         started_at: when its run began to read, as in the manifest.
         finished_at: when it was committed.
         complete: whether everything could be read.
-        problems: how many things could not be read.
+        problems: the number of records and lists that could not be read.
         numbers: for each kind in the order of :class:`Kind`: total, new, changed, gone; see :meth:`counts`.
-        pruned: how many older versions were folded into it.
+        pruned: the number of older versions that were folded into it.
     """
 
     version: int
@@ -77,7 +78,7 @@ class VersionRow(NamedTuple):
         return {kind: KindCounts(*found) for kind, found in zip(Kind, self.numbers, strict=True)}
 
     def document(self) -> dict[str, Any]:
-        """Return it as ``log --json`` prints it."""
+        """Return the JSON object that ``log --json`` prints."""
         return {
             "version": self.version,
             "started_at": self.started_at,
@@ -93,12 +94,12 @@ class VersionRow(NamedTuple):
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> VersionRow:
-        """Read it back from its document."""
+        """Parse such a JSON object."""
         numbers = [[document["counts"][kind][name] for name in _COUNTED] for kind in _KIND_NAMES]
         return cls(**{name: document[name] for name in cls._fields if name != "numbers"}, numbers=numbers)
 
     def text(self) -> str:
-        """Return it as ``log`` prints it: what was new (+), changed (~) and gone (-)."""
+        """Return the line that ``log`` prints: the numbers of new (+), changed (~) and gone (-) records."""
         counts = self.counts()
         parts = []
         for kind in _IN_TEXT:
@@ -127,12 +128,12 @@ class VersionLog:
     documents: bytes = b""
 
     def rows(self) -> list[VersionRow]:
-        """Take the documents apart."""
+        """Parse the lines of JSON."""
         array = b"[" + b",".join(self.documents.splitlines()) + b"]"
-        return [VersionRow.of(document) for document in json.loads(array)]  # our own lines: the codec's care is spared
+        return [VersionRow.of(document) for document in json.loads(array)]  # need not be lossless
 
     def and_more(self, rows: Sequence[VersionRow]) -> VersionLog:
-        """Return it with newer versions behind."""
+        """Return the log with newer versions added."""
         return VersionLog(
             [*self.versions, *(row.version for row in rows)],
             self.texts + b"".join(row.text().encode("utf-8") + b"\n" for row in rows),
@@ -150,7 +151,7 @@ def version_rows(reader: ArchiveReader) -> list[VersionRow]:
 
 
 def version_log(reader: ArchiveReader) -> VersionLog:
-    """Return what ``log`` prints, and keep it for the next time.
+    """Return the log, and update its cache.
 
     Raises:
         ArchiveDamaged: a manifest cannot be read.
@@ -163,11 +164,6 @@ def version_log(reader: ArchiveReader) -> VersionLog:
         log = log.and_more([_row_of(reader, number) for number in missing])
         _keep_log(layout, log)
     return log
-
-
-def cache_path(layout: Layout) -> InnerPath:
-    """Return ``.work/versions.json``."""
-    return layout.work / "versions.json"
 
 
 def _row_of(reader: ArchiveReader, number: int) -> VersionRow:
@@ -185,9 +181,9 @@ def _row_of(reader: ArchiveReader, number: int) -> VersionRow:
 
 
 def _kept_log(layout: Layout, versions: list[int]) -> VersionLog:
-    """Return what is kept and still holds: of the oldest versions, maybe of all."""
+    """Return the valid part of the cache, which may end before the newest version."""
     try:
-        digest, _, body = cache_path(layout).read_bytes().partition(b"\n")
+        digest, _, body = layout.version_log.read_bytes().partition(b"\n")
         if digest.decode("ascii") != hashlib.sha256(body).hexdigest():
             return VersionLog([])
         line, _, lines = body.partition(b"\n")
@@ -203,7 +199,7 @@ def _kept_log(layout: Layout, versions: list[int]) -> VersionLog:
 
 
 def _keep_log(layout: Layout, log: VersionLog) -> None:
-    """Write it down; a place that cannot be written costs only time."""
+    """Save the cache; if that is not possible, the next call takes longer."""
     head = {
         "edition": _EDITION,
         "manifest_sha256": manifest_sha256(layout, log.versions[-1]),
@@ -213,16 +209,16 @@ def _keep_log(layout: Layout, log: VersionLog) -> None:
     body = b"".join((lossless_json.dumps(head), b"\n", log.texts, log.documents))
     with contextlib.suppress(OSError, BlogExporterError):
         atomic.make_folder(layout.work)
-        atomic.write_file(cache_path(layout), hashlib.sha256(body).hexdigest().encode("ascii") + b"\n" + body)
+        atomic.write_file(layout.version_log, hashlib.sha256(body).hexdigest().encode("ascii") + b"\n" + body)
 
 
 Before = Callable[[Kind, "Collection[str]"], "Mapping[str, LinePosition]"]
-"""Returns where the records of a kind with these ids were at some time, without those that were not there."""
+"""Returns the places of the existing records with these ids of a kind at some time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordVersion:
-    """A record as a version holds it; ``version`` is the one whose ``put`` line it is."""
+    """A record in the state of ``version``, whose ``put`` line it is."""
 
     kind: Kind
     record_id: str
@@ -242,7 +238,7 @@ class Revision:
         version: the version that holds it.
         date: when that version was committed, as in its manifest.
         change: new, changed or gone.
-        fields: the names of the fields that changed; all of them for a new record, none for one that is gone.
+        fields: the names of the changed fields; all of them for a new record, none for one that is gone.
         evidence: why the removal was believed.
     """
 
@@ -255,11 +251,11 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class LastKnown:
-    """What an archive knows of a record, gone or not.
+    """The newest knowledge about a record.
 
     Attributes:
-        stored: its newest state; ``None`` when a prune left only the tombstone.
-        gone_in: the version whose tombstone removes it, ``None`` while it is there.
+        stored: its newest state; ``None`` if a prune left only the tombstone.
+        gone_in: the version whose tombstone removes it; ``None`` while it exists.
         gone_at: when that version was committed.
         evidence: why the removal was believed.
     """
@@ -271,7 +267,7 @@ class LastKnown:
 
 
 def revisions(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Revision]:
-    """Return what happened to a record, oldest first; empty when no version knows it.
+    """Return a record's changes, oldest first; empty if no version knows it.
 
     Raises:
         ArchiveDamaged: a segment is missing or a line cannot be read.
@@ -295,7 +291,7 @@ def revisions(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Revisio
 
 
 def record_at(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None = None) -> RecordVersion | None:
-    """Return a record as of version ``at`` (default: the newest); ``None`` when it is not there then.
+    """Return a record as of version ``at`` (default: the newest); ``None`` if it did not exist then.
 
     Raises:
         NoSuchRecord: the archive has no version ``at``.
@@ -307,7 +303,7 @@ def record_at(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None 
 
 
 def last_known(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None = None) -> LastKnown | None:
-    """Return the newest state of a record that version ``at`` or one before it has; ``None`` when none knows it.
+    """Return a record's newest state up to version ``at``; ``None`` if no version knows it.
 
     Raises:
         NoSuchRecord: the archive has no version ``at``.
@@ -338,7 +334,7 @@ def _found(
     record_id: str,
     healed: Callable[[], Collection[tuple[int, Kind, int]]] = tuple,
 ) -> Iterator[tuple[int, RecordLine]]:
-    """Yield the versions that have a line of a record, with that line; files that were ``healed`` may be damaged."""
+    """Yield the versions that have a line for a record, and the line; damaged segments may be in ``healed``."""
     name = segment_name(kind)
     with HeldFolder(reader.layout.versions) as above:
         for version in versions:
@@ -356,24 +352,23 @@ def _found(
 def _known(reader: ArchiveReader, stored: RecordVersion | None, gone: tuple[int, RecordLine] | None) -> LastKnown:
     if gone is None:
         return LastKnown(stored)
-    version, line = gone
-    return LastKnown(stored, version, reader.manifest(version).finished_at, line.evidence)
+    return LastKnown(stored, gone[0], reader.manifest(gone[0]).finished_at, gone[1].evidence)
 
 
 def places_at(
     layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str], damaged: OnDamage | None = None
 ) -> dict[str, LinePosition]:
-    """Return where the lines of these records are after ``versions``; those that are not there then are left out.
+    """Return the places of these records' lines after ``versions``, without the records that do not exist then.
 
     Args:
         layout: the archive.
         versions: all versions up to the wanted one, oldest first.
         kind: the records' kind.
         ids: the records' ids.
-        damaged: called with what cannot be read, which is then passed over.
+        damaged: receives the damage, which is then skipped.
 
     Raises:
-        ArchiveDamaged: a segment is missing or a line does not begin as one, and there is no ``damaged``.
+        ArchiveDamaged: a segment is missing or a line does not begin as one, and ``damaged`` is not given.
     """
     wanted = set(ids)
     found: dict[str, LinePosition] = {}
@@ -388,16 +383,16 @@ def places_at(
 
 
 def version_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
-    """Return the version that ``--at`` means.
+    """Return the version that ``--at`` selects.
 
     Args:
         reader: the archive.
-        text: a version's number; or a date (``2026-01-31``, which means the end of that day) or a date and time
-            (``2026-01-31T12:00``): the newest version committed at or before it.
-        timezone: what a time without an offset is in.
+        text: a version's number; or a date (``2026-01-31``, the end of that day) or a date and time
+            (``2026-01-31T12:00``), for the newest version committed by then.
+        timezone: applies to a time without an offset.
 
     Raises:
-        UsageError: the text is neither.
+        UsageError: the text is no number, date or time.
         NoSuchRecord: there is no such version.
         NoArchive: the archive has no version yet.
     """
@@ -416,7 +411,7 @@ def version_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
             return row.version
     oldest = for_people(rows[0].finished_at, timezone)
     raise NoSuchRecord(
-        message("There is no version from {text} or before: the oldest one is of {oldest}.", text=text, oldest=oldest)
+        message("There is no version from {text} or before. The oldest one is from {oldest}.", text=text, oldest=oldest)
     )
 
 
@@ -441,22 +436,21 @@ def _finished(row: VersionRow) -> datetime:
         return datetime.fromisoformat(row.finished_at)
     except ValueError as error:
         raise ArchiveDamaged(
-            message("The manifest of version {version} has no proper finished_at; run verify.", version=row.version)
+            message("The manifest of version {version} has no valid finished_at. Run verify.", version=row.version)
         ) from error
 
 
 def diff_versions(
     reader: ArchiveReader, a: int, b: int, service: Records, damaged: OnDamage | None = None
 ) -> Iterator[RecordChange]:
-    """Yield what differs in version ``b`` from version ``a``, by kind and id; ``a`` may be the later one.
+    """Yield the changes from version ``a`` to version ``b`` by kind and id; ``a`` may be the later one.
 
-    The titles are those that ``service`` knows the records by.
-
-    Either may be 0, which is the state before the first version. Damage that ``damaged`` is called with is passed over.
+    Either may be 0, the empty state before the first version. ``service`` gives the titles of the records. ``damaged``
+    receives the damage, which is then skipped.
 
     Raises:
         UsageError: the archive has no such version.
-        ArchiveDamaged: a segment is missing or a line cannot be read, and there is no ``damaged``.
+        ArchiveDamaged: a segment is missing or a line cannot be read, and ``damaged`` is not given.
     """
     for number in (a, b):
         if number:
@@ -473,17 +467,17 @@ def diff_versions(
 def changes_in(
     reader: ArchiveReader, version: int, before: Before, service: Records, damaged: OnDamage | None = None
 ) -> Iterator[RecordChange]:
-    """Yield what a version changed, as :func:`diff_versions` does, for a caller that knows what was there before it.
+    """Yield a version's changes like :func:`diff_versions`, for a caller that knows the state before it.
 
     Args:
         reader: the archive.
         version: the version.
-        before: returns where records of a kind were before it.
-        service: knows the records' titles.
-        damaged: called with what cannot be read, which is then passed over.
+        before: returns the places of records before it.
+        service: gives the titles of the records.
+        damaged: receives the damage, which is then skipped.
 
     Raises:
-        ArchiveDamaged: a segment is missing or a line cannot be read, and there is no ``damaged``.
+        ArchiveDamaged: a segment is missing or a line cannot be read, and ``damaged`` is not given.
     """
     for kind in Kind:
         after = dict(places(reader.layout.segment(version, kind), damaged=damaged))
@@ -502,7 +496,7 @@ def _differences(
         try:
             change = _compare(reader, service, kind, record_id, before.get(record_id), after.get(record_id))
         except ArchiveDamaged as error:
-            _pass_over(error, damaged)
+            skip_damage(error, damaged)
             continue
         if change is not None:
             yield change
@@ -511,7 +505,7 @@ def _differences(
 def _ends(
     layout: Layout, kind: Kind, low: list[int], between: list[int], damaged: OnDamage | None
 ) -> tuple[dict[str, LinePosition], dict[str, LinePosition]]:
-    """Return where every record that the versions between touch is at both ends; tombstones in the later only."""
+    """Return the places of every record that the versions between touch at both ends; tombstones only in the later."""
     later: dict[str, LinePosition] = {}
     for version in between:
         later.update(places(layout.segment(version, kind), damaged=damaged))

@@ -1,4 +1,10 @@
-"""The six files of ``latest/``, with the rows that stand for their lines: a state, and what changes it, in one pass."""
+"""The six files of ``latest/``: written in one pass over a state and its changes, and searched for single records.
+
+``.work/latest.rows`` holds the id, identity, version and length of each line, so that a state is built without reading
+the lines. A block has up to 1,024 lines of the same kind: a head, ids, identities (32 bytes each), versions and lengths
+(32 bits each). Ids are numbers of 64 bits, or else a JSON list. The file is valid if ``.work/latest.json`` names its
+hash. Each record is compared with its identity when it is read.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +37,16 @@ if TYPE_CHECKING:
     from exporter.archive.state import Key
 
 ROWS_HASH: Final = f"rows_sha256_{sys.byteorder}"
-"""The hash's name in ``.work/latest.json``: numbers are written as this machine has them in memory."""
+"""The member of ``.work/latest.json`` with the hash; numbers are stored in the byte order of this machine."""
 
 _BLOCK_HEAD: Final = struct.Struct("=BBII")
-"""Which kind, whether the ids are numbers, how many lines, how many bytes of ids."""
+"""The kind, whether the ids are numbers, the number of lines, the number of bytes of ids."""
 _BLOCK: Final = 1024
 _KINDS: Final = tuple(Kind)
 
 
 class RowsWriter:
-    """Writes the file; lines are noted in their order, one kind after the other."""
+    """Writes the file of rows; the lines come in their order, one kind after the other."""
 
     def __init__(self, file: HashingFile) -> None:
         self._file = file
@@ -51,7 +57,7 @@ class RowsWriter:
         self._lengths = array("I")
 
     def add(self, kind: Kind, key: Key, identity: bytes, version: int, length: int) -> None:
-        """Note a line."""
+        """Add a line."""
         ids = self._ids
         if ids and (len(ids) == _BLOCK or kind is not self._kind or type(key) is not type(ids[0])):
             self.flush()
@@ -62,7 +68,7 @@ class RowsWriter:
         self._lengths.append(length)
 
     def flush(self) -> None:
-        """Write the block under way."""
+        """Write the current block."""
         if not self._ids:
             return
         numbers = [key for key in self._ids if isinstance(key, int)]
@@ -77,13 +83,13 @@ class RowsWriter:
 def read_rows(
     path: InnerPath, sha256: str | None, state: State, segments: Mapping[Kind, tuple[int, os.stat_result]]
 ) -> bool:
-    """Fill a state from the file; false where it is not what was written, and the state is then of no use.
+    """Fill a state from the file; return false if the file is not valid. Then the state is useless.
 
     Args:
         path: the file.
-        sha256: its hash, where one was noted.
-        state: an empty one.
-        segments: by kind the number of its file, and what the system says of it.
+        sha256: its hash, if one was noted.
+        state: an empty state.
+        segments: by kind the number of its file, and the state of the file.
     """
     running = hashlib.sha256()
     offsets = dict.fromkeys(Kind, 0)
@@ -106,14 +112,14 @@ def read_rows(
 
 
 def _take(file: BinaryIO, size: int, running: hashlib._Hash) -> bytes:
-    """Read so many bytes, or those that there are; no memory is asked for others."""
+    """Read this number of bytes or the rest; a wrong size in the file cannot use up the memory."""
     data = file.read(min(size, os.fstat(file.fileno()).st_size))
     running.update(data)
     return data
 
 
 Stamp = tuple[int, int]
-"""A file's size in bytes and its time of change in nanoseconds. (The inode's own time changes with every link.)"""
+"""A file's size in bytes and its time of change in nanoseconds. (``ctime`` changes with every link.)"""
 
 
 def stamp_of(stat: os.stat_result) -> Stamp:
@@ -122,12 +128,12 @@ def stamp_of(stat: os.stat_result) -> Stamp:
 
 
 class ChangedLine(NamedTuple):
-    """A line of a version: of a record that is new or differs, or the tombstone of one that is gone.
+    """A new or changed record, or a tombstone.
 
     Attributes:
         record_id: the record's id.
         line: the line.
-        identity: what the record's states are compared by; ``None`` for a tombstone.
+        identity: the hash of the record's state; ``None`` for a tombstone.
     """
 
     record_id: str
@@ -136,7 +142,7 @@ class ChangedLine(NamedTuple):
 
 
 class SegmentFile(NamedTuple):
-    """One of the six files: its name, its SHA-256 in hexadecimal, its stamp."""
+    """One file: its name, its SHA-256 in hexadecimal, its stamp."""
 
     name: str
     sha256: str
@@ -145,13 +151,13 @@ class SegmentFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The six files, written in ``.work/`` and not in their place yet, with the rows of their lines.
+    """The six files in ``.work/`` before they are moved to ``latest/``, with the rows of their lines.
 
     Attributes:
-        version: the version they show.
-        folder: where they are.
-        files: what was written.
-        rows: the file of the rows, and its SHA-256.
+        version: the version that they show.
+        folder: their folder.
+        files: the files.
+        rows: the file of rows, and its SHA-256.
     """
 
     version: int
@@ -167,10 +173,10 @@ class Segments:
         self.folder.rmdir()
 
     def state(self, blog_id: str) -> State:
-        """Return the state that they show; it can be read from also when they were moved.
+        """Return the state that they show. It can be read even after they were moved.
 
         Raises:
-            ArchiveDamaged: they are not there any more.
+            ArchiveDamaged: the files are gone.
         """
         state = State(blog_id, self.version)
         if read_rows(*self.rows, state, {kind: state.segments.pin(self.folder / segment_name(kind)) for kind in Kind}):
@@ -180,9 +186,9 @@ class Segments:
 
 
 class SegmentsWriter:
-    """Writes the six files for a state and the changes that a version makes of it, while these go by.
+    """Writes the six files for a state and a version's changes while the version is written.
 
-    What fails here is raised at the end, so that a version is written also where ``latest/`` cannot be.
+    An error is raised at the end, so that the version is written even if ``latest/`` cannot be.
 
     Args:
         layout: the archive, whose lock the caller holds.
@@ -201,7 +207,7 @@ class SegmentsWriter:
         self._attempt(self._open)
 
     def _attempt(self, step: Callable[..., None], *arguments: Any) -> None:
-        """Take a step, unless one failed before."""
+        """Run a step, unless an earlier one failed."""
         if self._failure is None:
             try:
                 step(*arguments)
@@ -216,7 +222,7 @@ class SegmentsWriter:
         self._rows = RowsWriter(self._rows_file)
 
     def passing(self, kind: Kind, changes: Iterable[ChangedLine] = ()) -> Iterator[bytes]:
-        """Yield the lines of the changes, which come in the order of ids, and write the file of a kind beside."""
+        """Yield the sorted lines of the changes and write the file for their kind at the same time."""
         self._attempt(self._begin, kind)
         for change in changes:
             self._attempt(self._take, change)
@@ -265,7 +271,7 @@ class SegmentsWriter:
         """Finish the files, which are not durable yet.
 
         Raises:
-            OSError, BlogExporterError: something could not be read or written, and there are none.
+            OSError, BlogExporterError: a file could not be read or written, and the six files do not exist.
         """
         if self._failure is not None:
             raise self._failure
@@ -274,7 +280,7 @@ class SegmentsWriter:
         return Segments(self._version, self._folder, tuple(self._files), rows)
 
     def discard(self) -> None:
-        """Remove what was written: room on the disk that a version may need."""
+        """Remove the files: the version may need the disk space."""
         self._opened.close()
         with contextlib.suppress(OSError):
             atomic.remove_folder(self._folder)
@@ -282,10 +288,10 @@ class SegmentsWriter:
 
 
 def write_segments(layout: Layout, state: State) -> Segments:
-    """Write the six files for a state as it is.
+    """Write the six files for an unchanged state.
 
     Raises:
-        OSError, ArchiveDamaged: something could not be read or written.
+        OSError, ArchiveDamaged: a file could not be read or written.
     """
     writer = SegmentsWriter(layout, state, state.version)
     for kind in Kind:
@@ -295,11 +301,13 @@ def write_segments(layout: Layout, state: State) -> Segments:
 
 
 _LAST: Final = (2, 0, "")
-"""Comes after the key of any id."""
+"""Sorts after the key of any id."""
 
 
 class LatestLines:
-    """The lines of ``latest/`` as it is when this is made; close it.
+    """The current lines in ``latest/``, searched by halving, since they are sorted by id. Close it after use.
+
+    A record costs a few reads, even in a large blog, and no state is built.
 
     Raises:
         OSError: a file cannot be opened.
@@ -317,7 +325,7 @@ class LatestLines:
         self._opened.close()
 
     def line(self, kind: Kind, record_id: str) -> RecordLine | None:
-        """Return a record's line; ``None`` where it is not there, or not as it was written."""
+        """Return a record's line; ``None`` if it is missing or damaged."""
         file = self._files[kind]
 
         def key(offset: int) -> tuple[int, int, str]:
@@ -332,7 +340,7 @@ class LatestLines:
 
 
 def _line_from(file: BinaryIO, offset: int) -> bytes:
-    """Return the first line that begins at ``offset`` or behind it; empty at the end."""
+    """Return the first line that begins at ``offset`` or later; empty at the end."""
     file.seek(max(0, offset - 1))
     if offset:
         file.readline()

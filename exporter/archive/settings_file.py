@@ -1,10 +1,15 @@
-"""``settings.toml`` in an archive: the options of its backups, so that naming the archive's folder is enough.
+"""``settings.toml`` in an archive, and the notes about archives in the user's configuration folder.
 
-An archive may come from a stranger. Settings that only say what is kept count whoever wrote them; those that say where
-something is read from, or which file holds the token, count only if ``archives.json`` in the user's configuration
-folder has the hash of this very file, so that a run of this user's wrote it. The hash must be noted for the archive's
-place, or for the same ``archive.json`` at another place, from which somebody moved or copied the archive. No secret is
-ever written here, and nothing here starts a program.
+``settings.toml`` has the options of earlier backups, so that the folder alone is enough to run one. An archive
+may come from a stranger. So settings that only concern the archive's content always count. Settings with an address or
+a token file count only if a run of this user wrote them. To prove that, ``archives.json`` in the user's configuration
+folder has the hash of this very file. The hash must be noted for the archive's place, or for the same ``archive.json``
+at another place, from which the archive was moved or copied. Secrets are never written here, and no setting here starts
+a program.
+
+``known-archives.json`` lists the archives that this user's backups wrote. An unplugged disk leaves an empty mount
+point, or no folder. A backup there would succeed and hide that the archive is missing. So a missing archive is an
+error.
 """
 
 from __future__ import annotations
@@ -30,11 +35,11 @@ from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import message
 from exporter.settings import check_setting, setting_text
 
-_PATIENCE_SECONDS: Final = 30.0
+_LOCK_SECONDS: Final = 30.0
 
 
 class PrivateNotes:
-    """One JSON object in the configuration folder. It maps the absolute paths of archives to notes.
+    """One JSON object in the configuration folder that maps the absolute paths of archives to notes.
 
     Args:
         name: the name of the file.
@@ -63,7 +68,7 @@ class PrivateNotes:
         return document
 
     def write(self, place: str, note: Any) -> None:
-        """Add or replace the note of a place; runs of several archives that end at the same time wait for one another.
+        """Add or replace the note of a place. Runs that end at the same time wait for one another.
 
         Raises:
             UsageError: the file cannot be read or written.
@@ -71,14 +76,14 @@ class PrivateNotes:
         """
         path = config_folder() / self._name
         with ArchiveLock(path.with_name(f".{self._name}.lock")) as lock:
-            lock.acquire(SystemClock().now(), _PATIENCE_SECONDS)
+            lock.acquire(SystemClock().now(), _LOCK_SECONDS)
             text = json.dumps({**self.read(), place: note}, ensure_ascii=False, indent=2, sort_keys=True)
             with atomic.translated(path):
                 atomic.write_file(path, f"{text}\n".encode())
 
 
 def place_of(root: Path) -> str:
-    """Return the name under which the notes know an archive: its absolute path, with links resolved."""
+    """Return the key for an archive in the notes: its absolute path with links resolved."""
     return str(root.resolve())
 
 
@@ -88,7 +93,7 @@ _KNOWN: Final = PrivateNotes("known-archives.json")
 def note_archive(root: Path, label: str | None = None) -> None:
     """Note that an archive exists at ``root``; ``label`` names its table in the settings file, if it has one.
 
-    A note that cannot be written is left out: the backup itself is done, and the next one tries again.
+    A failure to write is ignored: the backup itself is done, and the next one tries again.
     """
     with suppress(BlogExporterError):
         place, known = place_of(root), _KNOWN.read()
@@ -161,16 +166,16 @@ HARMLESS: Final = frozenset(
         "site_lang", "site_title", "strict_assets", "timezone", "total_timeout", "wait_lock",
     }
 )  # fmt: skip
-"""Settings that count whoever wrote them."""
+"""Settings that always count."""
 CONFIRMED: Final = frozenset(
     {
         "account", "allow_private_network", "archive_fallback", "base_url", "entry_list_page_param", "entry_url",
         "file_url", "profile", "skip_asset_hosts", "token_file",
     }
 )  # fmt: skip
-"""Settings that count only in a file that a run of this user's wrote. All others are never remembered."""
+"""Settings that count only in a file that a run of this user wrote. All others are never stored."""
 OF_ONE_RUN: Final = frozenset({"wait_lock"})
-"""Settings of the scheduled run only. Earlier programs kept them, and then a person's backup waited for an hour."""
+"""Settings of the scheduled run only. Earlier programs stored them, and then a person's backup waited for an hour."""
 _LARGEST: Final = 64 * 1024
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
 _HEAD: Final = """\
@@ -181,12 +186,12 @@ _HEAD: Final = """\
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """What an archive remembers.
+    """The settings stored in an archive.
 
     Attributes:
-        path: the file, which need not be there.
-        values: what may be used, by the settings' names.
-        unconfirmed: what no run of this user's wrote, and is not to be used.
+        path: the file, which may be missing.
+        values: the settings to use, by name.
+        unconfirmed: settings that no run of this user wrote, which must not be used.
     """
 
     path: Path
@@ -195,10 +200,10 @@ class ArchiveSettings:
 
 
 def read_archive_settings(root: Path) -> ArchiveSettings:
-    """Read what the archive at ``root`` remembers; nothing where it has no such file.
+    """Read the settings stored in the archive at ``root``; empty without the file.
 
     Raises:
-        UsageError: the file is a link or no file, is too large or no TOML, or holds what no archive remembers.
+        UsageError: the file is a link or no file, is too large or no TOML, or has settings that are never stored.
     """
     path = Layout(root).root / FILE_NAME
     data = _bytes_of(path)
@@ -213,7 +218,7 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
         raise _unusable(path, reason) from None
     strange = next((name for name in found if name not in HARMLESS | CONFIRMED), None)
     if strange is not None:
-        raise _unusable(path, message("{name} is nothing that an archive remembers", name=strange))
+        raise _unusable(path, message("{name} is not a setting that an archive stores", name=strange))
     for name, value in found.items():
         try:
             check_setting(name, value)
@@ -228,19 +233,19 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
 
 
 def remember(root: Path, given: Mapping[str, Any]) -> bool:
-    """Have the archive at ``root`` remember settings beside those that it may use, and confirm the file as the user's.
+    """Store settings in the archive at ``root`` in addition to its usable ones, and confirm the file as the user's.
 
-    What may hold a secret, or is not to be remembered at all, is passed over.
+    Settings that may hold a secret, or are never stored, are skipped.
 
     Returns:
-        whether anything was written: not where nothing is given, and not where all was known.
+        whether the file changed.
 
     Raises:
-        UsageError: a file is not as it should be, or may not be written.
+        UsageError: a file is invalid, or may not be written.
     """
     kept = {name: _written(name, value) for name, value in given.items() if is_kept(name, value)}
     if not kept:
-        with contextlib.suppress(BlogExporterError):  # nothing was asked for, and the next backup tries again
+        with contextlib.suppress(BlogExporterError):  # the next backup tries again
             _renew_note(root)
         return False
     path = Layout(root).root / FILE_NAME
@@ -257,7 +262,7 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
 
 
 def _renew_note(root: Path) -> None:
-    """Note the place of an archive that moved, and the identity of one that an earlier program noted."""
+    """Note the new place if the archive moved, and its identity if an earlier program did not."""
     data = _bytes_of(Layout(root).root / FILE_NAME)
     if data is None or not _is_confirmed(root, data):
         return
@@ -271,7 +276,7 @@ def _note(root: Path, data: bytes) -> str:
 
 
 def _is_confirmed(root: Path, data: bytes) -> bool:
-    """Tell whether a run of this user's wrote these bytes, for this place or for this archive at another place."""
+    """Return whether a run of this user wrote these bytes, for this place or for this archive at another place."""
     known, digest = _CONFIRMATIONS.read(), _digest(data)
     if str(known.get(place_of(root))).partition(" ")[0] == digest:
         return True
@@ -279,7 +284,7 @@ def _is_confirmed(root: Path, data: bytes) -> bool:
 
 
 def _identity(root: Path) -> list[str]:
-    """Return the hash of ``archive.json``, which no other archive has; nothing if it is missing or cannot be read."""
+    """Return the hash of ``archive.json``, which no other archive has; empty if it cannot be read."""
     try:
         return [_digest(Layout(root).info.read_bytes(_LARGEST))]
     except OSError:
@@ -287,7 +292,7 @@ def _identity(root: Path) -> list[str]:
 
 
 def is_kept(name: str, value: Any) -> bool:
-    """Tell whether a setting of this value may be remembered."""
+    """Return whether a setting with this value may be stored."""
     if name not in (HARMLESS | CONFIRMED) - OF_ONE_RUN:
         return False
     text = setting_text(value)

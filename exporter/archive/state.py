@@ -1,6 +1,7 @@
-"""The state of an archive: which records there are, and where in its files each one's line is.
+"""An archive's state: the existing records, and the file and offset of each record's line.
 
-Records are read from the files when asked for; in memory are only their ids, hashes and positions.
+Records stay on disk; memory holds only their ids, hashes and offsets, in flat arrays: 13 bytes for an id instead of the
+110 bytes of a dictionary.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from exporter.archive.lines import (
     split,
 )
 from exporter.archive.safe_files import HeldFolder, inner
-from exporter.archive.segments import SegmentSize
+from exporter.archive.segments import damaged_file
 from exporter.errors import ArchiveDamaged
 from exporter.message import message, said
 from exporter.model.kinds import Kind, sort_key
@@ -41,16 +42,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Key = int | str
-"""An id as it is looked up: a plain decimal number as such, any other text as it is."""
+"""An id for look-ups: a plain decimal number as a number, any other text unchanged."""
 
 _CHUNK: Final = 512
-"""So many ids are in one pair of arrays at most: few enough to make room among them for one more."""
+"""The most ids in one pair of arrays, few enough to insert one quickly."""
 _DIGITS: Final = 19
-"""As many as every number of 64 bits may have."""
+"""The most digits of a number that always fits into 64 bits."""
 
 
 def key_of_id(record_id: str) -> Key:
-    """Return the key of an id; ``str`` turns it back."""
+    """Return the key of an id; ``str`` converts it back."""
     if len(record_id) <= _DIGITS and record_id.isdecimal():
         number = int(record_id)
         if str(number) == record_id:
@@ -59,19 +60,19 @@ def key_of_id(record_id: str) -> Key:
 
 
 def in_order(key: Key) -> tuple[int, int, str]:
-    """Return what keys are ordered by, which is the order of their ids."""
+    """Return the value that keys are sorted by, which gives the order of their ids."""
     return (0, key, str(key)) if isinstance(key, int) else sort_key(key)
 
 
 def precedes(one: Key, other: Key) -> bool:
-    """Tell whether one key comes before another."""
+    """Return whether one key comes before another."""
     if isinstance(one, int) and isinstance(other, int):
         return one < other
     return in_order(one) < in_order(other)
 
 
 class IdRows:
-    """Keys to rows. Numbers are in sorted arrays, looked up by halves; the rest, which is rare, in a dictionary."""
+    """Keys to rows. Numbers are in sorted arrays for binary search; the rest, which is rare, is in a dictionary."""
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
@@ -95,14 +96,14 @@ class IdRows:
         return self._rows[at][place] if place < len(keys) and keys[place] == key else None
 
     def add(self, key: Key, row: int) -> None:
-        """Add a key that is not there."""
+        """Add a new key."""
         if isinstance(key, str):
             self._others[key] = row
             return
         self._numbers += 1
         at = max(0, bisect_right(self._firsts, key) - 1)
         if not self._keys or (len(self._keys[at]) == _CHUNK and key > self._keys[at][-1]):
-            # What comes in order fills one chunk after the other, instead of leaving halves behind.
+            # Keys that come in order fill one chunk after the other instead of leaving half-filled ones.
             self._insert(at + 1, array("Q", (key,)), array("I", (row,)))
             return
         keys, rows = self._keys[at], self._rows[at]
@@ -116,10 +117,10 @@ class IdRows:
             del keys[half:], rows[half:]
 
     def extend(self, keys: array[int], row: int) -> None:
-        """Add numbers in order, all above those that are there, with the rows from ``row`` on.
+        """Add sorted numbers, all above the existing ones, with the rows from ``row`` on.
 
         Raises:
-            ValueError: they are not in order.
+            ValueError: they are not sorted.
         """
         if any(map(ge, keys, islice(keys, 1, None))) or (keys and self._keys and keys[0] <= self._keys[-1][-1]):
             raise ValueError(message("ids are not in order"))
@@ -134,7 +135,7 @@ class IdRows:
         self._rows.insert(at, rows)
 
     def remove(self, key: Key) -> None:
-        """Forget a key; one that is not there is fine."""
+        """Remove a key; a missing key is fine."""
         if self.find(key) is None:
             return
         if isinstance(key, str):
@@ -149,7 +150,7 @@ class IdRows:
             del self._firsts[at], self._keys[at], self._rows[at]
 
     def alike(self, other: IdRows) -> bool:
-        """Tell whether another has the same keys, at the cost of comparing memory; it may deny it where both grew."""
+        """Return whether another has the same keys, by comparing memory; it may say no if both grew."""
         return self._keys == other._keys and self._others.keys() == other._others.keys()
 
     def items(self) -> Iterator[tuple[Key, int]]:
@@ -157,13 +158,13 @@ class IdRows:
         numbers: Iterator[tuple[Key, int]] = chain.from_iterable(map(zip, self._keys, self._rows))
         others = sorted(self._others.items(), key=lambda item: sort_key(item[0]))
         if others and in_order(others[0][0])[0] == 0:
-            # A number that is none of 64 bits, or is written in another way, has its place among the others.
+            # Numbers of more than 64 bits, or with leading zeros, sort among the others.
             return heapq.merge(numbers, others, key=lambda item: in_order(item[0]))
         return chain(numbers, others)
 
 
 def merged(one: IdRows, other: IdRows) -> Iterator[tuple[Key, int | None, int | None]]:
-    """Yield the keys of both in order, each with its row in either."""
+    """Yield the keys of both in order, each with its rows."""
     left, right = one.items(), other.items()
     first, second = next(left, None), next(right, None)
     while first is not None and second is not None:
@@ -189,7 +190,7 @@ _BLOCK = 128 * 1024
 class SegmentFiles:
     """The files that hold lines, opened when first read, at most 64 at a time.
 
-    A pinned file stays open: ``latest/`` may be swapped for a newer one while it is being read.
+    A pinned file stays open: ``latest/`` may be replaced while a caller reads it.
     """
 
     def __init__(self) -> None:
@@ -202,7 +203,7 @@ class SegmentFiles:
         self._block = b""
 
     def add(self, path: Path, *, pin: bool = False) -> int:
-        """Return the number of a file, a new one or the one it has."""
+        """Return a file's number, which is new for a new path."""
         number = self._numbers.setdefault(path, len(self._paths))
         if number == len(self._paths):
             self._paths.append(path)
@@ -211,12 +212,12 @@ class SegmentFiles:
         return number
 
     def pin(self, path: Path) -> tuple[int, os.stat_result]:
-        """Return the number of a file that stays open, and what the system says of it."""
+        """Keep a file open; return its number and its state."""
         number = self.add(path, pin=True)
         return number, os.fstat(self._pinned[number])
 
     def stream(self, number: int, folder: HeldFolder | None = None) -> BufferedReader:
-        """Open a file from its beginning, in a folder that is held where there is one; the caller closes it."""
+        """Open a file at its beginning, within an open folder if given; the caller closes it."""
         pinned = self._pinned.get(number)
         if pinned is None:
             path = self._paths[number]
@@ -226,11 +227,11 @@ class SegmentFiles:
         return file
 
     def read(self, number: int, offset: int, length: int) -> bytes:
-        """Read ``length`` bytes at ``offset`` of a file."""
+        """Read ``length`` bytes at ``offset``."""
         return self._pread(self._handle(number), length, offset)
 
     def read_near(self, number: int, offset: int, length: int) -> bytes:
-        """Read ``length`` bytes at ``offset`` of a file, in blocks: for lines that are close to those read before."""
+        """Read ``length`` bytes at ``offset`` through a block buffer, for lines close to the previous ones."""
         start = offset - offset % _BLOCK
         if start != self._block_start or number != self._block_of:
             self._block = self._pread(self._handle(number), _BLOCK, start)
@@ -257,7 +258,7 @@ class SegmentFiles:
         return os.read(handle, length)
 
     def close(self) -> None:
-        """Close everything; a file that was not pinned opens again when read."""
+        """Close all files; those that were not pinned open again when read."""
         for handle in (*self._open.values(), *self._pinned.values()):
             os.close(handle)
         self._open.clear()
@@ -274,7 +275,7 @@ DIGEST: Final = 32
 
 
 class Lines:
-    """Records and their lines in one file: key to row, and for each row the identity and the place, in flat arrays."""
+    """The lines of records in one file: a row for each key, with identity and place in flat arrays."""
 
     def __init__(self) -> None:
         self.keys = IdRows()
@@ -293,11 +294,11 @@ class Lines:
         return self.keys.find(key_of_id(record_id))
 
     def rows(self) -> int:
-        """Return how many rows were ever made; a row's number is below it."""
+        """Return how many rows were ever made; all row numbers are below it."""
         return len(self._lengths)
 
     def add_line(self, key: Key, identity: bytes, offset: int, length: int) -> int:
-        """Set a record that is not there; returns its row, the next one."""
+        """Add a new record and return its row."""
         row = len(self._lengths)
         self.keys.add(key, row)
         self._identities += identity
@@ -306,12 +307,12 @@ class Lines:
         return row
 
     def replace_line(self, row: int, identity: bytes, offset: int, length: int) -> None:
-        """Set the record that has a row."""
+        """Replace the record of a row."""
         self._identities[row * DIGEST : (row + 1) * DIGEST] = identity
         self._offsets[row], self._lengths[row] = offset, length
 
     def identity(self, row: int) -> bytes:
-        """Return what the record's states are compared by, 32 bytes."""
+        """Return the hash that distinguishes the record's states, 32 bytes."""
         return bytes(self._identities[row * DIGEST : (row + 1) * DIGEST])
 
     def span(self, row: int) -> tuple[int, int]:
@@ -319,16 +320,16 @@ class Lines:
         return self._offsets[row], self._lengths[row]
 
     def ordered(self) -> Iterator[tuple[str, int]]:
-        """Yield the ids and their rows, by number, those that are no number last."""
+        """Yield the ids and their rows, sorted by number, ids that are no number last."""
         return ((str(key), row) for key, row in self.keys.items())
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids, by number, those that are no number last."""
+        """Yield the ids, sorted by number, ids that are no number last."""
         return (str(key) for key, _ in self.keys.items())
 
 
 class KindState(Lines):
-    """The records of one kind, whose lines are in many files."""
+    """The records of one kind; their lines are in many files."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -336,7 +337,7 @@ class KindState(Lines):
         self._segments = array("I")
 
     def put(self, record_id: str, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
-        """Set a record: its identity, the version it comes from, and ``(segment, offset, length)``; returns its row."""
+        """Set a record with its identity, its version and ``(segment, offset, length)``; return its row."""
         segment, offset, length = place
         key = key_of_id(record_id)
         row = self.keys.find(key)
@@ -358,10 +359,10 @@ class KindState(Lines):
         offset: int,
         lengths: array[int],
     ) -> None:
-        """Add records that are not there, whose lines follow each other in one segment from ``offset`` on.
+        """Add new records whose lines follow each other in one segment from ``offset`` on.
 
         Raises:
-            ValueError: the ids are not in order, or not what ids are looked up by; or there are not as many of each.
+            ValueError: the ids are not sorted or not canonical, or the columns differ in length.
         """
         count, first = len(keys), self.rows()
         if not count * DIGEST == len(identities) == len(versions) * DIGEST == len(lengths) * DIGEST:
@@ -371,7 +372,7 @@ class KindState(Lines):
         else:
             for row, key in enumerate(keys, first):
                 if key_of_id(str(key)) != key or self.keys.find(key) is not None:
-                    raise ValueError(message("an id is there twice"))
+                    raise ValueError(message("an id occurs twice"))
                 self.keys.add(key, row)
         self._identities += identities
         self._versions += versions
@@ -380,15 +381,15 @@ class KindState(Lines):
         self._lengths += lengths
 
     def remove(self, record_id: str) -> None:
-        """Forget a record; one that is not there is fine."""
+        """Remove a record; a missing one is fine."""
         self.keys.remove(key_of_id(record_id))
 
     def version(self, row: int) -> int:
-        """Return the version whose line the record is."""
+        """Return the version that holds the record's line."""
         return self._versions[row]
 
     def versions(self) -> set[int]:
-        """Return the versions whose lines the records are or were."""
+        """Return the versions of all current and former records."""
         return set(self._versions)
 
     def place(self, row: int) -> tuple[int, int, int]:
@@ -396,20 +397,14 @@ class KindState(Lines):
         return self._segments[row], self._offsets[row], self._lengths[row]
 
 
-def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:
-    """Return what to say of a file or folder of a version that the system does not let be read."""
-    reason = (error.strerror if error.errno else None) or str(error)
-    return ArchiveDamaged(message("{path} cannot be read ({reason}); run verify --repair.", path=path, reason=reason))
-
-
 RecordFallback = Callable[[Kind, str, bytes], RecordLine | None]
-"""Looks elsewhere in the archive for an undamaged record by its kind, id and identity."""
+"""Looks for an undamaged record elsewhere in the archive by its kind, id and identity."""
 
 
 class State:
-    """All records as of ``version``; also what views and exports read (the ``RecordSource`` of the exporters).
+    """All records as of ``version``, and the ``RecordSource`` of views and exports.
 
-    Every record is compared with its hash when it is read; a damaged one comes from ``fallback``, or is refused.
+    Every record is compared with its hash when it is read; a damaged one comes from ``fallback`` or is refused.
     """
 
     def __init__(
@@ -432,17 +427,17 @@ class State:
         folder: HeldFolder | None = None,
         lines: Iterable[bytes] | None = None,
         forgives: Callable[[int], bool] = lambda _: False,
-    ) -> SegmentSize:
-        """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned); returns how large it was.
+    ) -> tuple[int, int]:
+        """Apply the lines of one file and return how many lines and bytes it has.
 
         Args:
-            path: the file.
-            kind: of its records.
-            version: the version it is of.
-            pin: keep the file open, as its name will get another one.
-            folder: the folder that the file is in, where it is held.
-            lines: the file's lines, where they have been read already.
-            forgives: tells by a line's number whether one that cannot be read may be passed over, since a later
+            path: a version's segment, or one of ``latest/`` (to pin).
+            kind: the kind of its records.
+            version: the version that it belongs to.
+            pin: keep the file open, because it will be renamed.
+            folder: the open folder that contains the file.
+            lines: its lines, if the caller has read them already.
+            forgives: returns for a line's number whether the line may be skipped if it is damaged, since a later
                 version holds its record again; 0 stands for the whole file.
 
         Raises:
@@ -458,38 +453,31 @@ class State:
                         record_id, identity, named = fold_facts(text)
                     except ValueError as error:
                         if not forgives(number):
-                            raise ArchiveDamaged(
-                                message(
-                                    "{path} line {number} is damaged: {error}; run verify --repair.",
-                                    path=path,
-                                    number=number,
-                                    error=error,
-                                )
-                            ) from error
-                        offset += len(text)
-                        continue
-                    if identity is None:
-                        state.remove(record_id)
+                            fault = message("line {count}: {fault}", count=number, fault=said(error))
+                            raise damaged_file(path, fault) from error
                     else:
-                        state.put(record_id, identity, named or version, (segment, offset, len(text)))
+                        if identity is None:
+                            state.remove(record_id)
+                        else:
+                            state.put(record_id, identity, named or version, (segment, offset, len(text)))
                     offset += len(text)
         except OSError as error:
-            if forgives(0):
-                return SegmentSize(number, offset)
-            raise cannot_be_read(path, error) from error
-        return SegmentSize(number, offset)
+            if not forgives(0):
+                reason = (error.strerror if error.errno else None) or str(error)
+                raise damaged_file(path, message("it cannot be read: {reason}", reason=reason)) from error
+        return number, offset
 
     def ids(self, kind: Kind) -> list[str]:
-        """Return the ids of a kind in order."""
+        """Return the sorted ids of a kind."""
         return list(self.kinds[kind].ids())
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        """Return what the record's states are compared by, or ``None`` when it is not there."""
+        """Return the hash of the record's state; ``None`` if the record does not exist."""
         row = self.kinds[kind].row(record_id)
         return None if row is None else self.kinds[kind].identity(row)
 
     def line(self, kind: Kind, record_id: str) -> RecordLine | None:
-        """Read a record's line, with the version it comes from; ``None`` when it is not there."""
+        """Read a record's line with the version that holds it; ``None`` if the record does not exist."""
         state = self.kinds[kind]
         row = state.row(record_id)
         if row is None:
@@ -497,27 +485,27 @@ class State:
         return self._checked(kind, record_id, row, self.segments.read(*state.place(row)))[1]
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
-        """Read a record's raw object; ``None`` when it is not there."""
+        """Read a record's raw object; ``None`` if the record does not exist."""
         state = self.kinds[kind]
         row = state.row(record_id)
         return None if row is None else self._record(kind, record_id, row, self.segments.read(*state.place(row)))
 
     def lines(self, kind: Kind) -> Iterator[RecordLine]:
-        """Read the lines of a kind in the order of ids, one at a time."""
+        """Read the lines of a kind in the order of their ids."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
             yield self._checked(kind, record_id, row, self.segments.read_near(*state.place(row)))[1]
 
     def latest_lines(self, kind: Kind) -> Iterator[bytes]:
-        """Read the lines that ``latest/`` has of a kind for this state, in the order of ids."""
+        """Write the lines of ``latest/`` for a kind of this state, sorted by id."""
         for key, row in self.kinds[kind].keys.items():
             yield self.latest_line(kind, str(key), row)
 
     def latest_line(self, kind: Kind, record_id: str, row: int) -> bytes:
-        """Read the line that ``latest/`` has for a record; those read one after the other are close to each other.
+        """Write the line of ``latest/`` for a record; best called in the order of the ids.
 
         Raises:
-            ArchiveDamaged: the record does not match its hash, and the archive has it nowhere else.
+            ArchiveDamaged: the record does not match its hash, and the archive has no other copy.
         """
         state = self.kinds[kind]
         text = self.segments.read_near(*state.place(row))
@@ -528,10 +516,10 @@ class State:
         return as_latest(self._checked(kind, record_id, row, text)[0], state.version(row))
 
     def _checked(self, kind: Kind, record_id: str, row: int, text: bytes) -> tuple[bytes, RecordLine]:
-        """Return the bytes of a line and the line taken apart, once its record matches its hash; else one that does.
+        """Return text and members of a line that matches its hash, from the fallback if necessary.
 
         Raises:
-            ArchiveDamaged: none does.
+            ArchiveDamaged: there is no undamaged line.
         """
         state = self.kinds[kind]
         identity, version = state.identity(row), state.version(row)
@@ -547,8 +535,8 @@ class State:
         if intact is None:
             raise ArchiveDamaged(
                 message(
-                    "{kind} {record_id} of version {version} is damaged ({fault}); run backup, "
-                    "which reads it again, or verify --repair.",
+                    "{kind} {record_id} of version {version} is damaged: {fault}. Run backup, which reads the record "
+                    "again, or verify --repair.",
                     kind=kind,
                     record_id=record_id,
                     version=version,
@@ -558,13 +546,13 @@ class State:
         return put_line(record_id, intact.frozen), intact._replace(version=version)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Read the raw objects of a kind in the order of ids, one at a time."""
+        """Read the raw objects of a kind in the order of their ids."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
             yield record_id, self._record(kind, record_id, row, self.segments.read_near(*state.place(row)))
 
     def _record(self, kind: Kind, record_id: str, row: int, text: bytes) -> dict[str, Any]:
-        """Parse a line; what the newest version changed is asked for by one view after the other, the rest is not."""
+        """Parse a line. Only records of the newest version are kept, since several views ask for them."""
         state = self.kinds[kind]
         identity, version = state.identity(row), state.version(row)
         head = put_head(record_id) if text.startswith(PUT) else latest_head(record_id, version)

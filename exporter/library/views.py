@@ -20,7 +20,7 @@ from exporter.archive.latest import (
     is_current,
     read_index,
     read_record,
-    refresh_front_door,
+    refresh_root_files,
     write_latest,
 )
 from exporter.archive.layout import Layout
@@ -91,7 +91,7 @@ def refresh_latest(
     if number is None:
         return LatestRefreshed()
     refreshed = _refresh_views(reader, number, views, force=force, looked=looked, segments=segments, check=check)
-    refresh_front_door(layout, reader.info.blog_id)
+    refresh_root_files(layout, reader.info.blog_id)
     return refreshed
 
 
