@@ -193,7 +193,7 @@ class AssetStore:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._parts = layout.work / "assets"
-        self._files = dict(_scan(layout.assets))
+        self._files = dict(stored_files(layout.assets))
         self._unsynced: set[Path] = set()
         self._lock = threading.Lock()
 
@@ -331,7 +331,7 @@ class AssetStore:
         return None if same else message("its content is not what its name says")
 
 
-def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
+def stored_files(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
     """Yield the correctly named files by their SHA-256.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The six files of ``latest/``: written in one pass over a state and its changes, and searched for single records.
+"""The six files of ``latest/``: written in one pass over a state and its changes.
 
 ``.work/latest.rows`` holds the id, identity, version and length of each line, so that a state is built without reading
 the lines. A block has up to 1,024 lines of the same kind: a head, ids, identities (32 bytes each), versions and lengths
@@ -14,19 +14,17 @@ import os
 import struct
 import sys
 from array import array
-from bisect import bisect_left
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.layout import segment_name
-from exporter.archive.lines import RecordLine, as_latest, fold_facts, latest_head, put_head, split
+from exporter.archive.lines import as_latest, latest_head, put_head
 from exporter.archive.state import DIGEST, State, key_of_id, precedes
 from exporter.errors import ArchiveDamaged, BlogExporterError
 from exporter.message import message
-from exporter.model.kinds import Kind, sort_key
+from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -298,50 +296,3 @@ def write_segments(layout: Layout, state: State) -> Segments:
         for _ in writer.passing(kind):
             pass
     return writer.close()
-
-
-_LAST: Final = (2, 0, "")
-"""Sorts after the key of any id."""
-
-
-class LatestLines:
-    """The current lines in ``latest/``, searched by halving, since they are sorted by id. Close it after use.
-
-    A record costs a few reads, even in a large blog, and no state is built.
-
-    Raises:
-        OSError: a file cannot be opened.
-    """
-
-    def __init__(self, layout: Layout) -> None:
-        with ExitStack() as opened:
-            self._files: dict[Kind, BinaryIO] = {
-                kind: opened.enter_context(layout.latest_segment(kind).open("rb")) for kind in Kind
-            }
-            self._opened = opened.pop_all()
-
-    def close(self) -> None:
-        """Close the files."""
-        self._opened.close()
-
-    def line(self, kind: Kind, record_id: str) -> RecordLine | None:
-        """Return a record's line; ``None`` if it is missing or damaged."""
-        file = self._files[kind]
-
-        def key(offset: int) -> tuple[int, int, str]:
-            text = _line_from(file, offset)
-            return sort_key(fold_facts(text)[0]) if text else _LAST
-
-        try:
-            line = split(_line_from(file, bisect_left(range(file.seek(0, 2)), sort_key(record_id), key=key)))
-        except (OSError, ValueError):
-            return None
-        return line if line.record_id == record_id and line.fault() is None else None
-
-
-def _line_from(file: BinaryIO, offset: int) -> bytes:
-    """Return the first line that begins at ``offset`` or later; empty at the end."""
-    file.seek(max(0, offset - 1))
-    if offset:
-        file.readline()
-    return file.readline()

@@ -297,8 +297,6 @@ class ArchiveInfo:
                 )
             info = CheckedObject(value)
             version = info.integer("format_version")
-            if version < layout.FORMAT_MINIMUM:
-                raise ValueError(message("there is no format {version}", version=in_words(version)))
             if version > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
                     message(
@@ -309,6 +307,7 @@ class ArchiveInfo:
                         format_maximum=layout.FORMAT_MAXIMUM,
                     )
                 )
+            info.number("format_version", layout.FORMAT_MINIMUM)
             service = info.text("service") if "service" in info else None
             made = cls(_blog_id(info), info.time("created_at"), FORMAT_NAME, version, info.text("tool"), service)
         except ValueError as error:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
+from exporter.archive.assets import stored_files
 from exporter.archive.checks import ChecksumCache, FindingCode, file_sha256
 from exporter.archive.documents import seal, write_manifest
 from exporter.archive.layout import (
@@ -46,22 +47,14 @@ if TYPE_CHECKING:
 ALL = -1
 """A rule with this number keeps every day (week, …)."""
 
-_Period = Callable[[datetime, int], tuple[int, ...]]
-_PERIODS: dict[str, _Period] = {
-    "last": lambda _, position: (position,),
-    "daily": lambda time, _: (time.year, time.month, time.day),
-    "weekly": lambda time, _: tuple(time.isocalendar()[:2]),
-    "monthly": lambda time, _: (time.year, time.month),
-    "yearly": lambda time, _: (time.year,),
+RULES: Final[dict[str, tuple[str, Callable[[datetime, int], tuple[int, ...]]]]] = {
+    "last": (message("last"), lambda _, position: (position,)),
+    "daily": (message("daily"), lambda time, _: (time.year, time.month, time.day)),
+    "weekly": (message("weekly"), lambda time, _: tuple(time.isocalendar()[:2])),
+    "monthly": (message("monthly"), lambda time, _: (time.year, time.month)),
+    "yearly": (message("yearly"), lambda time, _: (time.year,)),
 }
-RULES: Final = {
-    "last": message("last"),
-    "daily": message("daily"),
-    "weekly": message("weekly"),
-    "monthly": message("monthly"),
-    "yearly": message("yearly"),
-}
-"""The names of the rules for people."""
+"""The name of each rule for people, and the period of a version by its time and its position from the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +112,7 @@ def plan_prune(
     Raises:
         UsageError: no rule is given, or a number is below -1.
     """
-    left = {
-        "last": keep_last,
-        "daily": keep_daily,
-        "weekly": keep_weekly,
-        "monthly": keep_monthly,
-        "yearly": keep_yearly,
-    }
+    left = dict(zip(RULES, (keep_last, keep_daily, keep_weekly, keep_monthly, keep_yearly), strict=True))
     for name, number in left.items():
         if number < ALL:
             raise UsageError(
@@ -141,47 +128,30 @@ def plan_prune(
                 "A prune needs at least one of --keep-last, --keep-daily, --keep-weekly, --keep-monthly, --keep-yearly."
             )
         )
-    newest_first = sorted(versions_with_times, reverse=True)
-    counted: dict[str, tuple[int, ...]] = {}
     reasons: dict[int, tuple[str, ...]] = {}
-    for position, (version, time) in enumerate(newest_first):
-        oldest = position == len(newest_first) - 1
-        found = tuple(_reasons(left, counted, time, position, oldest=oldest))
-        if found:
-            reasons[version] = found
-    return _plan(sorted(version for version, _ in versions_with_times), reasons)
-
-
-def _reasons(
-    left: dict[str, int], counted: dict[str, tuple[int, ...]], time: datetime, position: int, *, oldest: bool
-) -> list[str]:
-    """Return the rules that keep one version, and reduce their numbers."""
-    found: list[str] = []
-    for name, period_of in _PERIODS.items():
-        if left[name] == 0:
-            continue
-        period = period_of(time, position)
-        fresh = counted.get(name) != period
-        if fresh or oldest:
-            counted[name] = period
-            left[name] -= left[name] > 0
-            found.append(RULES[name] if fresh else message("oldest {rule}", rule=RULES[name]))
-    return found
-
-
-def _plan(versions: list[int], reasons: dict[int, tuple[str, ...]]) -> PrunePlan:
-    kept = [version for version in versions if version in reasons]
-    bounds = pairwise([0, *kept])
+    counted: dict[str, tuple[int, ...]] = {}
+    oldest = min((version for version, _ in versions_with_times), default=0)
+    for position, (version, time) in enumerate(sorted(versions_with_times, reverse=True)):
+        for name, (label, period_of) in RULES.items():
+            period = period_of(time, position)
+            fresh = counted.get(name) != period
+            if left[name] != 0 and (fresh or version == oldest):
+                counted[name] = period
+                left[name] -= left[name] > 0
+                reasons[version] = (
+                    *reasons.get(version, ()),
+                    label if fresh else message("oldest {rule}", rule=label),
+                )
+    versions = sorted(version for version, _ in versions_with_times)
     return PrunePlan(
         tuple(
             KeptVersion(high, reasons[high], tuple(version for version in versions if low < version < high))
-            for low, high in bounds
+            for low, high in pairwise([0, *sorted(reasons)])
         )
     )
 
 
 _HASH = re.compile(rb"[0-9a-f]{64}")
-_ASSET_NAME = re.compile(r"([0-9a-f]{2})[0-9a-f]{62}(\.[^/]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,34 +313,16 @@ def _link(source: InnerPath, target: InnerPath) -> None:
             file.close()
 
 
-def _bytes(path: InnerPath) -> bytes:
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return b""
-
-
 def _remove_unreferenced(layout: Layout) -> tuple[int, int]:
     """Remove the files of ``assets/`` that no version and no unfinished run names; return their number and bytes."""
-    checkpoints = [layout.work / name for name in _names(layout.work) if name.startswith("checkpoint")]
-    segments = [folder / segment_name(Kind.ASSETS) for folder in (*layout.versions.iterdir(), *checkpoints)]
-    named = {found for segment in segments for found in _HASH.findall(_bytes(segment))}
-    count = size = 0
-    for shard in _names(layout.assets):
-        for text in _names(layout.assets / shard):
-            name = _ASSET_NAME.fullmatch(text)
-            path = layout.assets / shard / text
-            if name is None or name[1] != shard or text[:64].encode("ascii") in named or path.kind():
-                continue
-            size += path.lstat().st_size
-            path.unlink()
-            count += 1
-    return count, size
-
-
-def _names(folder: InnerPath) -> list[str]:
-    """Return the names in a folder; none if it is missing."""
-    try:
-        return folder.names()
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    checkpoints = []
+    with contextlib.suppress(FileNotFoundError):
+        checkpoints = [layout.work / name for name in layout.work.names() if name.startswith("checkpoint")]
+    named: set[bytes] = set()
+    for folder in (*layout.versions.iterdir(), *checkpoints):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            named.update(_HASH.findall((folder / segment_name(Kind.ASSETS)).read_bytes()))
+    unnamed = [stored for digest, stored in stored_files(layout.assets) if digest.encode("ascii") not in named]
+    for stored in unnamed:
+        (layout.root / stored.path).unlink()
+    return len(unnamed), sum(stored.size for stored in unnamed)

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive import atomic
-from exporter.archive.latest import latest_version
-from exporter.archive.latest_segments import LatestLines
 from exporter.archive.layout import manifest_sha256
 from exporter.model.kinds import Kind, sort_key
 from exporter.search.documents import FIELDS, SearchDocument, document_of
@@ -62,15 +60,6 @@ class VersionDocuments:
         """All records of the version."""
         return self._opened.enter_context(contextlib.closing(self.archive.state(self.version)))
 
-    @cached_property
-    def _latest(self) -> LatestLines | None:
-        """``latest/``, where it shows the version: a record is found there without a fold."""
-        if latest_version(self.archive.layout) != self.version:
-            return None
-        with contextlib.suppress(OSError):
-            return self._opened.enter_context(contextlib.closing(LatestLines(self.archive.layout)))
-        return None
-
     def read(self, kind: Kind, record_id: str) -> tuple[bytes, SearchDocument] | None:
         """Read a record; return its identity and its document, ``None`` where it is not there.
 
@@ -80,9 +69,8 @@ class VersionDocuments:
         Raises:
             ArchiveDamaged: it cannot be read.
         """
-        source = self.state if "state" in vars(self) else self._latest or self.state
-        line = source.line(kind, record_id)
-        item = source.line(Kind.ENTRY_LIST, record_id) if kind is Kind.ENTRIES else None
+        line = self.state.line(kind, record_id)
+        item = self.state.line(Kind.ENTRY_LIST, record_id) if kind is Kind.ENTRIES else None
         if line is None and item is None:
             return None
         raw, listed = (None if each is None else each.record() for each in (line, item))
