@@ -47,14 +47,6 @@ class StoredFile(NamedTuple):
     size: int
 
 
-class _ToRead(NamedTuple):
-    """A file to check: its expected SHA-256, its place, and the size in its record, if any."""
-
-    digest: str
-    stored: StoredFile
-    size: object = None
-
-
 class PartialFile:
     """A file on its way into the store. It may begin with the content that an earlier run left.
 
@@ -278,42 +270,27 @@ class AssetStore:
             records: url and record of every asset in any version.
             cache: the files that need not be read again.
         """
-
-        def found(each: Finding | _ToRead) -> Finding | None:
-            if isinstance(each, Finding):
-                return each
-            fault = self._fault(each.digest, each.stored, each.size, cache)
-            return None if fault is None else Finding(FindingCode.ASSET_DAMAGED, each.stored.path, fault)
-
-        # In two threads, as hashing releases the interpreter; in batches, so that an interrupt takes effect.
-        with ThreadPoolExecutor(_READERS) as pool:
-            waiting = self._to_read(records)
-            while batch := list(islice(waiting, _BATCH)):
-                yield from filter(None, pool.map(found, batch))
-
-    def _to_read(self, records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Finding | _ToRead]:
-        """Yield the files to read, and the findings that need no reading."""
-        checked: set[str] = set()
+        sizes: dict[str, object] = {}
         for url, record in records:
             digest = record.get("sha256")
-            if digest is None or (is_sha256(digest) and digest in checked):
+            if digest is None or (is_sha256(digest) and digest in sizes):
                 continue
             if not is_sha256(digest):
-                yield Finding(
-                    FindingCode.ASSET_MISSING,
-                    "assets",
-                    message("the record of {url} does not say which file it is", url=url),
-                )
+                detail = message("the record of {url} does not say which file it is", url=url)
+                yield Finding(FindingCode.ASSET_MISSING, "assets", detail)
                 continue
-            checked.add(digest)
-            stored = self._files.get(digest)
-            if stored is None:
+            sizes[digest] = record.get("bytes")
+            if digest not in self._files:
                 path = asset_path(digest, str(record.get("content_type")))
                 yield Finding(FindingCode.ASSET_MISSING, path, message("it is the content of {url}", url=url))
-                continue
-            yield _ToRead(digest, stored, record.get("bytes"))
-        for digest in sorted(self._files.keys() - checked):
-            yield _ToRead(digest, self._files[digest])
+        files = iter(sorted(self._files.items()))
+        # In two threads, as hashing releases the interpreter; in batches, so that an interrupt takes effect.
+        with ThreadPoolExecutor(_READERS) as pool:
+            while batch := list(islice(files, _BATCH)):
+                faults = pool.map(lambda file: self._fault(file[0], file[1], sizes.get(file[0]), cache), batch)
+                for (_, stored), fault in zip(batch, faults, strict=True):
+                    if fault is not None:
+                        yield Finding(FindingCode.ASSET_DAMAGED, stored.path, fault)
 
     def _fault(self, digest: str, stored: StoredFile, size: object, cache: ChecksumCache | None = None) -> str | None:
         if isinstance(size, int) and size != stored.size:

@@ -7,7 +7,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -126,65 +126,48 @@ def _stamp(stat: os.stat_result) -> _Stamp:
     return (stat.st_size, stat.st_ctime_ns, stat.st_ino)
 
 
-class FindingCode(StrEnum):
-    """The kinds of finding. The value is the code that ``verify --json`` prints."""
-
-    INFO_DAMAGED = "archive-json-damaged"
-    MANIFEST_MISSING = "manifest-missing"
-    MANIFEST_DAMAGED = "manifest-damaged"
-    SUMS_DAMAGED = "sums-damaged"
-    SEGMENT_MISSING = "segment-missing"
-    SEGMENT_DAMAGED = "segment-damaged"
-    LINE_DAMAGED = "line-damaged"
-    CHAIN_BROKEN = "chain-broken"
-    FOLD_WRONG = "fold-wrong"
-    COUNTS_WRONG = "counts-wrong"
-    STRANGE_FILE = "strange-file"
-    NOT_PLAIN = "not-plain"
-    ASSET_MISSING = "asset-missing"
-    ASSET_DAMAGED = "asset-damaged"
-    RUNS_DAMAGED = "runs-damaged"
-    RUNS_REWRITTEN = "runs-rewritten"
-    DOCUMENT_DAMAGED = "document-damaged"
-    SEAL_DAMAGED = "seal-damaged"
-    NOT_SEALED = "not-sealed"
-    LATEST_DAMAGED = "latest-damaged"
-    LATEST_STALE = "latest-stale"
-    VIEW_DAMAGED = "view-damaged"
-    UNFINISHED = "unfinished"
-
-
 _REPAIR = message("run backup, which writes the records again that the service still has, or verify --repair")
 _COPIED = message("run backup or verify --repair; if neither helps, restore this file from another copy of the archive")
 _RUNS = message("no record of the blog is lost; {copied}", copied=_COPIED)
 _REBUILD = message("run rebuild")
 _BACKUP = message("run backup")
 
-MEND: dict[FindingCode, str] = {
-    FindingCode.INFO_DAMAGED: _COPIED,
-    FindingCode.MANIFEST_MISSING: _COPIED,
-    FindingCode.MANIFEST_DAMAGED: _COPIED,
-    FindingCode.SUMS_DAMAGED: _REPAIR,
-    FindingCode.SEGMENT_MISSING: _REPAIR,
-    FindingCode.SEGMENT_DAMAGED: _REPAIR,
-    FindingCode.LINE_DAMAGED: _REPAIR,
-    FindingCode.CHAIN_BROKEN: message("restore the missing or replaced version from another copy of the archive"),
-    FindingCode.FOLD_WRONG: message("restore the versions before it from another copy of the archive"),
-    FindingCode.COUNTS_WRONG: message("restore the versions before it from another copy of the archive"),
-    FindingCode.STRANGE_FILE: message("move this file out of the version's folder"),
-    FindingCode.NOT_PLAIN: message("remove it, or put the file or folder that belongs there in its place"),
-    FindingCode.ASSET_MISSING: _BACKUP,
-    FindingCode.ASSET_DAMAGED: _BACKUP,
-    FindingCode.RUNS_DAMAGED: _RUNS,
-    FindingCode.RUNS_REWRITTEN: _RUNS,
-    FindingCode.DOCUMENT_DAMAGED: message("run verify --repair"),
-    FindingCode.SEAL_DAMAGED: message("run backup, which seals the archive again"),
-    FindingCode.NOT_SEALED: message("a run was killed before it could; the next backup seals it"),
-    FindingCode.LATEST_DAMAGED: _REBUILD,
-    FindingCode.LATEST_STALE: _REBUILD,
-    FindingCode.VIEW_DAMAGED: _REBUILD,
-    FindingCode.UNFINISHED: message("run sync again"),
-}
+
+class FindingCode(StrEnum):
+    """The kinds of finding. The value is the code that ``verify --json`` prints, ``mend`` the advice for the user."""
+
+    mend: str
+
+    def __new__(cls, value: str, mend: str) -> Self:
+        """Make a code with its advice."""
+        made = str.__new__(cls, value)
+        made._value_, made.mend = value, mend
+        return made
+
+    INFO_DAMAGED = "archive-json-damaged", _COPIED
+    MANIFEST_MISSING = "manifest-missing", _COPIED
+    MANIFEST_DAMAGED = "manifest-damaged", _COPIED
+    SUMS_DAMAGED = "sums-damaged", _REPAIR
+    SEGMENT_MISSING = "segment-missing", _REPAIR
+    SEGMENT_DAMAGED = "segment-damaged", _REPAIR
+    LINE_DAMAGED = "line-damaged", _REPAIR
+    CHAIN_BROKEN = "chain-broken", message("restore the missing or replaced version from another copy of the archive")
+    FOLD_WRONG = "fold-wrong", message("restore the versions before it from another copy of the archive")
+    COUNTS_WRONG = "counts-wrong", message("restore the versions before it from another copy of the archive")
+    STRANGE_FILE = "strange-file", message("move this file out of the version's folder")
+    NOT_PLAIN = "not-plain", message("remove it, or put the file or folder that belongs there in its place")
+    ASSET_MISSING = "asset-missing", _BACKUP
+    ASSET_DAMAGED = "asset-damaged", _BACKUP
+    RUNS_DAMAGED = "runs-damaged", _RUNS
+    RUNS_REWRITTEN = "runs-rewritten", _RUNS
+    DOCUMENT_DAMAGED = "document-damaged", message("run verify --repair")
+    SEAL_DAMAGED = "seal-damaged", message("run backup, which seals the archive again")
+    NOT_SEALED = "not-sealed", message("a run was killed before it could; the next backup seals it")
+    LATEST_DAMAGED = "latest-damaged", _REBUILD
+    LATEST_STALE = "latest-stale", _REBUILD
+    VIEW_DAMAGED = "view-damaged", _REBUILD
+    UNFINISHED = "unfinished", message("run sync again")
+
 
 NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED, FindingCode.UNFINISHED})
 """Findings that are worth a mention but are no damage: the files that they name are not complete yet."""
@@ -206,4 +189,4 @@ class Finding:
     @property
     def mend(self) -> str:
         """The advice for the user."""
-        return MEND[self.code]
+        return self.code.mend

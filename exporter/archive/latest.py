@@ -134,7 +134,7 @@ def _load_lines(layout: Layout, record: dict[str, Any], state: State) -> bool:
         path = layout.latest_segment(kind)
         if _sha256(state, state.segments.pin(path)[0]) != entry.sha256:
             return False
-        state.fold(path, kind, state.version, pin=True)
+        state.fold(path, kind, state.version)
     return True
 
 

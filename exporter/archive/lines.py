@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.layout import LARGEST_VERSION
+from exporter.archive.manifest import CheckedObject
 from exporter.errors import ArchiveDamaged
 from exporter.lossless_json import Frozen
 from exporter.message import message
@@ -218,27 +219,23 @@ def split_checked(line: bytes) -> tuple[RecordLine | None, str | None]:
 
 
 def _split_any(line: bytes, version: int | None) -> RecordLine:
-    try:
-        if line.startswith(_REMOVE):
-            head = lossless_json.loads(line)
-            return RecordLine(_identifier(head), True, b"", None, b"", None, _evidence(head))
-        at = line.find(_DATA)
-        if at < 0:
-            raise ValueError(message("a line without data is not a tombstone"))
-        head = lossless_json.loads(line[:at] + b"}")
-        if head.get("op", "put") != "put":
-            raise ValueError(message("the line is neither put nor remove"))
-        raw = head.get("raw_sha256")
-        return RecordLine(
-            _identifier(head),
-            False,
-            _digest(head["sha256"]),
-            None if raw is None else _digest(raw),
-            line[at + len(_DATA) : _end_of_data(line)],
-            _version(head["version"]) if "version" in head else version,
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(message("a member is missing or wrong: {error}", error=error)) from error
+    if line.startswith(_REMOVE):
+        head = CheckedObject(lossless_json.loads(line))
+        return RecordLine(head.text("id"), True, b"", None, b"", None, head.inner("evidence").members)
+    at = line.find(_DATA)
+    if at < 0:
+        raise ValueError(message("a line without data is not a tombstone"))
+    head = CheckedObject(lossless_json.loads(line[:at] + b"}"))
+    if head.members.get("op", "put") != "put":
+        raise ValueError(message("the line is neither put nor remove"))
+    return RecordLine(
+        head.text("id"),
+        False,
+        bytes.fromhex(head.digest("sha256")),
+        None if head.members.get("raw_sha256") is None else bytes.fromhex(head.digest("raw_sha256")),
+        line[at + len(_DATA) : _end_of_data(line)],
+        version if head.members.get("version") is None else head.number("version", 1, LARGEST_VERSION),
+    )
 
 
 def _end_of_data(line: bytes) -> int:
@@ -246,31 +243,6 @@ def _end_of_data(line: bytes) -> int:
     if line[end - 1 : end] != b"}":
         raise ValueError(message("the line does not end as it should"))
     return end - 1
-
-
-def _identifier(head: dict[str, Any]) -> str:
-    if not isinstance(head["id"], str):
-        raise TypeError(message("id is not text"))
-    return head["id"]
-
-
-def _evidence(head: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(head["evidence"], dict):
-        raise TypeError(message("evidence is not an object"))
-    return dict(head["evidence"])
-
-
-def _digest(text: str) -> bytes:
-    digest = bytes.fromhex(text)
-    if len(digest) != hashlib.sha256().digest_size:
-        raise ValueError(message("a hash is cut short"))
-    return digest
-
-
-def _version(value: Any) -> int | None:
-    if value is not None and (type(value) is not int or not 0 < value <= LARGEST_VERSION):
-        raise TypeError(message("version is not the number of a version"))
-    return value
 
 
 class ParsedRecords:

@@ -263,20 +263,8 @@ class ArchiveInfo:
 
     def encode(self) -> bytes:
         """Write it with its members in the order of FORMAT.md."""
-        return (
-            lossless_json.dumps(
-                {
-                    "format": self.format,
-                    "format_version": self.format_version,
-                    "blog_id": self.blog_id,
-                    "created_at": self.created_at,
-                    "tool": self.tool,
-                    **({} if self.service is None else {"service": self.service}),
-                },
-                pretty=True,
-            )
-            + b"\n"
-        )
+        names = ("format", "format_version", "blog_id", "created_at", "tool", *(("service",) if self.service else ()))
+        return lossless_json.dumps({name: getattr(self, name) for name in names}, pretty=True) + b"\n"
 
     @classmethod
     def decode(cls, data: bytes, place: str) -> ArchiveInfo:

@@ -165,7 +165,7 @@ class ArchiveReader:
         return version_numbers(self.layout)
 
     def newest(self) -> int | None:
-        """Return the number of the newest version, or ``None`` for an archive without versions."""
+        """Return the newest version's number; ``None`` for an archive without versions."""
         return max(self.versions(), default=None)
 
     def manifest(self, number: int) -> Manifest:
@@ -305,13 +305,9 @@ class ArchiveReader:
                 )
         return found
 
-    def wrong_sizes(self, newest: int | None = None) -> Iterator[ArchiveDamaged]:
-        """Yield the damage that the file sizes of versions show, unless a later version has healed it.
-
-        Args:
-            newest: check only this number of the newest versions.
-        """
-        for number in self.versions()[-newest:] if newest else self.versions():
+    def wrong_sizes(self, newest: int) -> Iterator[ArchiveDamaged]:
+        """Yield the damage that file sizes show in this number of newest versions, unless a later one healed it."""
+        for number in self.versions()[-newest:]:
             with HeldFolder(self.layout.version(number)) as folder:
                 for name, damage in wrong_sizes(folder):
                     if name not in _KINDS or (number, _KINDS[name], WHOLE_FILE) not in self.healed():
@@ -371,7 +367,7 @@ def apply_version(
     *,
     forgiven: Callable[[], Collection[tuple[int, Kind, int]]] = tuple,
 ) -> None:
-    """Fold the lines of one version into a state, only those of these kinds.
+    """Fold one version into a state, only the lines of these kinds.
 
     ``forgiven`` returns version, kind and number of the lines that may be damaged; see :meth:`State.fold`.
     """
@@ -428,7 +424,7 @@ def known_damage(reader: ArchiveReader) -> list[str]:
 
 
 def damaged_version(path: str) -> int | None:
-    """Return the version of a damaged file, or ``None`` for other files."""
+    """Return the version that a damaged file belongs to; ``None`` for other files."""
     found = _IN_A_VERSION.match(path)
     return None if found is None else int(found[1])
 

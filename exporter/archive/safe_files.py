@@ -378,7 +378,7 @@ class HeldFolder:
         return sorted(os.listdir(self.path if self._held() is None else self._held()))  # noqa: PTH208  no path
 
     def lstat(self, name: str) -> stat_result:
-        """Return the state of a file, or of the link itself."""
+        """Return the state of a file or of the link itself."""
         held = self._held()
         return (self.path / name).lstat() if held is None else os.stat(name, dir_fd=held, follow_symlinks=False)
 

@@ -68,12 +68,14 @@ class PrivateNotes:
         return document
 
     def write(self, place: str, note: Any) -> None:
-        """Add or replace the note of a place. Runs that end at the same time wait for one another.
+        """Set the note of a place, if it is another one. Runs that end at the same time wait for one another.
 
         Raises:
             UsageError: the file cannot be read or written.
             ArchiveLocked: another run has been writing it for half a minute.
         """
+        if self.read().get(place) == note:
+            return
         path = config_folder() / self._name
         with ArchiveLock(path.with_name(f".{self._name}.lock")) as lock:
             lock.acquire(SystemClock().now(), _LOCK_SECONDS)
@@ -96,10 +98,7 @@ def note_archive(root: Path, label: str | None = None) -> None:
     A failure to write is ignored: the backup itself is done, and the next one tries again.
     """
     with suppress(BlogExporterError):
-        place, known = place_of(root), _KNOWN.read()
-        note = {"label": label}
-        if known.get(place) != note:
-            _KNOWN.write(place, note)
+        _KNOWN.write(place_of(root), {"label": label})
 
 
 def require_archive_if_known(root: Path, label: str | None = None) -> None:
@@ -256,8 +255,7 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
     if news:
         with atomic.translated(path):
             atomic.write_file(path, data)
-    if _CONFIRMATIONS.read().get(place_of(root)) != note:
-        _CONFIRMATIONS.write(place_of(root), note)
+    _CONFIRMATIONS.write(place_of(root), note)
     return news
 
 
@@ -266,9 +264,7 @@ def _renew_note(root: Path) -> None:
     data = _bytes_of(Layout(root).root / FILE_NAME)
     if data is None or not _is_confirmed(root, data):
         return
-    note = _note(root, data)
-    if _CONFIRMATIONS.read().get(place_of(root)) != note:
-        _CONFIRMATIONS.write(place_of(root), note)
+    _CONFIRMATIONS.write(place_of(root), _note(root, data))
 
 
 def _note(root: Path, data: bytes) -> str:

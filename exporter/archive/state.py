@@ -202,18 +202,18 @@ class SegmentFiles:
         self._block_start = 0
         self._block = b""
 
-    def add(self, path: Path, *, pin: bool = False) -> int:
+    def add(self, path: Path) -> int:
         """Return a file's number, which is new for a new path."""
         number = self._numbers.setdefault(path, len(self._paths))
         if number == len(self._paths):
             self._paths.append(path)
-        if pin and number not in self._pinned:
-            self._pinned[number] = _open(path)
         return number
 
     def pin(self, path: Path) -> tuple[int, os.stat_result]:
         """Keep a file open; return its number and its state."""
-        number = self.add(path, pin=True)
+        number = self.add(path)
+        if number not in self._pinned:
+            self._pinned[number] = _open(path)
         return number, os.fstat(self._pinned[number])
 
     def stream(self, number: int, folder: HeldFolder | None = None) -> BufferedReader:
@@ -423,7 +423,6 @@ class State:
         kind: Kind,
         version: int,
         *,
-        pin: bool = False,
         folder: HeldFolder | None = None,
         lines: Iterable[bytes] | None = None,
         forgives: Callable[[int], bool] = lambda _: False,
@@ -431,10 +430,9 @@ class State:
         """Apply the lines of one file and return how many lines and bytes it has.
 
         Args:
-            path: a version's segment, or one of ``latest/`` (to pin).
+            path: a version's segment, or a pinned one of ``latest/``.
             kind: the kind of its records.
             version: the version that it belongs to.
-            pin: keep the file open, because it will be renamed.
             folder: the open folder that contains the file.
             lines: its lines, if the caller has read them already.
             forgives: returns for a line's number whether the line may be skipped if it is damaged, since a later
@@ -446,7 +444,7 @@ class State:
         state = self.kinds[kind]
         offset = number = 0
         try:
-            segment = self.segments.add(path, pin=pin)
+            segment = self.segments.add(path)
             with self.segments.stream(segment, folder) if lines is None else nullcontext(lines) as file:
                 for number, text in enumerate(file, 1):
                     try:

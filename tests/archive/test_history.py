@@ -134,7 +134,7 @@ def test_what_is_no_time_is_a_usage_error(tmp_path: Path, text: str) -> None:
 
 
 def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchRecord, match=r"the oldest one is of 2026-01-01T21:00:00\+09:00"):
+    with pytest.raises(NoSuchRecord, match=r"The oldest one is from 2026-01-01T21:00:00\+09:00"):
         version_at(made(tmp_path).reader, "2025-12-31", JST)
 
 

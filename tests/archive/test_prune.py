@@ -205,7 +205,7 @@ def test_damage_is_refused_before_anything_is_touched(tmp_path: Path, what: str)
 
 
 def test_a_plan_for_other_versions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="run prune again"):
+    with pytest.raises(UsageError, match="Run prune again"):
         prune(made(tmp_path).layout, keep(3, 5, of=5))
 
 

@@ -174,7 +174,7 @@ class TestState:
         path = tmp_path / "a.jsonl"
         path.write_bytes(b"")
         segments = State("b").segments
-        assert segments.add(path) == segments.add(path, pin=True) == segments.add(path, pin=True) == 0
+        assert segments.add(path) == segments.pin(path)[0] == segments.pin(path)[0] == 0
         segments.close()
 
 

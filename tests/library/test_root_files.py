@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -99,7 +100,9 @@ def test_an_older_archive_gets_them_and_nothing_else_changes(archive: Path, prog
     before = outside_of_work(archive)
     for name in ("index.html", "最初にお読みください.txt"):
         (archive / name).unlink()
-    set_notes(Layout(archive), b"{}")
+    record = json.loads(Layout(archive).latest_record.read_bytes())
+    assert set(record.pop("root_files")) == {"index.html", "最初にお読みください.txt"}
+    set_notes(Layout(archive), json.dumps(record).encode())
     assert program("verify", archive).code == 0
     assert program("site", archive).code == 0
     assert doors(archive) == (True, True)
