@@ -111,7 +111,9 @@ class TestVersions:
 
     def test_a_missing_manifest_is_damage(self, archive: Built) -> None:
         archive.layout.manifest(3).unlink()
-        with pytest.raises(ArchiveDamaged, match=r"000003/manifest\.json is missing or cannot be read\. To restore it: "):
+        with pytest.raises(
+            ArchiveDamaged, match=r"000003/manifest\.json is missing or cannot be read\. To restore it: "
+        ):
             archive.reader.manifest(3)
 
 

@@ -150,7 +150,9 @@ class TestState:
             State("b").fold(path, Kind.ENTRIES, 1)
 
     def test_a_missing_file_is_damage(self, tmp_path: Path) -> None:
-        with pytest.raises(ArchiveDamaged, match=r"no\.jsonl is damaged: it cannot be read: No such file or directory\. To restore"):
+        with pytest.raises(
+            ArchiveDamaged, match=r"no\.jsonl is damaged: it cannot be read: No such file or directory\. To restore"
+        ):
             State("b").fold(tmp_path / "no.jsonl", Kind.ENTRIES, 1)
 
     def test_a_folder_in_the_place_of_a_file_is_damage(self, tmp_path: Path) -> None:
