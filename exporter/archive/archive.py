@@ -1,6 +1,6 @@
-"""One blog's archive: everything that can be asked of it and done with it, over the modules that do it.
+"""One blog's archive as one object: everything that reads it, checks it or writes it.
 
-Each is imported when it is first asked for something: most commands need one of them.
+Each method imports the module that does the work when it is first called: most commands need one of them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from exporter.archive import documents, history, log, prune, verify
+    from exporter.archive import history, prune, repair, verify
     from exporter.archive.assets import AssetStore
-    from exporter.archive.findings import Finding
+    from exporter.archive.checks import Finding
     from exporter.archive.lock import ArchiveLock
     from exporter.model.changes import RecordChange
     from exporter.model.kinds import Kind
@@ -31,9 +31,10 @@ _Result = TypeVar("_Result")
 
 
 class Archive(ArchiveReader):
-    """An archive that exists. Reading takes no lock; whoever calls a method that writes holds :meth:`lock`.
+    """An archive that exists. Reading takes no lock; the caller of a method that writes holds :meth:`lock`.
 
-    What reads is inherited: ``info``, ``layout``, ``versions``, ``newest``, ``manifest``, ``state``, ``runs``.
+    The attributes and methods for reading are inherited: ``info``, ``layout``, ``versions``, ``newest``, ``manifest``,
+    ``state``, ``runs``.
     """
 
     @classmethod
@@ -41,7 +42,7 @@ class Archive(ArchiveReader):
         """Open the archive at ``path``.
 
         Raises:
-            NoArchive: there is none.
+            NoArchive: no archive exists there.
             NewerFormat: it needs a newer program.
             ArchiveDamaged: ``archive.json`` cannot be read.
         """
@@ -49,11 +50,11 @@ class Archive(ArchiveReader):
 
     @classmethod
     def create(cls, path: Path, blog_id: str, created_at: datetime, service: str | None = None) -> Self:
-        """Make an empty archive at ``path``, which is new or empty; ``service`` as in :class:`ArchiveInfo`.
+        """Create an empty archive at ``path``, a new or empty folder; ``service`` as in :class:`ArchiveInfo`.
 
         Raises:
-            UsageError: another blog's archive is there, or the folder cannot be written.
-            NoArchive: other things are there.
+            UsageError: the folder holds another blog's archive, or cannot be written.
+            NoArchive: the folder holds other files.
             NoSpace: the disk is full.
         """
         from exporter.archive import writer
@@ -65,12 +66,12 @@ class Archive(ArchiveReader):
 
     @staticmethod
     def exists(path: Path) -> bool:
-        """Tell whether there is an archive at ``path``, though perhaps one that cannot be read."""
+        """Return whether an archive exists at ``path``, even if it cannot be read."""
         return is_archive(Layout(path))
 
     @property
     def path(self) -> Path:
-        """The archive's folder."""
+        """The folder of the archive."""
         return self.layout.root
 
     def records(self, kind: Kind, at: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -78,11 +79,11 @@ class Archive(ArchiveReader):
 
         Raises:
             NoSuchRecord: the archive has no version ``at``.
-            ArchiveDamaged: a record is damaged, and the archive has it nowhere else.
+            ArchiveDamaged: a record is damaged, and the archive has no other copy of it.
         """
         state = self.state(at, [kind])
         try:
-            # What a state scans is shared with whoever reads it next; these belong to the caller.
+            # State.scan would share the parsed objects with other readers; these belong to the caller.
             yield from ((line.record_id, line.record()) for line in state.lines(kind))
         finally:
             state.close()
@@ -112,7 +113,7 @@ class Archive(ArchiveReader):
         return history.diff_versions(self, before, after, service)
 
     def version_at(self, text: str | None, timezone: tzinfo = UTC) -> int:
-        """Return the version that a number or a date means, the newest for ``None``.
+        """Return the version that a number or a date selects, the newest for ``None``.
 
         See :func:`~exporter.archive.history.version_at`.
         """
@@ -122,14 +123,14 @@ class Archive(ArchiveReader):
 
         return history.version_at(self, text, timezone)
 
-    def log(self) -> log.VersionLog:
+    def log(self) -> history.VersionLog:
         """Return a row for every version, oldest first, as ``log`` prints it."""
-        from exporter.archive import log
+        from exporter.archive import history
 
-        return log.version_log(self)
+        return history.version_log(self)
 
     def head(self) -> str | None:
-        """Return the hash that covers all of it; see :func:`~exporter.archive.documents.head_hash`."""
+        """Return the hash that covers the whole archive; see :func:`~exporter.archive.documents.head_hash`."""
         from exporter.archive import documents
 
         return documents.head_hash(self.layout)
@@ -137,45 +138,45 @@ class Archive(ArchiveReader):
     def verify(
         self, *, quick: bool = False, progress: verify.OnProgress | None = None, remember: bool = True
     ) -> Iterator[Finding]:
-        """Check the whole archive and yield what is wrong; see :func:`~exporter.archive.verify.verify`."""
+        """Check the whole archive and yield the findings; see :func:`~exporter.archive.verify.verify`."""
         from exporter.archive import verify
 
         return verify.verify(self, quick=quick, progress=progress or verify.ignore_progress, remember=remember)
 
-    def repair(self) -> Iterator[documents.RepairedFile]:
+    def repair(self) -> Iterator[repair.RepairedFile]:
         """Restore damaged files offline; see :func:`~exporter.archive.repair.repair`. Needs the lock."""
         from exporter.archive import repair
 
         return repair.repair(self)
 
     def prune(self, plan: prune.PrunePlan) -> prune.PruneResult:
-        """Carry out a plan; see :func:`~exporter.archive.prune.prune`. Needs the lock."""
+        """Execute a plan; see :func:`~exporter.archive.prune.prune`. Needs the lock."""
         from exporter.archive import prune
 
         return prune.prune(self.layout, plan)
 
     def assets(self) -> AssetStore:
-        """Return its pictures and files."""
+        """Return the store of pictures and files."""
         from exporter.archive.assets import AssetStore
 
         return AssetStore(self.layout)
 
     def lock(self) -> ArchiveLock:
-        """Return the right to write it, not yet acquired."""
+        """Return the lock for writing the archive, not yet acquired."""
         from exporter.archive.lock import ArchiveLock
 
         return ArchiveLock(self.layout.lock)
 
 
 def read_consistently(path: Path, work: Callable[[Archive], _Result]) -> _Result:
-    """Open an archive and do work that reads it; where a prune took its files away meanwhile, all of it again.
+    """Open an archive and run ``work``, which reads it; repeat all of it if a prune replaced the versions meanwhile.
 
     Args:
         path: the archive.
-        work: has no effect when it fails, and may be done again.
+        work: has no effect if it fails, so it may run again.
 
     Raises:
-        NoArchive, NewerFormat, ArchiveDamaged: see :meth:`Archive.open`; and whatever the work raises.
+        NoArchive, NewerFormat, ArchiveDamaged: see :meth:`Archive.open`; and any error of ``work``.
     """
     for _ in range(MOST_PRUNES):
         archive = Archive.open(path)
@@ -184,7 +185,7 @@ def read_consistently(path: Path, work: Callable[[Archive], _Result]) -> _Result
         except Interrupted:
             raise
         except (BlogExporterError, OSError):
-            # Whatever it is called: where an export is written, a file of the archive that is gone is no damage.
+            # Any error may come from a file that the prune removed, also one that an export reports as its own.
             if not archive.is_replaced():
                 raise
     return work(Archive.open(path))

@@ -1,7 +1,7 @@
-"""The pictures and files of an archive: named by the SHA-256 of their content, so that none is held twice.
+"""The store of pictures and files, named by the SHA-256 of their content, and the table that ``files`` prints.
 
-A file grows as ``.work/assets/NAME.part`` and gets its name in ``assets/`` by one rename once it is whole and fsynced;
-what has a name there is never torn. The folders are fsynced together, before the version that needs them is written.
+A file grows as ``.work/assets/NAME.part``. Once it is complete and fsynced, one rename moves it to ``assets/``. So no
+file with a name there is torn. The folders are fsynced together before the version that needs them is written.
 """
 
 from __future__ import annotations
@@ -11,19 +11,22 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checksums import ChecksumCache, file_sha256
-from exporter.archive.findings import Finding, FindingCode
+from exporter.archive.checks import ChecksumCache, Finding, FindingCode, file_sha256
 from exporter.archive.safe_files import NotPlain, inner
 from exporter.message import message
-from exporter.model.asset import asset_path, is_sha256
+from exporter.model.asset import Asset, AssetState, asset_path, is_sha256
+from exporter.model.kinds import sort_key
+from exporter.model.records import Upload
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -31,37 +34,28 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8})?")
 _PIECE = 1 << 20
-_RECHECKED: Final = "stored.jsonl"
-_WORTH_RESUMING: Final = 1 << 20
-_NOTED_EVERY: Final = 4 << 20
+_RESUMABLE_BYTES: Final = 1 << 20
+_NOTE_INTERVAL_BYTES: Final = 4 << 20
 _READERS: Final = 2
 _BATCH: Final = 64
 
 
 class StoredFile(NamedTuple):
-    """A file of the store: its path relative to the archive, with forward slashes, and its size in bytes."""
+    """A file of the store: its path relative to the archive with forward slashes, and its size in bytes."""
 
     path: str
     size: int
 
 
-class _ToRead(NamedTuple):
-    """A file to be checked: what it should have as SHA-256, where it is, and how many bytes its record says, if any."""
-
-    digest: str
-    stored: StoredFile
-    size: object = None
-
-
 class PartialFile:
-    """A file on its way into the store; what an earlier run left of it, and can be resumed, is there already.
+    """A file on its way into the store. It may begin with the content that an earlier run left.
 
-    As much is resumed as the hash in its note is of: after a power cut a file may have holes. The note is
-    renewed every 4 MiB, and when the part is closed.
+    A note has a hash, and only content that matches it is resumed: after a power cut a file may have holes. The note
+    is renewed every 4 MiB and when the file is closed.
 
     Attributes:
-        size: the bytes it holds.
-        validator: the ``ETag`` or ``Last-Modified`` they belong to; ``None`` where they cannot be resumed.
+        size: the number of bytes in it.
+        validator: the ``ETag`` or ``Last-Modified`` of these bytes; ``None`` if they cannot be resumed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -83,11 +77,11 @@ class PartialFile:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of what it holds, in hexadecimal."""
+        """The SHA-256 of its content in hexadecimal."""
         return self._hash.hexdigest()
 
     def _resume(self, length: int, digest: str) -> None:
-        """Read what an earlier run left, as far as its note goes; forget it where that is something else."""
+        """Read the content that an earlier run left, as far as its note goes; discard it if the hash differs."""
         while self.size < length and (piece := self.file.read(min(_PIECE, length - self.size))):
             self._hash.update(piece)
             self.size += len(piece)
@@ -101,7 +95,7 @@ class PartialFile:
         self._noted_size = self.size
 
     def restart(self, validator: str | None, length: int | None) -> None:
-        """Forget everything; a large file with a validator will be resumed if this run is cut short.
+        """Discard the content; a large file with a validator will be resumed if this run is cut short.
 
         Raises:
             NoSpace: see :func:`exporter.archive.atomic.translate`, as for ``write``.
@@ -111,7 +105,7 @@ class PartialFile:
                 self.file.seek(0)
                 self.file.truncate(0)
             self._drop_note()
-            if validator is not None and length is not None and length >= _WORTH_RESUMING:
+            if validator is not None and length is not None and length >= _RESUMABLE_BYTES:
                 self._noted = True
         self._hash = hashlib.sha256()
         self.size = self._noted_size = 0
@@ -123,12 +117,12 @@ class PartialFile:
             self.file.write(data)
         self._hash.update(data)
         self.size += len(data)
-        if self._noted and self.size - self._noted_size >= _NOTED_EVERY:
+        if self._noted and self.size - self._noted_size >= _NOTE_INTERVAL_BYTES:
             with atomic.translated(self.path):
                 self._write_note()
 
     def move(self, target: Path) -> None:
-        """Give it its name, once its content is durable."""
+        """Make the content durable and rename the file."""
         with atomic.translated(self.path):
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -138,7 +132,7 @@ class PartialFile:
             self._drop_note()
 
     def close(self) -> None:
-        """Close it and leave it for a later run, if it is worth that; once it is moved or closed, do nothing."""
+        """Close it and keep it for a later run if that is worthwhile; does nothing after a move or a close."""
         if self._open:
             with contextlib.suppress(OSError):
                 if self._noted:
@@ -163,14 +157,14 @@ class PartialFile:
             self._noted = False
 
     def _write_note(self) -> None:
-        """Vouch for what the file holds; a hash in the note tells whether it still does."""
+        """Note the length and hash of the content."""
         self.file.flush()
         note = {"validator": self.validator, "bytes": self.size, "sha256": self.sha256}
         atomic.write_file(self._note, lossless_json.dumps(note) + b"\n")
         self._noted_size = self.size
 
     def _read_note(self) -> tuple[str | None, int, str]:
-        """Return the validator, and the length and hash of what belongs to it; no validator where there is no note."""
+        """Return validator, length and hash from the note; without a valid note there is no validator."""
         try:
             note = lossless_json.loads(self._note.read_bytes())
         except FileNotFoundError:
@@ -186,17 +180,17 @@ class PartialFile:
 
 
 class AssetStore:
-    """The folder ``assets/`` of an archive; one process writes it, under the archive's lock."""
+    """The folder ``assets/`` of an archive; only the process that holds the archive's lock writes it."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._parts = layout.work / "assets"
-        self._files = dict(_scan(layout.assets))
+        self._files = dict(stored_files(layout.assets))
         self._unsynced: set[Path] = set()
         self._lock = threading.Lock()
 
     def find(self, sha256: str) -> StoredFile | None:
-        """Return the file with this content, or ``None`` when there is none."""
+        """Return the file with this content, or ``None``."""
         return self._files.get(sha256)
 
     def files(self) -> dict[str, StoredFile]:
@@ -204,42 +198,34 @@ class AssetStore:
         return dict(self._files)
 
     def forget_damaged(self, *, quick: bool = False) -> list[str]:
-        """Read the files and forget those that are not what their name says, so that they are read anew.
+        """Read the files and forget the damaged ones, so that they are downloaded again; return their paths.
 
         Args:
-            quick: believe those that were right the last time and have not changed since.
-
-        Returns:
-            Their paths, relative to the archive.
+            quick: trust the files that were right before and have not changed since.
         """
-        cache = ChecksumCache(self._layout, _RECHECKED, quick=quick)
+        cache = ChecksumCache(self._layout, quick=quick)
         damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, cache)}
         for digest in damaged:
             del self._files[digest]
-        # A run that died may have given them their names without waiting for the disk.
-        files = [self._layout.root / name for name in cache.new()]
+        # A run that was killed may have renamed files without waiting for the disk.
+        new = cache.new()
         with atomic.translated(self._layout.assets):
-            atomic.sync_all(self._layout.assets, files, {path.parent for path in files})
+            atomic.sync_all(self._layout.assets, new, {path.parent for path in new})
         cache.save()
         return sorted(each.path for each in damaged.values())
 
-    def distrust(self) -> None:
-        """Let the next :meth:`forget_damaged` read every file: a verification has found damage that no stamp shows."""
-        with contextlib.suppress(OSError):
-            (self._layout.work / _RECHECKED).unlink(missing_ok=True)
-
     def part(self, address: str) -> PartialFile:
-        """Return the place for a file that is about to be read from ``address``."""
+        """Return the file for a download from ``address``."""
         with atomic.translated(self._parts):
             atomic.make_folder(self._parts)
         name = hashlib.sha256(address.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return PartialFile(self._parts / f"{name}.part")
 
     def keep(self, part: PartialFile, content_type: str) -> StoredFile:
-        """Give a whole file its name, durably but for the name itself; see :meth:`sync`. May run in any thread.
+        """Move a complete file into the store. Call :meth:`sync` afterwards. Any thread may call this.
 
         Raises:
-            NoSpace: the disk is full; nothing half is left.
+            NoSpace: the disk is full; no incomplete file is left.
         """
         digest = part.sha256
         stored = StoredFile(asset_path(digest, content_type), part.size)
@@ -254,7 +240,7 @@ class AssetStore:
         return stored
 
     def sync(self) -> None:
-        """Make the names of all kept files outlive a power cut; a version may name them afterwards."""
+        """Make the names of all kept files survive a power cut; a version may name them afterwards."""
         with self._lock:
             folders, self._unsynced = self._unsynced, set()
         with atomic.translated(self._layout.assets):
@@ -265,7 +251,7 @@ class AssetStore:
                 atomic.sync_folder(self._layout.root)
 
     def sweep(self, addresses: Iterable[str] = ()) -> int:
-        """Remove what earlier runs left half read, but for these addresses; return how many files that were."""
+        """Remove the partial files of earlier runs except for these addresses; return their number."""
         keep = {hashlib.sha256(each.encode("utf-8", "surrogatepass")).hexdigest()[:32] for each in addresses}
         removed = 0
         with contextlib.suppress(FileNotFoundError):
@@ -278,48 +264,33 @@ class AssetStore:
     def verify(
         self, records: Iterable[tuple[str, dict[str, Any]]], *, cache: ChecksumCache | None = None
     ) -> Iterator[Finding]:
-        """Compare the files with the asset records that name them, and with their own names.
+        """Compare the files with their names and with the asset records.
 
         Args:
-            records: url and record of every asset, of whatever versions.
-            cache: which files were found right before and need not be read again.
+            records: url and record of every asset in any version.
+            cache: the files that need not be read again.
         """
-
-        def found(each: Finding | _ToRead) -> Finding | None:
-            if isinstance(each, Finding):
-                return each
-            fault = self._fault(each.digest, each.stored, each.size, cache)
-            return None if fault is None else Finding(FindingCode.ASSET_DAMAGED, each.stored.path, fault)
-
-        # On both cores, as hashing lets go of the interpreter; in batches, so that stopping half way stops.
-        with ThreadPoolExecutor(_READERS) as pool:
-            waiting = self._to_read(records)
-            while batch := list(islice(waiting, _BATCH)):
-                yield from filter(None, pool.map(found, batch))
-
-    def _to_read(self, records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Finding | _ToRead]:
-        """Yield what to read to check the records and all files, and in between what is wrong without reading."""
-        checked: set[str] = set()
+        sizes: dict[str, object] = {}
         for url, record in records:
             digest = record.get("sha256")
-            if digest is None or (is_sha256(digest) and digest in checked):
+            if digest is None or (is_sha256(digest) and digest in sizes):
                 continue
             if not is_sha256(digest):
-                yield Finding(
-                    FindingCode.ASSET_MISSING,
-                    "assets",
-                    message("the record of {url} does not say which file it is", url=url),
-                )
+                detail = message("the record of {url} does not say which file it is", url=url)
+                yield Finding(FindingCode.ASSET_MISSING, "assets", detail)
                 continue
-            checked.add(digest)
-            stored = self._files.get(digest)
-            if stored is None:
+            sizes[digest] = record.get("bytes")
+            if digest not in self._files:
                 path = asset_path(digest, str(record.get("content_type")))
                 yield Finding(FindingCode.ASSET_MISSING, path, message("it is the content of {url}", url=url))
-                continue
-            yield _ToRead(digest, stored, record.get("bytes"))
-        for digest in sorted(self._files.keys() - checked):
-            yield _ToRead(digest, self._files[digest])
+        files = iter(sorted(self._files.items()))
+        # In two threads, as hashing releases the interpreter; in batches, so that an interrupt takes effect.
+        with ThreadPoolExecutor(_READERS) as pool:
+            while batch := list(islice(files, _BATCH)):
+                faults = pool.map(lambda file: self._fault(file[0], file[1], sizes.get(file[0]), cache), batch)
+                for (_, stored), fault in zip(batch, faults, strict=True):
+                    if fault is not None:
+                        yield Finding(FindingCode.ASSET_DAMAGED, stored.path, fault)
 
     def _fault(self, digest: str, stored: StoredFile, size: object, cache: ChecksumCache | None = None) -> str | None:
         if isinstance(size, int) and size != stored.size:
@@ -337,8 +308,8 @@ class AssetStore:
         return None if same else message("its content is not what its name says")
 
 
-def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
-    """Yield the files that have their proper name, by their SHA-256.
+def stored_files(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
+    """Yield the correctly named files by their SHA-256.
 
     Raises:
         ArchiveDamaged: the folder is a link.
@@ -358,3 +329,138 @@ def _scan(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:
             if name is not None and name[1].startswith(shard.name) and entry.is_file(follow_symlinks=False):
                 size = entry.stat(follow_symlinks=False).st_size
                 yield name[1], StoredFile(f"assets/{shard.name}/{entry.name}", size)
+
+
+class FileState(StrEnum):
+    """Whether the archive holds a file."""
+
+    STORED = "stored"
+    """The archive holds it."""
+    PENDING = "pending"
+    """It could not be read and is tried again at every run."""
+    LOST = "lost"
+    """It is gone for good."""
+    LEFT_OUT = "left_out"
+    """A setting excludes it."""
+    REFUSED = "refused"
+    """Its host or port is private, and no setting allows that."""
+    DOUBTFUL = "doubtful"
+    """The archive holds it, but it contradicts its record."""
+    MISSING = "missing"
+    """The archive held it, but the file is missing."""
+    UNREAD = "unread"
+    """An upload that was never requested: its address is unknown, or a setting excludes uploads."""
+    NAMELESS = "nameless"
+    """A stored file that no record of this state names; earlier versions may."""
+
+
+_PRESENT = frozenset({FileState.STORED, FileState.DOUBTFUL, FileState.NAMELESS})
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One row of the table of files.
+
+    Attributes:
+        held: whether the archive holds it.
+        url: its address; ``None`` for an upload with unknown address.
+        path: its path relative to the archive.
+        bytes: its size; for an upload that is not stored, the size in the file list.
+        content_type: the media type found in the content.
+        width: the width in pixels.
+        height: the height in pixels.
+        name: the file name that its uploader gave it.
+        title: the title that its uploader gave it.
+        files: ids of its file records.
+        entries: ids of the entries that use it.
+        orphan: whether no entry uses it.
+        status: the HTTP status of the last answer.
+        reason: why it is missing or doubtful.
+    """
+
+    held: FileState
+    url: str | None = None
+    path: str | None = None
+    bytes: int | None = None
+    content_type: str | None = None
+    width: int | None = None
+    height: int | None = None
+    name: str | None = None
+    title: str | None = None
+    files: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    orphan: bool = False
+    status: int | None = None
+    reason: str | None = None
+
+    @property
+    def absent(self) -> bool:
+        """Whether the archive lacks it."""
+        return self.held not in _PRESENT
+
+    def document(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return asdict(self)
+
+
+def inventory(
+    assets: Iterable[Mapping[str, Any]],
+    uploads: Mapping[str, Upload],
+    stored: Mapping[str, StoredFile],
+) -> Iterator[FileRow]:
+    """Yield a row for each address, each upload without one, and each stored file without a record.
+
+    Args:
+        assets: the raw records of the kind ``assets``.
+        uploads: each upload by its id.
+        stored: the files of the store by their SHA-256.
+    """
+    named: set[str] = set()
+    listed: set[str] = set()
+    for raw in assets:
+        asset = Asset.from_raw(raw)
+        row = _row(asset, uploads, stored)
+        listed.update(row.files)
+        named.update([asset.sha256] if asset.sha256 else [])
+        yield row
+    for file_id in sorted(uploads.keys() - listed, key=sort_key):
+        info = uploads[file_id]
+        yield FileRow(
+            FileState.UNREAD,
+            bytes=info.bytes,
+            width=info.width,
+            height=info.height,
+            name=info.name,
+            title=info.title,
+            files=(file_id,),
+            orphan=True,
+            reason="its address is not known, or not asked for: see --file-url and --assets",
+        )
+    for digest in sorted(stored.keys() - named):
+        yield FileRow(FileState.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)
+
+
+def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, StoredFile]) -> FileRow:
+    files, entries = tuple(asset.ids("file")), tuple(asset.ids("entry"))
+    info = next((uploads[file_id] for file_id in files if file_id in uploads), None)
+    found = stored.get(asset.sha256) if asset.sha256 is not None else None
+    held = FileState.MISSING if asset.sha256 is not None else FileState(str(asset.state))
+    if found:
+        held = FileState.DOUBTFUL if asset.state is AssetState.DOUBTFUL else FileState.STORED
+    size = asset.bytes if asset.bytes is not None or info is None else info.bytes
+    return FileRow(
+        held,
+        url=asset.url,
+        path=found.path if found else None,
+        bytes=size,
+        content_type=asset.content_type,
+        width=asset.width,
+        height=asset.height,
+        name=info.name if info else None,
+        title=info.title if info else None,
+        files=files,
+        entries=entries,
+        orphan=not entries,
+        status=asset.status,
+        reason=message("the stored file is gone: run backup") if held is FileState.MISSING else asset.error,
+    )

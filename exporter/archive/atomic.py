@@ -1,8 +1,9 @@
 """Files and folders that appear whole or not at all, and survive a power cut once they have appeared.
 
-A file: written beside its name, fsynced, renamed, and the folder fsynced. A folder: filled under ``.work/``, every
-file fsynced, then one rename, or one exchange of names with the folder that it replaces. Modes are 0600 and 0700,
-because archives hold private entries. No link is followed: see :mod:`exporter.archive.safe_files`.
+A file is written under a temporary name in the same folder, fsynced and renamed; then the folder is fsynced. A folder
+is filled under ``.work/`` and every file fsynced; then it is renamed, or exchanges its name with the folder that it
+replaces. Modes are 0600 and 0700, because archives hold private entries. Links are never followed: see
+:mod:`exporter.archive.safe_files`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import errno
 import hashlib
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
@@ -40,8 +42,8 @@ _REFUSED = {
     errno.EISDIR,
     errno.ENAMETOOLONG,
 }
-_FEW: Final = 64
-"""So many files and folders are made durable one by one; from there on one call for the file system is cheaper."""
+_MOST_SINGLE_SYNCS: Final = 64
+"""Up to this number, files and folders are fsynced one by one; beyond it one call for the file system is cheaper."""
 _EXCHANGE: Final = 2
 _NO_SUCH_CALL = {errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP}
 
@@ -53,7 +55,7 @@ _INSTEAD_OF_A_LINK = message(
 
 
 def translate(error: OSError, path: Path | str) -> BlogExporterError:
-    """Turn an error of the operating system into one of ours, naming the path."""
+    """Translate an operating system error into one of this program that names the path."""
     reason = (error.strerror if error.errno else None) or str(error)
     place = error.filename or path
     if isinstance(error, NotPlain):
@@ -86,7 +88,7 @@ def translate(error: OSError, path: Path | str) -> BlogExporterError:
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Translate what the operating system raises inside the block."""
+    """Translate the operating system errors inside the block."""
     try:
         yield
     except OSError as error:
@@ -94,21 +96,21 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and the missing ones above it, all with mode 0700; existing ones are left alone."""
+    """Create a folder and all missing parents with mode 0700; existing folders keep their mode."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names in a folder durable, where the system can do that."""
+    """Make the names in a folder durable, if the system can do that."""
     with inner(path).held() as handle:
         if handle is not None:
             os.fsync(handle)
 
 
 class NewFolder:
-    """A folder to be filled under ``.work/``, whose content reaches the disk before anything vouches for it.
+    """A folder to fill under ``.work/``. Its content reaches the disk before anything refers to it.
 
     Use it in ``with``. A folder of this name that a dead run left is removed first.
     """
@@ -131,18 +133,18 @@ class NewFolder:
         self._handle = None
 
     def make_folder(self, path: InnerPath) -> None:
-        """Make a folder in it, and the missing ones above."""
+        """Make a folder in it, with all missing parents."""
         if path not in self._folders:
             self.make_folder(path.parent)
             path.mkdir(mode=FOLDER_MODE)
             self._folders.add(path)
 
     def note(self, path: InnerPath) -> None:
-        """Remember a file that is not known to be durable, as a text, which takes a quarter of a path's memory."""
+        """Remember a file that may not be durable yet; as text, which takes a quarter of a path's memory."""
         self._files.append(str(path))
 
     def sync(self) -> None:
-        """Make the files that were noted, and the names of all files, outlive a power cut.
+        """Make the noted files and the names of all files survive a power cut.
 
         Raises:
             OSError: the system cannot promise that.
@@ -153,21 +155,21 @@ class NewFolder:
 def sync_all(
     place: Path, files: Collection[Path | str], folders: Collection[Path] = (), handle: int | None = None
 ) -> None:
-    """Make files, and the names in folders, outlive a power cut, all of them on the file system of one folder.
+    """Make files, and the names in folders, survive a power cut; all are on the file system of ``place``.
 
-    Where they are few each is fsynced; where they are many the file system is synced once (``syncfs``, Linux), which
-    costs a hundredth, but waits for what other programs have written there, too.
+    A few are fsynced one by one. For many, the file system is synced once (``syncfs``, Linux). That costs a hundredth,
+    but also waits for data of other programs.
 
     Args:
-        place: that folder.
-        files: what was written.
-        folders: where names were given.
-        handle: an open descriptor of ``place``, so that failures since it was opened are reported.
+        place: a folder.
+        files: the written files.
+        folders: the folders with new names.
+        handle: an open descriptor of ``place``, to report failures since it was opened.
 
     Raises:
         OSError: the system cannot promise that.
     """
-    if len(files) + len(folders) > _FEW and _syncfs() is not None:
+    if len(files) + len(folders) > _MOST_SINGLE_SYNCS and _syncfs() is not None:
         with contextlib.ExitStack() as opened:
             found = opened.enter_context(inner(place).held()) if handle is None else handle
             if found is not None and _sync_file_system(found):
@@ -179,7 +181,7 @@ def sync_all(
 
 
 def sync_file(path: Path) -> None:
-    """Make what was written to a file outlive a power cut."""
+    """Make the content of a file survive a power cut."""
     handle = inner(path).descriptor(os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -188,39 +190,44 @@ def sync_file(path: Path) -> None:
 
 
 def _sync_file_system(handle: int) -> bool:
-    """Make all of the file system of an open folder durable; false where there is no such call.
+    """Make the file system of an open folder durable; return false if the system cannot.
 
     Raises:
-        OSError: something could not be written since the folder was opened.
+        OSError: a write failed since the folder was opened.
     """
     call = _syncfs()
-    if call is None:
-        return False
-    if not call(handle):
-        return True
-    import ctypes  # noqa: PLC0415 - who only reads needs none of it
+    return call is not None and _succeeded(call(handle), "")
 
-    number = ctypes.get_errno()
-    if number in _NO_SUCH_CALL:
-        return False
-    raise OSError(number, os.strerror(number))
+
+def _succeeded(failed: int, path: str) -> bool:
+    """Return whether a call of the C library succeeded, or false if the system does not have it.
+
+    Raises:
+        OSError: the call exists and failed.
+    """
+    import ctypes  # noqa: PLC0415 - programs that only read do not need it
+
+    number = ctypes.get_errno() if failed else 0
+    if number and number not in _NO_SUCH_CALL:
+        raise OSError(number, os.strerror(number), path or None)
+    return not failed
 
 
 @cache
 def _syncfs() -> Any:
-    """Return the C library's ``syncfs`` (Linux), or ``None``."""
+    """Return ``syncfs`` of the C library (Linux), or ``None``."""
     if not sys.platform.startswith("linux"):
         return None
-    import ctypes  # noqa: PLC0415 - who only reads needs none of it
+    import ctypes  # noqa: PLC0415 - programs that only read do not need it
 
     return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
 
 
 def open_private(path: Path, mode: str = "wb", buffering: int = 1 << 20) -> BinaryIO:
-    """Open a file with mode 0600: a new one, in the place of what has its name, or one to append to.
+    """Open a file with mode 0600, either to append or as a new file that replaces any file of this name.
 
     Raises:
-        NotPlain: what there is to append to is no regular file.
+        NotPlain: the file to append to is no regular file.
     """
     place = inner(path)
     handle = place.descriptor(os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE) if "a" in mode else _new(place)
@@ -228,17 +235,17 @@ def open_private(path: Path, mode: str = "wb", buffering: int = 1 << 20) -> Bina
 
 
 def _new(place: InnerPath) -> int:
-    """Return the descriptor of a new file of mode 0600, in the place of what has its name."""
+    """Return the descriptor of a new file with mode 0600 that replaces any file of this name."""
     try:
         return place.descriptor(_NEW, FILE_MODE)
     except FileExistsError:
-        # Written anew, never cut to nothing: the name may be a link's, or a second one of another file.
+        # Replaced instead of truncated: the name may be a link, or a second name of another file.
         place.unlink(missing_ok=True)
         return place.descriptor(_NEW, FILE_MODE)
 
 
 class HashingFile:
-    """A new file that knows the size and SHA-256 of what was written to it."""
+    """A new file that counts and hashes the bytes written to it."""
 
     def __init__(self, path: Path) -> None:
         self._file = open_private(path)
@@ -260,7 +267,7 @@ class HashingFile:
         self._waiting.clear()
 
     def close(self, *, sync: bool = True) -> str:
-        """Finish the file, durably unless told otherwise, and return its SHA-256 in hexadecimal."""
+        """Finish the file, durable unless ``sync`` is false, and return its SHA-256 in hexadecimal."""
         self._pass_on()
         self._file.flush()
         if sync:
@@ -269,14 +276,14 @@ class HashingFile:
         return self._hash.hexdigest()
 
     def discard(self) -> None:
-        """Close after a failure, whatever state the file is in."""
+        """Close the file after a failure."""
         with contextlib.suppress(OSError):
             self._file.close()
 
 
 @contextlib.contextmanager
 def hashing(path: Path) -> Iterator[HashingFile]:
-    """Open a :class:`HashingFile` that is closed, whatever happens, when the block ends."""
+    """Open a :class:`HashingFile` that is always closed at the end of the block."""
     made = HashingFile(path)
     try:
         yield made
@@ -285,7 +292,7 @@ def hashing(path: Path) -> Iterator[HashingFile]:
 
 
 def write_small(path: Path, data: bytes) -> tuple[str, os.stat_result]:
-    """Write a new file in one piece, not yet durable; returns its SHA-256 in hexadecimal, and its state."""
+    """Write a new file in one piece, not yet durable; return its SHA-256 in hexadecimal and its state."""
     handle = _new(inner(path))
     try:
         written = os.write(handle, data)
@@ -302,7 +309,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Write a file atomically, line by line, so that it is never in memory as a whole."""
+    """Write a file atomically line by line, so that memory never holds all of it."""
     temporary = inner(path).with_name(f".{path.name}.tmp")
     try:
         with open_private(temporary) as file:
@@ -318,7 +325,7 @@ def write_lines(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line durably; a torn last line left by a dead run is cut off first."""
+    """Append one line durably, after removing an incomplete last line of a dead run."""
     cut_torn_tail(path)
     with open_private(path, "ab") as file:
         file.write(line)
@@ -328,7 +335,7 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def cut_torn_tail(path: Path) -> None:
-    """Remove what follows the last line feed of a file, if anything does."""
+    """Remove an incomplete last line, one without its line feed."""
     try:
         size = path.stat().st_size
     except FileNotFoundError:
@@ -348,23 +355,23 @@ def cut_torn_tail(path: Path) -> None:
 
 
 def move_folder(source: Path, target: Path) -> None:
-    """Give a finished folder its name in one rename; the target must not exist."""
+    """Rename a complete folder; the target must not exist."""
     sync_folder(source)
     source.rename(target)
     sync_folder(target.parent)
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder and all in it, of a link the link alone; one that is not there is fine."""
+    """Remove a folder with its content, or a link alone; a missing folder is fine."""
     with contextlib.suppress(FileNotFoundError):
         inner(path).remove()
 
 
 def swap_folder(new: Path, target: Path, aside: Path) -> None:
-    """Put ``new`` in the place of ``target``, in one step where the system can do that, and remove what stood there.
+    """Replace ``target`` by ``new``, in one step if the system can do that, and remove the old folder.
 
-    Elsewhere what stood there is moved to ``aside`` first, so that for an instant there is none: only for what can be
-    made again.
+    Otherwise the old folder is renamed to ``aside`` first and ``target`` is missing for an instant. So use it only for
+    derived files.
     """
     remove_folder(aside)
     if target.is_dir() and exchange(new, target):
@@ -378,26 +385,44 @@ def swap_folder(new: Path, target: Path, aside: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange the names of two folders in one step; false where the system or the file system cannot.
+    """Exchange the names of two folders in one step; return false if the system or the file system cannot.
 
     Raises:
         OSError: it can, and failed.
     """
     if os.name != "posix":
         return False
-    import ctypes  # noqa: PLC0415 - who only reads needs none of it
+    import ctypes  # noqa: PLC0415 - programs that only read do not need it
 
     library = ctypes.CDLL(None, use_errno=True)
-    with inner(one.parent).held() as first, inner(other.parent).held() as second:
-        if sys.platform.startswith("linux") and hasattr(library, "renameat2"):
-            failed = library.renameat2(first, os.fsencode(one.name), second, os.fsencode(other.name), _EXCHANGE)
-        elif sys.platform == "darwin" and hasattr(library, "renameatx_np"):
-            failed = library.renameatx_np(first, os.fsencode(one.name), second, os.fsencode(other.name), _EXCHANGE)
-        else:
-            return False
-    if not failed:
-        return True
-    number = ctypes.get_errno()
-    if number in _NO_SUCH_CALL:
+    name = {"linux": "renameat2", "darwin": "renameatx_np"}.get(sys.platform, "")
+    if not hasattr(library, name):
         return False
-    raise OSError(number, os.strerror(number), str(other))
+    with inner(one.parent).held() as first, inner(other.parent).held() as second:
+        names = os.fsencode(one.name), os.fsencode(other.name)
+        return _succeeded(getattr(library, name)(first, names[0], second, names[1], _EXCHANGE), str(other))
+
+
+def is_full_disk(error: Exception) -> bool:
+    """Return whether an SQLite error means that the disk is full."""
+    import sqlite3  # noqa: PLC0415 - most commands need no database
+
+    full = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE}
+    return getattr(error, "sqlite_errorcode", 0) in full
+
+
+@contextlib.contextmanager
+def full_disk_as_os_error(path: Path) -> Iterator[None]:
+    """Raise the ``OSError`` of a full disk if SQLite reports that it found no room.
+
+    Raises:
+        OSError: with ``ENOSPC``.
+    """
+    import sqlite3  # noqa: PLC0415 - most commands need no database
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        if is_full_disk(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
+        raise

@@ -1,34 +1,31 @@
-"""The documents that exist once in an archive: sealed with ``SHA256SUMS``, copied under ``.work/``, restored from it.
+"""The documents that exist once in an archive: sealed with ``SHA256SUMS`` and copied to ``.work/``.
 
-A damaged record comes back from ``latest/``, from another version or from the service. ``archive.json``, the manifests
-and ``runs.jsonl`` do not, so what they are is kept thrice:
+A damaged record can be restored from ``latest/``, from another version or from the service. ``archive.json``, the
+manifests and ``runs.jsonl`` cannot, so the archive keeps three safeguards:
 
-- Each line of ``runs.jsonl`` names the hash of the line before it and of the newest manifest, which names the one
-  before it. So the hash of the newest line, the archive's *head*, covers every run and every version.
-- ``SHA256SUMS`` at the root, the *seal*, has the hash of that file and of what else is in the root. It is written after
-  the line: a kill in between leaves it as it was, and what it was written for is then the beginning of the file. A hash
-  in it stays until the file has it again: sealing never turns damage into what is right.
+- Each line of ``runs.jsonl`` names the hashes of its predecessor and of the newest manifest. Each manifest names the
+  hash of its predecessor. So the newest line's hash is the archive's *head*: it covers all runs and versions.
+- ``SHA256SUMS`` in the root, the *seal*, has the hashes of that file and of the other root files. It is written after
+  the line. After a kill in between, the file still begins with the sealed content. A hash stays in the seal until the
+  file has it again: sealing never makes damage valid.
 - ``.work/documents.jsonl`` has a line ``[name, sha256, text]`` for ``archive.json`` and each manifest, and
-  ``.work/runs.jsonl`` is a copy of that file. A copy counts only where its hash is the sealed one, so a foreign or
-  damaged copy is as good as none.
+  ``.work/runs.jsonl`` is a copy of that file. A copy is used only if its hash is the sealed one, so a foreign or
+  damaged copy does no harm.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checksums import file_sha256, sha256_or_none
-from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_name, version_numbers
+from exporter.archive.checks import file_sha256
+from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_numbers
 from exporter.archive.manifest import (
     MANIFEST_SHA256,
     PREVIOUS,
-    Manifest,
     SegmentInfo,
     line_digest,
     read_sums,
@@ -37,7 +34,6 @@ from exporter.archive.manifest import (
     write_sums,
 )
 from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, inner, newest_lines
-from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -51,18 +47,18 @@ _BUNDLED: Final = ("README.txt", "FORMAT.md")
 
 
 def bundled_document(name: str) -> bytes:
-    """Return what this program writes as ``README.txt`` or ``FORMAT.md`` into a new archive."""
+    """Return a file of this package, such as the ``README.txt`` or ``FORMAT.md`` of new archives."""
     from importlib import resources  # noqa: PLC0415 - only a new archive needs it
 
     return resources.files("exporter.archive").joinpath(name).read_bytes()
 
 
 def write_manifest(folder: Path, document: Mapping[str, Any], info_sha256: str) -> str:
-    """Write ``manifest.json`` and ``SHA256SUMS`` of a version whose segments are written; returns the manifest's hash.
+    """Write ``manifest.json`` and ``SHA256SUMS`` for complete segments; return the manifest's hash.
 
     Args:
         folder: the version's folder.
-        document: the manifest, perhaps with members of a later program.
+        document: the manifest, which may have members of a later program.
         info_sha256: SHA-256 of ``archive.json``.
     """
     files = {
@@ -78,14 +74,14 @@ def write_manifest(folder: Path, document: Mapping[str, Any], info_sha256: str) 
 
 
 def sealed_names(layout: Layout) -> tuple[str, ...]:
-    """Return the files that every seal names, in their order; a manifest may follow."""
+    """Return the file names in every seal, in their order; the newest manifest may follow."""
     return (layout.readme.name, layout.format_document.name, layout.info.name, layout.runs.name)
 
 
 def append_run(layout: Layout, run: Mapping[str, Any]) -> None:
-    """Add a run's line to ``runs.jsonl``, linked to the one before it, and seal the archive; the caller holds the lock.
+    """Append a run's line with the links to the line before it, and seal the archive; the caller holds the lock.
 
-    One that was never sealed is sealed before, too, so that at no instant there is a line with a link and no seal.
+    An archive without a seal is sealed first, so that a line with links never exists without a seal.
     """
     if layout.sums.kind() is None:
         seal(layout)
@@ -102,19 +98,19 @@ def append_run(layout: Layout, run: Mapping[str, Any]) -> None:
 
 
 def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -> None:
-    """Bring ``SHA256SUMS`` at the root and the second copies up to date; the caller holds the lock.
+    """Update ``SHA256SUMS`` in the root and the second copies; the caller holds the lock.
 
     Args:
         layout: the archive.
-        versions: name the newest manifest; not while ``versions/`` is about to be replaced.
-        anew: names of files that were changed on purpose, and whose hash in the old seal is not kept.
+        versions: name the newest manifest; false while ``versions/`` is about to be replaced.
+        anew: names of files that were changed on purpose; their old hashes are not kept.
     """
     with atomic.translated(layout.sums):
         atomic.cut_torn_tail(layout.runs)
         old = _read_or_nothing(layout.sums)
         stated = {name: digest for name, digest in read_sums(old).items() if name not in anew}
         rows = {name: stated.get(name) or _document_sha256(layout, name) for name in sealed_names(layout)[:-1]}
-        rows[layout.runs.name] = _runs_sha256(layout.runs, stated.get(layout.runs.name))
+        rows[layout.runs.name] = runs_sha256(layout.runs, stated.get(layout.runs.name))
         numbers = version_numbers(layout) if versions else []
         if numbers:
             name = manifest_name(numbers[-1])
@@ -130,7 +126,7 @@ def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -
 
 
 def head_hash(layout: Layout) -> str | None:
-    """Return the archive's head; ``None`` where the newest line is of a program that did not link the lines yet."""
+    """Return the archive's head, or ``None`` if the program of the newest line did not link lines yet."""
     with contextlib.suppress(OSError):
         line = _newest_run_line(layout)
         run = None if line is None else run_of(line)
@@ -140,7 +136,7 @@ def head_hash(layout: Layout) -> str | None:
 
 
 def count_heads(layout: Layout, digits: str) -> int:
-    """Return how many lines have a hash that begins with these digits; each has been the archive's head."""
+    """Return the number of lines whose hash begins with these digits; each has been the archive's head."""
     try:
         return sum(line_digest(line).startswith(digits) for line in run_lines(layout.runs) if line.endswith(b"\n"))
     except OSError:
@@ -148,7 +144,7 @@ def count_heads(layout: Layout, digits: str) -> int:
 
 
 def run_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of ``runs.jsonl``, oldest first, with their line feeds; one cut short has none.
+    """Yield the lines of ``runs.jsonl`` with their line feeds, oldest first; an incomplete last line has none.
 
     Raises:
         OSError: the file cannot be read.
@@ -175,7 +171,7 @@ def _read_or_nothing(path: InnerPath) -> bytes:
 
 
 def _document_sha256(layout: Layout, name: str) -> str:
-    """Return the hash of a file of the root; of a document that is not there, that of the one it should be."""
+    """Return the hash of a file in the root; for a missing bundled document, the hash that it should have."""
     try:
         return file_sha256(layout.root / name)
     except OSError:
@@ -184,38 +180,19 @@ def _document_sha256(layout: Layout, name: str) -> str:
         return hashlib.sha256(bundled_document(name)).hexdigest()
 
 
-def _runs_sha256(path: Path, stated: str | None) -> str:
-    """Return the hash to seal ``runs.jsonl`` with: its own, unless what was sealed is no longer what it begins with."""
+def runs_sha256(path: Path, stated: str | None) -> str:
+    """Return the hash to seal ``runs.jsonl`` with: its own, unless it no longer begins with the sealed content."""
     running = hashlib.sha256()
     grown = stated in (None, running.hexdigest())
     with contextlib.suppress(FileNotFoundError):
-        before, whole = _hashes_around_newest_line(path)
-        if grown or stated in (before, whole):
-            return whole
         for line in run_lines(path):
             running.update(line)
             grown = grown or running.hexdigest() == stated
     return running.hexdigest() if grown or stated is None else stated
 
 
-def _hashes_around_newest_line(path: Path) -> tuple[str, str]:
-    """Return the hash of a file without its newest line, which is what was sealed nearly always, and of all of it."""
-    newest = len(next(newest_lines(path), b"")) + 1
-    running = hashlib.sha256()
-    with inner(path).open("rb", 0) as file:
-        left = file.seek(0, os.SEEK_END) - newest
-        file.seek(0)
-        while left > 0 and (block := file.read(min(left, _BLOCK))):
-            running.update(block)
-            left -= len(block)
-        before = running.hexdigest()
-        while block := file.read(_BLOCK):
-            running.update(block)
-    return before, running.hexdigest()
-
-
 class _Copy(NamedTuple):
-    """One document: its path from the root, the hash that it was sealed with, its bytes."""
+    """A copy of one document with its path from the root, the sealed hash, and the bytes."""
 
     name: str
     sha256: str
@@ -225,7 +202,7 @@ class _Copy(NamedTuple):
         return lossless_json.dumps([self.name, self.sha256, self.data.decode()]) + b"\n"
 
     def parent_sha256(self) -> str | None:
-        """Return the hash that a manifest names the one before it by; ``None`` for the first, and for what is none."""
+        """Return the hash by which a manifest names its predecessor; ``None`` for the first and for other documents."""
         try:
             return str(lossless_json.loads(self.data)["parent"]["sha256"])
         except (lossless_json.NotJson, LookupError, TypeError):
@@ -233,7 +210,7 @@ class _Copy(NamedTuple):
 
 
 def intact_document(layout: Layout, name: str, sha256: str) -> bytes | None:
-    """Return a document of the root or a manifest as it was with this hash; ``None`` where no copy is that."""
+    """Return a root document or a manifest with this hash, or ``None`` if no copy has it."""
     if name in _BUNDLED:
         data = bundled_document(name)
         return data if hashlib.sha256(data).hexdigest() == sha256 else None
@@ -244,7 +221,7 @@ def intact_document(layout: Layout, name: str, sha256: str) -> bytes | None:
 
 
 def _copy_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequence[int]) -> None:
-    """Bring ``documents.jsonl`` up to date with the originals that are what they were sealed as."""
+    """Update ``documents.jsonl`` from the originals that match their seal."""
     path = layout.documents_copy
     info, *manifests = [layout.info.name, *map(manifest_name, versions)]
     newest = [info, *manifests][-1]
@@ -259,8 +236,8 @@ def _copy_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequenc
     if last is not None and last.name in manifests[-2:-1] and last.sha256 == made.parent_sha256():
         atomic.append_line(path, made.line())
         return
-    # There are no copies yet, or those of other versions: a prune changes all manifests after the first it folded.
-    # What is damaged today keeps the copy that it has.
+    # No copies exist yet, or those of other versions: a prune changes all later manifests.
+    # A document that is damaged now keeps its copy.
     kept = {(copy.name, copy.sha256): copy for copy in _copies(layout)}
     found: list[_Copy] = []
     digest = sealed.get(newest)
@@ -276,7 +253,7 @@ def _copy_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequenc
 
 
 def _sealed_original(layout: Layout, name: str, sealed: str | None) -> _Copy | None:
-    """Read a document; ``None`` where it is not what was sealed, or no text."""
+    """Read a document; ``None`` if it differs from its seal or is no text."""
     try:
         data = (layout.root / name).read_bytes(LARGEST_DOCUMENT)
         data.decode()
@@ -286,7 +263,7 @@ def _sealed_original(layout: Layout, name: str, sealed: str | None) -> _Copy | N
 
 
 def _copy_runs(layout: Layout, sealed: str | None) -> None:
-    """Add to the copy what the original has got since, or copy all of it where it does not begin with the copy."""
+    """Append the new lines to the copy of ``runs.jsonl``, or copy the whole file if it does not begin with the copy."""
     if layout.runs.kind() is None:
         return
     copy = layout.runs_copy
@@ -305,12 +282,13 @@ def _copy_runs(layout: Layout, sealed: str | None) -> None:
     if whole.hexdigest() != sealed:
         return
     if left or beginning.hexdigest() != copied:
-        _copy_file(layout.runs, copy)
+        copy_file(layout.runs, copy)
     elif rest:
         atomic.append_line(copy, bytes(rest))
 
 
-def _copy_file(source: InnerPath, target: InnerPath) -> None:
+def copy_file(source: InnerPath, target: InnerPath) -> None:
+    """Replace a file by a copy of another one."""
     with source.open("rb") as file:
         atomic.write_lines(target, iter(lambda: file.read(_BLOCK), b""))
 
@@ -324,7 +302,7 @@ def _copies(layout: Layout) -> Iterator[_Copy]:
 
 
 def _decode_copy(line: bytes) -> _Copy | None:
-    """Take a line of ``documents.jsonl`` apart; ``None`` where it is none."""
+    """Parse a line of ``documents.jsonl``; ``None`` if it is invalid."""
     try:
         value = lossless_json.loads(line)
     except lossless_json.NotJson:
@@ -333,140 +311,3 @@ def _decode_copy(line: bytes) -> _Copy | None:
         return None
     name, sha256, text = value
     return _Copy(name, sha256, text.encode("utf-8", "replace"))
-
-
-class RepairedFile(NamedTuple):
-    """A damaged file: its path relative to the archive, and whether it was restored."""
-
-    path: str
-    restored: bool
-
-
-class _Outcome(Enum):
-    """Whether a document is as sealed, restored just now, damaged, or right while its hash in the seal is not."""
-
-    INTACT = auto()
-    RESTORED = auto()
-    DAMAGED = auto()
-    MISSTATED = auto()
-
-
-def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[RepairedFile]:
-    """Restore the documents from their copies, and yield each that is damaged; the caller holds the lock.
-
-    ``SHA256SUMS`` at the root is mended, too, where it lacks a row, or has another hash than a document that its copy
-    agrees with.
-
-    Args:
-        layout: the archive.
-        newest: look at so many of the newest manifests; at all by default.
-
-    Raises:
-        NoSpace: the disk is full; nothing half is left.
-    """
-    data = b""
-    with contextlib.suppress(OSError):
-        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
-    sealed = read_sums(data)
-    misstated = set()
-    *documents, runs = sealed_names(layout)
-    for name, outcome in (
-        *((name, _restore(layout, name, sealed.get(name))) for name in documents),
-        (runs, _restore_runs(layout, sealed.get(runs))),
-        *_restore_manifests(layout, sealed, newest),
-    ):
-        if outcome is _Outcome.MISSTATED:
-            misstated |= {name} & sealed.keys()
-        elif outcome is not _Outcome.INTACT:
-            yield RepairedFile(name, outcome is _Outcome.RESTORED)
-    intact = not misstated and sealed.keys() >= {*sealed_names(layout)} and write_sums(sealed) == data
-    intact = intact or (layout.sums.kind() is None and head_hash(layout) is None)
-    if layout.info.kind() == "":
-        # Also where nothing is wrong: a kill may have left it without the newest manifest, or kept it from being made.
-        seal(layout, anew=misstated)
-        if not intact:
-            yield RepairedFile(SUMS, restored=True)
-
-
-def _restore(layout: Layout, name: str, expected: str | None) -> _Outcome:
-    """Restore a document that has not the hash it should have."""
-    path = layout.root / name
-    found = sha256_or_none(path)
-    if expected in {None, found}:
-        return _Outcome.INTACT
-    data = intact_document(layout, name, expected or "") if _is_replaceable(path) else None
-    if data is not None:
-        return _write(path, data)
-    agreed = found is not None and intact_document(layout, name, found) is not None
-    return _Outcome.MISSTATED if agreed else _Outcome.DAMAGED
-
-
-def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | None) -> Iterator[tuple[str, _Outcome]]:
-    """Restore manifests and the sums beside them, newest first.
-
-    Each manifest names the hash of the one before it, the seal that of the newest.
-    """
-    expected: str | None = None
-    info = sha256_or_none(layout.info) or ""
-    for number in version_numbers(layout)[::-1][:newest]:
-        name = manifest_name(number)
-        sums = layout.version(number) / SUMS
-        beside = None
-        with contextlib.suppress(OSError):
-            beside = sums.read_bytes(LARGEST_DOCUMENT)
-        stated = sealed.get(name, expected) or read_sums(beside or b"").get(MANIFEST)
-        outcome = _restore(layout, name, stated)
-        if outcome is _Outcome.DAMAGED and _is_replaceable(layout.manifest(number)):
-            from exporter.archive.lost_manifest import manifest_again  # noqa: PLC0415 - slow to load, and seldom needed
-
-            again = manifest_again(layout, number, stated or "")
-            outcome = outcome if again is None else _write(layout.manifest(number), again)
-        yield name, outcome
-        expected = None
-        if outcome is _Outcome.DAMAGED:
-            continue
-        with contextlib.suppress(OSError, ArchiveDamaged):
-            data = layout.manifest(number).read_bytes(LARGEST_DOCUMENT)
-            manifest = Manifest.decode(data, name)
-            expected = None if manifest.parent is None else manifest.parent["sha256"]
-            right = version_sums(hashlib.sha256(data).hexdigest(), info, manifest.files)
-            if beside != right:
-                restored = _write(sums, right) if _is_replaceable(sums) else _Outcome.DAMAGED
-                yield f"versions/{version_name(number)}/{SUMS}", restored
-
-
-def _restore_runs(layout: Layout, expected: str | None) -> _Outcome:
-    """Restore runs.jsonl from its copy, unless there is a run that only the damaged file tells of."""
-    path, copy = layout.runs, layout.runs_copy
-    found = sha256_or_none(path)
-    if expected in (None, found) or (found is not None and found == _runs_sha256(path, expected)):
-        return _Outcome.INTACT
-    copied = sha256_or_none(copy)
-    if not _is_replaceable(path) or copied is None:
-        return _Outcome.DAMAGED
-    if copied == expected and _newest_start(path) <= _newest_start(copy):
-        with atomic.translated(path):
-            _copy_file(copy, path)
-        return _Outcome.RESTORED
-    return _Outcome.MISSTATED if copied == found else _Outcome.DAMAGED
-
-
-def _newest_start(path: InnerPath) -> str:
-    """Return when the newest run of a file began; nothing where it has none."""
-    with contextlib.suppress(OSError):
-        for line in newest_lines(path):
-            run = run_of(line)
-            if run is not None:
-                return str(run["started_at"])
-    return ""
-
-
-def _is_replaceable(path: InnerPath) -> bool:
-    """Tell whether there is a regular file or nothing; whatever else is there, its owner has to judge."""
-    return path.kind() in {None, ""}
-
-
-def _write(path: InnerPath, data: bytes) -> _Outcome:
-    with atomic.translated(path):
-        atomic.write_file(path, data)
-    return _Outcome.RESTORED

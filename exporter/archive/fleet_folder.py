@@ -1,7 +1,7 @@
-"""The archives of a fleet on disk: where they are, and what changes whenever one of them has.
+"""A fleet on disk: the places of its archives, and a fingerprint that changes with each archive.
 
-The folders are walked, whatever a ledger says: a catalogue is of what is there. A name counts only where it is in the
-folder that :func:`archive_place` gives a blog of that name; links are never followed.
+The folders are listed and the ledger is ignored: a catalogue shows the existing archives. A folder counts only in the
+place that :func:`archive_place` gives a blog of its name. Links are never followed.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from exporter.text import printable
 
 FolderPath = TypeVar("FolderPath", bound=Path)
 SHARDS: Final = tuple(f"{number:02x}" for number in range(256))
-"""The folders of a fleet: the first two hexadecimal digits of the SHA-256 of its blogs' IDs."""
+"""The folders of a fleet: the first two hexadecimal digits of the SHA-256 of blog IDs."""
 
 
 def archive_place(root: FolderPath, blog_id: str) -> FolderPath:
-    """Return where the archive of a blog is: ``ROOT/ab/BLOG_ID``, with two hexadecimal digits of the ID's SHA-256.
+    """Return the folder for a blog's archive: ``ROOT/ab/BLOG_ID``, with two hexadecimal digits of the ID's SHA-256.
 
-    A folder of a million folders is slow to list everywhere; 256 of them hold four thousand each.
+    Listing a folder with a million folders is slow on every system; 256 shards hold four thousand each.
     """
     return root / _shard_of(blog_id) / blog_id
 
 
 def belongs(shard: str, name: str) -> bool:
-    """Tell whether an untrusted name can be that of a blog's folder, in one of the 256 folders."""
+    """Return whether an untrusted name can be that of a blog's folder in one of the 256 shards."""
     plain = is_inside(name) and "/" not in name and not name.startswith(".") and printable(name) == name
     return plain and _shard_of(name) == shard
 
@@ -43,12 +43,12 @@ def _shard_of(blog_id: str) -> str:
 
 
 class FoundArchive(NamedTuple):
-    """A folder in an archive's place.
+    """A folder in the place of an archive.
 
     Attributes:
         blog_id: the blog, by the folder's name.
         path: the folder.
-        trouble: why it is none of the fleet's archives; ``None`` where it may be one.
+        trouble: why it cannot be a usable archive, or ``None``.
     """
 
     blog_id: str
@@ -57,10 +57,10 @@ class FoundArchive(NamedTuple):
 
 
 def require_fleet(root: Path) -> None:
-    """Refuse a folder in which no archives of a fleet can be.
+    """Refuse a folder that cannot hold archives of a fleet.
 
     Raises:
-        NoArchive: there is none of the 256 folders in it.
+        NoArchive: it has none of the 256 shards.
     """
     if not root.is_dir() or not shards_in(root):
         raise NoArchive(
@@ -69,21 +69,21 @@ def require_fleet(root: Path) -> None:
 
 
 def shards_in(root: Path) -> list[str]:
-    """Return which of the 256 folders are there, whatever they are, in order."""
+    """Return the existing names of shards in order, without checking that they are folders."""
     there = set(InnerPath.rooted(root).names())
     return [shard for shard in SHARDS if shard in there]
 
 
 def folders_in(root: Path) -> int:
-    """Return how many folders may hold an archive, by their names alone."""
+    """Return the number of folders that may hold an archive, by their names alone."""
     shards = (InnerPath.rooted(root) / shard for shard in shards_in(root))
     return sum(not name.startswith(".") for shard in shards if shard.kind() == "a folder" for name in shard.names())
 
 
 def archives_in(root: Path, shard: str) -> Iterator[FoundArchive]:
-    """Yield what is in one of the 256 folders, in the order of the names; hidden files are passed over.
+    """Yield the archives in a shard sorted by name; hidden files are skipped.
 
-    A folder without an archive in it, as a first backup that failed leaves one, is passed over too.
+    A folder without an archive, such as a first backup that failed leaves, is skipped as well.
     """
     folder = InnerPath.rooted(root) / shard
     kind = folder.kind()
@@ -105,7 +105,7 @@ def archives_in(root: Path, shard: str) -> Iterator[FoundArchive]:
 
 
 def archive_named(root: Path, blog_id: str) -> FoundArchive | None:
-    """Return the archive of a blog whose ID nobody vouches for; ``None`` where it can have none, or has none."""
+    """Return the archive of a blog with an untrusted ID; ``None`` if it has none."""
     for shard in shards_in(root):
         if belongs(shard, blog_id) and (InnerPath.rooted(root) / shard / blog_id).kind() == "a folder":
             return FoundArchive(blog_id, root / shard / blog_id)
@@ -130,14 +130,14 @@ def open_archive(found: FoundArchive) -> Archive:
 
 
 def mark_of(path: Path) -> str:
-    """Return what changes whenever a run or a prune changed an archive; nothing of it is parsed.
+    """Return a fingerprint that changes whenever a run or a prune changed an archive; no file is parsed.
 
-    It is of the newest manifest, the versions that are there, and size and time of ``archive.json``, of ``runs.jsonl``
-    and of what the archive remembers.
+    It covers the newest manifest, the versions, and size and time of ``archive.json``, ``runs.jsonl`` and
+    ``settings.toml``.
 
     Raises:
         ArchiveDamaged: ``versions/`` is a link.
-        OSError: something is no regular file.
+        OSError: a file is no regular one.
     """
     layout = Layout(path)
     numbers = version_numbers(layout)
@@ -155,7 +155,7 @@ def require_outside(root: Path, target: Path) -> None:
     """Refuse to write among the archives.
 
     Raises:
-        UsageError: a path is the fleet's folder itself, or in one of its 256 folders.
+        UsageError: the path is the fleet's folder itself, or in one of its 256 shards.
     """
     new, old = target.resolve(), root.resolve()
     inside = new.relative_to(old).parts[:1] if new.is_relative_to(old) else None

@@ -1,260 +1,224 @@
-"""A record through time: every change of it, its state at any version, what is left of one that is gone, and diffs.
+"""History: the versions as ``log`` shows them, the changes of records, their states at any version, and diffs.
 
-Versions are walked from the newest backwards and only the record's own line is read, so nothing is folded. A line
-begins with ``{"op":…,"id":…,`` in exactly these bytes (FORMAT.md), so a search for them, at the start of a line, is
-enough; nothing is parsed before it is found.
+Versions are searched from the newest backwards, and only the record's own line is read, so no state is built.
+
+The rows of ``log``, as text and as JSON, are cached in ``.work/versions.json``. The cache is valid while its versions
+exist and the newest of them still has the same manifest. Each manifest names the hash of its predecessor, so no older
+one can have been replaced. (``verify`` finds a *damaged* one.)
 """
 
 from __future__ import annotations
 
-import mmap
-import os
-import re
+import contextlib
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
-from exporter.archive.atomic import translate
-from exporter.archive.layout import WHOLE_FILE, segment_name, version_name
-from exporter.archive.lines import RecordLine, split
-from exporter.archive.log import VersionRow, version_rows
-from exporter.archive.safe_files import HeldFolder, NotPlain, inner
-from exporter.archive.segment_sizes import NOTHING, SegmentSize, damaged_segment, require_size, stated_size
+from exporter.archive import atomic
+from exporter.archive.layout import WHOLE_FILE, manifest_sha256, segment_name, version_name
+from exporter.archive.lines import RecordLine
+from exporter.archive.manifest import KindCounts
+from exporter.archive.safe_files import HeldFolder
+from exporter.archive.segments import (
+    LinePosition,
+    OnDamage,
+    find,
+    places,
+    skip_damage,
+)
 from exporter.clock import for_people
-from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
 from exporter.message import message
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
+from exporter.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
-    from pathlib import Path
 
     from exporter.archive.layout import Layout
     from exporter.archive.reader import ArchiveReader
-    from exporter.archive.safe_files import InnerPath
     from exporter.service.interface import Records
 
-_HEAD = re.compile(rb'\{"op":"(?:put|remove)","id":("(?:[^"\\]|\\.)*"),')
-_REMOVE = b'{"op":"remove"'
-_LINE_FEED = 0x0A
-_SMALL = 1 << 20
-_FEW = 8
+_EDITION = 2
+_KIND_NAMES = [str(kind) for kind in Kind]
+_IN_TEXT = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.ASSETS)
+_COUNTED = ("total", "new", "changed", "gone")
 
-Content = bytes | mmap.mmap
-Fallback = Callable[[str, bytes], RecordLine | None]
-OnDamage = Callable[[ArchiveDamaged], object]
-"""Called with damage, which is then passed over."""
-Before = Callable[[Kind, "Collection[str]"], "Mapping[str, LinePosition]"]
-"""Returns where the records of a kind with these ids were at some time, without those that were not there."""
+
+class VersionRow(NamedTuple):
+    """One version as ``log`` shows it.
+
+    Attributes:
+        version: its number.
+        started_at: when its run began to read, as in the manifest.
+        finished_at: when it was committed.
+        complete: whether everything could be read.
+        problems: the number of records and lists that could not be read.
+        numbers: for each kind in the order of :class:`Kind`: total, new, changed, gone; see :meth:`counts`.
+        pruned: the number of older versions that were folded into it.
+    """
+
+    version: int
+    started_at: str
+    finished_at: str
+    complete: bool
+    problems: int
+    numbers: Sequence[Sequence[int]]
+    pruned: int
+
+    def counts(self) -> dict[Kind, KindCounts]:
+        """Return the counts by kind."""
+        return {kind: KindCounts(*found) for kind, found in zip(Kind, self.numbers, strict=True)}
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON object that ``log --json`` prints."""
+        return {
+            "version": self.version,
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "complete": self.complete,
+            "problems": self.problems,
+            "pruned": self.pruned,
+            "counts": {
+                kind: dict(zip(_COUNTED, found, strict=True))
+                for kind, found in zip(_KIND_NAMES, self.numbers, strict=True)
+            },
+        }
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> VersionRow:
+        """Parse such a JSON object."""
+        numbers = [[document["counts"][kind][name] for name in _COUNTED] for kind in _KIND_NAMES]
+        return cls(**{name: document[name] for name in cls._fields if name != "numbers"}, numbers=numbers)
+
+    def text(self) -> str:
+        """Return the line that ``log`` prints: the numbers of new (+), changed (~) and gone (-) records."""
+        counts = self.counts()
+        parts = []
+        for kind in _IN_TEXT:
+            signs = ((counts[kind].new, "+"), (counts[kind].changed, "~"), (counts[kind].gone, "-"))
+            changes = " ".join(f"{sign}{number}" for number, sign in signs if number)
+            if changes:
+                parts.append(f"{kind} {changes}")
+        folded = f"   {self.pruned} older folded in" if self.pruned else ""
+        mark = "" if self.complete else "   INCOMPLETE"
+        finished = printable(self.finished_at, 40)
+        return f"{self.version:>6}  {finished}  {', '.join(parts) or 'lists only'}{folded}{mark}"
 
 
 @dataclass(frozen=True, slots=True)
-class LinePosition:
-    """Where a line is: its file, offset and length in bytes, and whether it is a tombstone."""
+class VersionLog:
+    """All versions as ``log`` prints them, oldest first.
 
-    path: Path
-    offset: int
-    length: int
-    removed: bool
-
-    def read(self, fallback: Fallback = lambda _id, _identity: None) -> RecordLine:
-        """Read the line, a damaged record from ``fallback``; see :func:`taken_apart`.
-
-        Raises:
-            ArchiveDamaged: it is not a line of an archive, or its record is damaged and nowhere else.
-        """
-        return taken_apart(self.path, self.text(), fallback)
-
-    def text(self) -> bytes:
-        """Read the line's bytes, with its line feed."""
-        with inner(self.path).open("rb") as file:
-            file.seek(self.offset)
-            data: bytes = file.read(self.length)
-            return data
-
-
-def taken_apart(path: Path, text: bytes, fallback: Fallback = lambda _id, _identity: None) -> RecordLine:
-    """Take a line of ``path`` apart, and compare its record with its hash.
-
-    Args:
-        path: the file.
-        text: the line.
-        fallback: looks for the same state of a record elsewhere in the archive, by its id and identity.
-
-    Raises:
-        ArchiveDamaged: it is not a line of an archive, or its record is damaged and nowhere else.
+    Attributes:
+        versions: their numbers.
+        texts: a line of text for each, in UTF-8.
+        documents: a line of JSON for each.
     """
-    try:
-        line = split(text)
-    except ValueError as error:
-        raise ArchiveDamaged(
-            message("{path} holds a damaged line: {error}; run verify --repair.", path=path, error=error)
-        ) from error
-    fault = line.fault()
-    if fault is None:
-        return line
-    found = fallback(line.record_id, line.identity)
-    if found is None:
-        raise ArchiveDamaged(
-            message(
-                "{path} holds {record_id} damaged: {fault}; run verify --repair.",
-                path=path,
-                record_id=line.record_id,
-                fault=fault,
-            )
+
+    versions: list[int]
+    texts: bytes = b""
+    documents: bytes = b""
+
+    def rows(self) -> list[VersionRow]:
+        """Parse the lines of JSON."""
+        array = b"[" + b",".join(self.documents.splitlines()) + b"]"
+        return [VersionRow.of(document) for document in json.loads(array)]  # need not be lossless
+
+    def and_more(self, rows: Sequence[VersionRow]) -> VersionLog:
+        """Return the log with newer versions added."""
+        return VersionLog(
+            [*self.versions, *(row.version for row in rows)],
+            self.texts + b"".join(row.text().encode("utf-8") + b"\n" for row in rows),
+            self.documents + b"".join(lossless_json.dumps(row.document()) + b"\n" for row in rows),
         )
-    return found
 
 
-def find(
-    folder: HeldFolder, name: str, record_id: str, fallback: Fallback = lambda _id, _identity: None
-) -> RecordLine | None:
-    """Return a record's line in a version's segment, a tombstone included, or ``None``.
-
-    Args:
-        folder: the version's.
-        name: the segment's.
-        record_id: the record.
-        fallback: see :func:`taken_apart`.
+def version_rows(reader: ArchiveReader) -> list[VersionRow]:
+    """Return a row for every version, oldest first.
 
     Raises:
-        ArchiveDamaged: the segment is missing, or the line is damaged and ``fallback`` has no other one.
+        ArchiveDamaged: a manifest cannot be read.
     """
-    data = _content(folder, name)
-    found = _locate(data, record_id) if data else None
-    return None if found is None else taken_apart(folder.path / name, data[found.start : found.end], fallback)
+    return version_log(reader).rows()
 
 
-def places(
-    path: InnerPath, wanted: Collection[str] | None = None, damaged: OnDamage | None = None
-) -> Iterator[tuple[str, LinePosition]]:
-    """Yield the ids and places of a segment's lines, all of them or those of the ``wanted`` ids.
-
-    Args:
-        path: the segment.
-        wanted: ids.
-        damaged: called with what cannot be read, which is then passed over.
+def version_log(reader: ArchiveReader) -> VersionLog:
+    """Return the log, and update its cache.
 
     Raises:
-        ArchiveDamaged: the segment is missing, or a line does not begin as one, and there is no ``damaged``.
+        ArchiveDamaged: a manifest cannot be read.
     """
+    layout = reader.layout
+    versions = reader.versions()
+    log = _kept_log(layout, versions)
+    missing = versions[len(log.versions) :]
+    if missing:
+        log = log.and_more([_row_of(reader, number) for number in missing])
+        _keep_log(layout, log)
+    return log
+
+
+def _row_of(reader: ArchiveReader, number: int) -> VersionRow:
+    manifest = reader.manifest(number)
+    found = [manifest.counts.get(kind, KindCounts()) for kind in _KIND_NAMES]
+    return VersionRow(
+        number,
+        manifest.started_at,
+        manifest.finished_at,
+        bool(manifest.completeness.get("complete")),
+        len(manifest.problems),
+        [[counts.total, counts.new, counts.changed, counts.gone] for counts in found],
+        0 if manifest.pruned is None else int(manifest.pruned.get("count", 0)),
+    )
+
+
+def _kept_log(layout: Layout, versions: list[int]) -> VersionLog:
+    """Return the valid part of the cache, which may end before the newest version."""
     try:
-        with HeldFolder(path.parent) as folder:
-            data = _content(folder, path.name, damaged)
-    except ArchiveDamaged as error:
-        _pass_over(error, damaged)
-        return
-    if not data:
-        return
-    if wanted is not None and len(wanted) <= _FEW:
-        for record_id in list(wanted):
-            found = _locate(data, record_id)
-            if found is not None:
-                yield record_id, LinePosition(path, found.start, found.end - found.start, found.removed)
-        return
-    keys = None if wanted is None else {lossless_json.text(record_id): record_id for record_id in wanted}
-    start = 0
-    while start < len(data):
-        end = _line_end(data, start)
-        head = _HEAD.match(data, start, end)
-        if head is None:
-            _pass_over(
-                ArchiveDamaged(
-                    message("{path} holds a damaged line at byte {start}; run verify --repair.", path=path, start=start)
-                ),
-                damaged,
-            )
-            start = end
-            continue
-        known = str(lossless_json.loads(head[1])) if keys is None else keys.get(head[1])
-        if known is not None:
-            yield known, LinePosition(path, start, end - start, data[start : start + len(_REMOVE)] == _REMOVE)
-        start = end
+        digest, _, body = layout.version_log.read_bytes().partition(b"\n")
+        if digest.decode("ascii") != hashlib.sha256(body).hexdigest():
+            return VersionLog([])
+        line, _, lines = body.partition(b"\n")
+        head = json.loads(line)
+        kept = list(head["versions"])
+        if head["edition"] != _EDITION or kept != versions[: len(kept)]:
+            return VersionLog([])
+        if manifest_sha256(layout, kept[-1]) != head["manifest_sha256"]:
+            return VersionLog([])
+        return VersionLog(kept, lines[: head["texts"]], lines[head["texts"] :])
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return VersionLog([])
 
 
-def _pass_over(error: ArchiveDamaged, on_damage: OnDamage | None) -> None:
-    if on_damage is None:
-        raise error
-    on_damage(error)
+def _keep_log(layout: Layout, log: VersionLog) -> None:
+    """Save the cache; if that is not possible, the next call takes longer."""
+    head = {
+        "edition": _EDITION,
+        "manifest_sha256": manifest_sha256(layout, log.versions[-1]),
+        "texts": len(log.texts),
+        "versions": log.versions,
+    }
+    body = b"".join((lossless_json.dumps(head), b"\n", log.texts, log.documents))
+    with contextlib.suppress(OSError, BlogExporterError):
+        atomic.make_folder(layout.work)
+        atomic.write_file(layout.version_log, hashlib.sha256(body).hexdigest().encode("ascii") + b"\n" + body)
 
 
-class _Located(NamedTuple):
-    """A line in a segment's content, and whether it is a tombstone."""
-
-    start: int
-    end: int
-    removed: bool
-
-
-def _locate(data: Content, record_id: str) -> _Located | None:
-    """Search for the bytes a record's line begins with, where a line begins."""
-    for head in _heads(record_id):
-        at = data.find(head)
-        while at > 0 and data[at - 1] != _LINE_FEED:
-            at = data.find(head, at + 1)
-        if at >= 0:
-            return _Located(at, _line_end(data, at), head.startswith(_REMOVE))
-    return None
-
-
-@lru_cache(maxsize=64)
-def _heads(record_id: str) -> tuple[bytes, bytes]:
-    """Return what a line of a record begins with; one record is looked for in thousands of segments."""
-    text = lossless_json.text(record_id)
-    return b'{"op":"put","id":%b,' % text, b'{"op":"remove","id":%b,' % text
-
-
-def _line_end(data: Content, start: int) -> int:
-    """Return the offset after the line feed that ends the line."""
-    return data.find(b"\n", start) + 1 or len(data)
-
-
-def _content(folder: HeldFolder, name: str, damaged: OnDamage | None = None) -> Content:
-    """Return a segment's content; a large one is mapped, so that it costs no memory.
-
-    Raises:
-        ArchiveDamaged: it cannot be read, or is not as large as its manifest says and there is no ``damaged``.
-    """
-    try:
-        stated = stated_size(folder, name)
-        if stated == NOTHING and folder.is_empty(name):
-            return b""
-        data = _read(*folder.opened(name))
-    except NotPlain as error:
-        raise translate(error, folder.path / name) from error
-    except OSError as error:
-        raise damaged_segment(folder.path / name, message("it is missing or cannot be read")) from error
-    try:
-        _require_whole(folder, name, data, stated)
-    except ArchiveDamaged as error:
-        _pass_over(error, damaged)
-    return data
-
-
-def _read(handle: int, size: int) -> Content:
-    try:
-        return os.read(handle, size) if size < _SMALL else mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
-    finally:
-        os.close(handle)
-
-
-def _require_whole(folder: HeldFolder, name: str, data: Content, stated: SegmentSize | None) -> None:
-    """Refuse a segment that lost lines: what a power cut leaves behind is short, or holds zeros in place of text."""
-    lines = data.count(b"\n") if isinstance(data, bytes) else -1 if stated is None else stated.lines
-    if (found := SegmentSize(lines, len(data))) != stated:
-        require_size(folder.path / name, found, stated)
-    if data.find(b"\0") >= 0:
-        raise damaged_segment(folder.path / name, message("it holds zeros in place of text"))
+Before = Callable[[Kind, "Collection[str]"], "Mapping[str, LinePosition]"]
+"""Returns the places of the existing records with these ids of a kind at some time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordVersion:
-    """A record as a version holds it; ``version`` is the one whose ``put`` line it is."""
+    """A record in the state of ``version``, whose ``put`` line it is."""
 
     kind: Kind
     record_id: str
@@ -274,7 +238,7 @@ class Revision:
         version: the version that holds it.
         date: when that version was committed, as in its manifest.
         change: new, changed or gone.
-        fields: the names of the fields that changed; all of them for a new record, none for one that is gone.
+        fields: the names of the changed fields; all of them for a new record, none for one that is gone.
         evidence: why the removal was believed.
     """
 
@@ -287,11 +251,11 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class LastKnown:
-    """What an archive knows of a record, gone or not.
+    """The newest knowledge about a record.
 
     Attributes:
-        stored: its newest state; ``None`` when a prune left only the tombstone.
-        gone_in: the version whose tombstone removes it, ``None`` while it is there.
+        stored: its newest state; ``None`` if a prune left only the tombstone.
+        gone_in: the version whose tombstone removes it; ``None`` while it exists.
         gone_at: when that version was committed.
         evidence: why the removal was believed.
     """
@@ -303,7 +267,7 @@ class LastKnown:
 
 
 def revisions(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Revision]:
-    """Return what happened to a record, oldest first; empty when no version knows it.
+    """Return a record's changes, oldest first; empty if no version knows it.
 
     Raises:
         ArchiveDamaged: a segment is missing or a line cannot be read.
@@ -327,7 +291,7 @@ def revisions(reader: ArchiveReader, kind: Kind, record_id: str) -> list[Revisio
 
 
 def record_at(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None = None) -> RecordVersion | None:
-    """Return a record as of version ``at`` (default: the newest); ``None`` when it is not there then.
+    """Return a record as of version ``at`` (default: the newest); ``None`` if it did not exist then.
 
     Raises:
         NoSuchRecord: the archive has no version ``at``.
@@ -339,7 +303,7 @@ def record_at(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None 
 
 
 def last_known(reader: ArchiveReader, kind: Kind, record_id: str, at: int | None = None) -> LastKnown | None:
-    """Return the newest state of a record that version ``at`` or one before it has; ``None`` when none knows it.
+    """Return a record's newest state up to version ``at``; ``None`` if no version knows it.
 
     Raises:
         NoSuchRecord: the archive has no version ``at``.
@@ -370,7 +334,7 @@ def _found(
     record_id: str,
     healed: Callable[[], Collection[tuple[int, Kind, int]]] = tuple,
 ) -> Iterator[tuple[int, RecordLine]]:
-    """Yield the versions that have a line of a record, with that line; files that were ``healed`` may be damaged."""
+    """Yield the versions that have a line for a record, and the line; damaged segments may be in ``healed``."""
     name = segment_name(kind)
     with HeldFolder(reader.layout.versions) as above:
         for version in versions:
@@ -388,24 +352,23 @@ def _found(
 def _known(reader: ArchiveReader, stored: RecordVersion | None, gone: tuple[int, RecordLine] | None) -> LastKnown:
     if gone is None:
         return LastKnown(stored)
-    version, line = gone
-    return LastKnown(stored, version, reader.manifest(version).finished_at, line.evidence)
+    return LastKnown(stored, gone[0], reader.manifest(gone[0]).finished_at, gone[1].evidence)
 
 
 def places_at(
     layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str], damaged: OnDamage | None = None
 ) -> dict[str, LinePosition]:
-    """Return where the lines of these records are after ``versions``; those that are not there then are left out.
+    """Return the places of these records' lines after ``versions``, without the records that do not exist then.
 
     Args:
         layout: the archive.
         versions: all versions up to the wanted one, oldest first.
         kind: the records' kind.
         ids: the records' ids.
-        damaged: called with what cannot be read, which is then passed over.
+        damaged: receives the damage, which is then skipped.
 
     Raises:
-        ArchiveDamaged: a segment is missing or a line does not begin as one, and there is no ``damaged``.
+        ArchiveDamaged: a segment is missing or a line does not begin as one, and ``damaged`` is not given.
     """
     wanted = set(ids)
     found: dict[str, LinePosition] = {}
@@ -420,16 +383,16 @@ def places_at(
 
 
 def version_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
-    """Return the version that ``--at`` means.
+    """Return the version that ``--at`` selects.
 
     Args:
         reader: the archive.
-        text: a version's number; or a date (``2026-01-31``, which means the end of that day) or a date and time
-            (``2026-01-31T12:00``): the newest version committed at or before it.
-        timezone: what a time without an offset is in.
+        text: a version's number; or a date (``2026-01-31``, the end of that day) or a date and time
+            (``2026-01-31T12:00``), for the newest version committed by then.
+        timezone: applies to a time without an offset.
 
     Raises:
-        UsageError: the text is neither.
+        UsageError: the text is no number, date or time.
         NoSuchRecord: there is no such version.
         NoArchive: the archive has no version yet.
     """
@@ -448,7 +411,7 @@ def version_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
             return row.version
     oldest = for_people(rows[0].finished_at, timezone)
     raise NoSuchRecord(
-        message("There is no version from {text} or before: the oldest one is of {oldest}.", text=text, oldest=oldest)
+        message("There is no version from {text} or before. The oldest one is from {oldest}.", text=text, oldest=oldest)
     )
 
 
@@ -473,22 +436,21 @@ def _finished(row: VersionRow) -> datetime:
         return datetime.fromisoformat(row.finished_at)
     except ValueError as error:
         raise ArchiveDamaged(
-            message("The manifest of version {version} has no proper finished_at; run verify.", version=row.version)
+            message("The manifest of version {version} has no valid finished_at. Run verify.", version=row.version)
         ) from error
 
 
 def diff_versions(
     reader: ArchiveReader, a: int, b: int, service: Records, damaged: OnDamage | None = None
 ) -> Iterator[RecordChange]:
-    """Yield what differs in version ``b`` from version ``a``, by kind and id; ``a`` may be the later one.
+    """Yield the changes from version ``a`` to version ``b`` by kind and id; ``a`` may be the later one.
 
-    The titles are those that ``service`` knows the records by.
-
-    Either may be 0, which is the state before the first version. Damage that ``damaged`` is called with is passed over.
+    Either may be 0, the empty state before the first version. ``service`` gives the titles of the records. ``damaged``
+    receives the damage, which is then skipped.
 
     Raises:
         UsageError: the archive has no such version.
-        ArchiveDamaged: a segment is missing or a line cannot be read, and there is no ``damaged``.
+        ArchiveDamaged: a segment is missing or a line cannot be read, and ``damaged`` is not given.
     """
     for number in (a, b):
         if number:
@@ -505,17 +467,17 @@ def diff_versions(
 def changes_in(
     reader: ArchiveReader, version: int, before: Before, service: Records, damaged: OnDamage | None = None
 ) -> Iterator[RecordChange]:
-    """Yield what a version changed, as :func:`diff_versions` does, for a caller that knows what was there before it.
+    """Yield a version's changes like :func:`diff_versions`, for a caller that knows the state before it.
 
     Args:
         reader: the archive.
         version: the version.
-        before: returns where records of a kind were before it.
-        service: knows the records' titles.
-        damaged: called with what cannot be read, which is then passed over.
+        before: returns the places of records before it.
+        service: gives the titles of the records.
+        damaged: receives the damage, which is then skipped.
 
     Raises:
-        ArchiveDamaged: a segment is missing or a line cannot be read, and there is no ``damaged``.
+        ArchiveDamaged: a segment is missing or a line cannot be read, and ``damaged`` is not given.
     """
     for kind in Kind:
         after = dict(places(reader.layout.segment(version, kind), damaged=damaged))
@@ -534,7 +496,7 @@ def _differences(
         try:
             change = _compare(reader, service, kind, record_id, before.get(record_id), after.get(record_id))
         except ArchiveDamaged as error:
-            _pass_over(error, damaged)
+            skip_damage(error, damaged)
             continue
         if change is not None:
             yield change
@@ -543,7 +505,7 @@ def _differences(
 def _ends(
     layout: Layout, kind: Kind, low: list[int], between: list[int], damaged: OnDamage | None
 ) -> tuple[dict[str, LinePosition], dict[str, LinePosition]]:
-    """Return where every record that the versions between touch is at both ends; tombstones in the later only."""
+    """Return the places of every record that the versions between touch at both ends; tombstones only in the later."""
     later: dict[str, LinePosition] = {}
     for version in between:
         later.update(places(layout.segment(version, kind), damaged=damaged))

@@ -1,9 +1,13 @@
-"""``latest/``: the newest state, a record a line, and the views people read. Derived; built aside and swapped in whole.
+"""``latest/`` and the other derived files: the newest state, a record a line, the views, and the index page.
 
-``.work/latest.json`` says which version it shows and the hashes of its six files, ``.work/views.jsonl`` those of the
-views' files. Where that does not hold, the state is folded from the versions and the folder is built again, so nothing
-ever depends on it. Both are written once everything they speak of is durable, and :func:`check_latest` compares before
-they are believed.
+``latest/`` is built in ``.work/`` and replaced as a whole. ``.work/latest.json`` holds its version and the hashes of
+its six files, ``.work/views.jsonl`` the hashes of the views' files. Both are written after the files are durable, and
+:func:`check_latest` compares the files before a reader trusts them. If they differ, the state is folded from the
+versions and the folder is built again, so nothing depends on it.
+
+``index.html`` in the root leads to the site and exists as long as the site does. 最初にお読みください.txt is README.txt
+in Japanese. Its byte order mark and CR LF line ends are for Notepad on old Windows. Each run that updates ``latest/``
+writes both again; a file of these names that the program did not write is left alone.
 """
 
 from __future__ import annotations
@@ -18,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checksums import file_sha256, sha256_or_none
-from exporter.archive.latest_rows import ROWS_HASH, read_rows
-from exporter.archive.latest_segments import Segments, Stamp, stamp_of, write_segments
+from exporter.archive.checks import file_sha256, json_lines, sha256_or_none
+from exporter.archive.documents import bundled_document
+from exporter.archive.latest_segments import ROWS_HASH, Segments, Stamp, read_rows, stamp_of, write_segments
 from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256
-from exporter.archive.safe_files import HeldFolder
+from exporter.archive.safe_files import FileTooLarge, HeldFolder
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
 from exporter.message import message
@@ -31,28 +35,29 @@ from exporter.model.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
 
 CHECKS_FOR_ALL: Final = 7
-"""After so many checks every file of ``latest/`` was hashed at least once, whatever its size and time say."""
-_HELD: Final = 8
-"""So many folders of a view are held open: files come folder by folder, or of a few in turns."""
+"""After this number of checks every file of ``latest/`` was hashed at least once, even with unchanged size and time."""
+_OPEN_FOLDERS: Final = 8
+"""A view yields its files folder by folder, or alternates between a few folders."""
 
 
 class DerivedFile(Protocol):
-    """A file of a view: where it goes, what it depends on, and how it is made."""
+    """A file of a view: its path, its inputs and its content."""
 
     @property
     def path(self) -> str:
-        """The place inside the view's folder, with forward slashes."""
+        """The path inside the view's folder, with forward slashes."""
 
     @property
     def fingerprint(self) -> bytes:
-        """What changes whenever the content would."""
+        """Changes whenever the content would change."""
 
     @property
     def render(self) -> Callable[[], bytes]:
-        """Make the content."""
+        """Return a function that makes the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +67,10 @@ class LatestView:
     Attributes:
         name: the folder's name.
         edition: changes whenever the same records would give other files.
-        files: yields the files, in any order.
-        options: what it was made with, kept so that it can be made again without the settings at hand.
-        replaced: says how many characters of the files made had to become U+FFFD.
-        facts: what the files of a version tell beside its records, such as whether the newest run found all of them.
+        files: yields the files in any order.
+        options: the settings it was made with, stored so that it can be made again without them.
+        replaced: returns the number of characters that had to become U+FFFD in the files made.
+        facts: the facts about a version that its files show in addition to its records, such as completeness.
     """
 
     name: str
@@ -77,24 +82,24 @@ class LatestView:
 
 
 def read_record(layout: Layout) -> dict[str, Any]:
-    """Read ``.work/latest.json``; empty when it is not there or not readable."""
+    """Read ``.work/latest.json``; empty if it is missing or damaged."""
     try:
         value = lossless_json.loads(layout.latest_record.read_bytes())
     except (OSError, lossless_json.NotJson):
         return {}
-    objects = ("files", "views", "options", "stamps")
+    objects = ("files", "views", "options", "stamps", "root_files")
     right = isinstance(value, dict) and all(isinstance(value.get(name, {}), dict) for name in objects)
     return dict(value) if right else {}
 
 
 def latest_version(layout: Layout) -> int | None:
-    """Return the version that ``latest/`` was written for, as far as is known without reading it."""
+    """Return the version that ``latest/`` was written for, without checking the files."""
     version = read_record(layout).get("version")
     return version if type(version) is int else None
 
 
 def load_latest(layout: Layout, blog_id: str, version: int) -> State | None:
-    """Return the state from ``latest/`` when it provably is that of ``version``, else ``None``."""
+    """Return the state from ``latest/`` if its files are those of ``version``, else ``None``."""
     record = read_record(layout)
     if record.get("version") != version or record.get("manifest_sha256") != manifest_sha256(layout, version):
         return None
@@ -110,10 +115,10 @@ def load_latest(layout: Layout, blog_id: str, version: int) -> State | None:
 
 
 def _load_rows(layout: Layout, record: dict[str, Any], state: State) -> bool:
-    """Fill a state from ``.work/latest.rows``, without a look at the lines.
+    """Fill a state from ``.work/latest.rows`` without reading the lines.
 
-    A file whose size and time are as noted is believed to have them, otherwise its hash decides. Damage that shows in
-    neither is found when a record is read.
+    A file with the noted size and time is trusted, otherwise its hash decides. Other damage is found when a record is
+    read.
     """
     segments = {}
     for kind, entry in zip(Kind, _segment_entries(record), strict=True):
@@ -124,12 +129,12 @@ def _load_rows(layout: Layout, record: dict[str, Any], state: State) -> bool:
 
 
 def _load_lines(layout: Layout, record: dict[str, Any], state: State) -> bool:
-    """Fold the files of ``latest/``, where nothing else says what is in them."""
+    """Fill a state from the lines of ``latest/``, if the rows are missing."""
     for kind, entry in zip(Kind, _segment_entries(record), strict=True):
         path = layout.latest_segment(kind)
         if _sha256(state, state.segments.pin(path)[0]) != entry.sha256:
             return False
-        state.fold(path, kind, state.version, pin=True)
+        state.fold(path, kind, state.version)
     return True
 
 
@@ -139,7 +144,7 @@ def _sha256(state: State, number: int) -> str:
 
 
 def is_current(layout: Layout, version: int, views: Sequence[LatestView]) -> bool:
-    """Tell whether ``latest/`` shows ``version`` with these views."""
+    """Return whether ``latest/`` shows ``version`` with these views."""
     record = read_record(layout)
     return (
         record.get("version") == version
@@ -153,11 +158,11 @@ def is_current(layout: Layout, version: int, views: Sequence[LatestView]) -> boo
 
 @dataclass(frozen=True, slots=True)
 class LatestCheck:
-    """What a check of ``latest/`` found.
+    """The result of a check of ``latest/``.
 
     Attributes:
-        known: whether it is noted at all what should be there.
-        damaged: the files that are not there or not what was written, as paths below ``latest/``.
+        known: whether the hashes of its files are known.
+        damaged: the files that are missing or changed, as paths below ``latest/``.
     """
 
     known: bool = True
@@ -165,16 +170,18 @@ class LatestCheck:
 
     @property
     def whole(self) -> bool:
-        """Whether everything is as it was written."""
+        """Whether all files are known and unchanged."""
         return self.known and not self.damaged
 
 
 def check_latest(layout: Layout, suspected: Collection[str] = ()) -> LatestCheck:
-    """Compare every file of ``latest/`` with what was noted when it was written; the caller holds the archive's lock.
+    """Compare every file of ``latest/`` with its noted hash; the caller holds the archive's lock.
 
-    A file whose size and time are as noted is believed, otherwise its hash decides. A seventh of the files, another one
-    at each check, is hashed in any case: damage of the disk changes neither size nor time. So are those of
-    ``suspected``, which were found damaged before.
+    A file with the noted size and time is trusted, otherwise its hash decides. A seventh of the files, another one at
+    each
+    check, is hashed in any case: disk damage changes neither size nor time. The files in ``suspected``, which were
+        damaged
+    before, are hashed, too.
 
     Raises:
         ArchiveDamaged: ``latest/`` is a link.
@@ -211,7 +218,7 @@ def check_latest(layout: Layout, suspected: Collection[str] = ()) -> LatestCheck
 
 
 def _stamps(folder: InnerPath) -> dict[str, Stamp]:
-    """Return the stamps of all regular files below a folder by their paths, with forward slashes."""
+    """Return the stamps of all regular files below a folder by their relative paths."""
     found: dict[str, Stamp] = {}
     folder.require_folder()
     waiting = [("", str(folder))]
@@ -235,12 +242,18 @@ def write_latest(
     damaged: Collection[str] = (),
     segments: Segments | None = None,
 ) -> int:
-    """Build ``latest/`` for a state and swap it in; returns how many files of views were made anew.
+    """Build ``latest/`` for a state and replace the old folder; return how many files of views were made anew.
 
-    With ``reuse``, a view's file whose fingerprint is unchanged is linked from the folder that is there now, as
-    long as its view's edition is the same, it still is what was written, and it is not among the ``damaged``. The
-    ``segments`` are the six files where a commit has written them already. The state must not be read afterwards: its
-    places may be in the folder that was replaced.
+    The state must not be read afterwards: its files may be in the replaced folder.
+
+    Args:
+        layout: the archive, whose lock the caller holds.
+        state: the state.
+        views: the views to keep.
+        reuse: link a view's file from the old folder if its fingerprint, its content and the view's edition are
+            unchanged.
+        damaged: files of the old folder that are never linked.
+        segments: the six files, if a commit has written them already.
     """
     with atomic.translated(layout.latest):
         for each in layout.folders():
@@ -261,14 +274,14 @@ def write_latest(
                 new.note(new.path / name)
                 yield IndexEntry("", name, "", digest, stamp)
             for view in views:
-                old, folder = layout.latest / view.name, new.path / view.name
+                folder = new.path / view.name
                 new.make_folder(folder)
-                with _KeptFiles(old, new, folder) as kept:
+                with _KeptFiles(layout.latest / view.name, new, folder) as kept:
                     for file in view.files(state):
                         entry = kept.keep(file, known.get((view.name, file.path)))
                         if entry is None:
                             made += 1
-                            entry = _make(new, _target(new, folder, file.path), view.name, file)
+                            entry = _make(new, folder, view.name, file)
                         yield entry
             state.close()
             new.sync()
@@ -276,6 +289,9 @@ def write_latest(
         with atomic.NewFolder(layout.work / "latest.new") as new:
             notes = _write_notes(layout, filled(new))
         atomic.swap_folder(new.path, layout.latest, layout.work / "latest.old")
+        rows, rows_sha256 = written.rows
+        atomic.sync_file(rows)
+        rows.replace(layout.latest_rows)
         record = {
             "version": state.version,
             "manifest_sha256": manifest_sha256(layout, state.version),
@@ -283,18 +299,18 @@ def write_latest(
             "facts": {view.name: view.facts(state.version) for view in views},
             "options": {name: value for view in views for name, value in view.options.items()},
             "turn": _turn(record),
+            "root_files": record.get("root_files", {}),
             **notes,
-            ROWS_HASH: _keep_rows(layout, *written.rows),
+            ROWS_HASH: rows_sha256,
         }
         _write_record(layout, record)
     return made
 
 
 def _write_notes(layout: Layout, entries: Iterable[IndexEntry]) -> dict[str, Any]:
-    """Write ``.work/views.jsonl``; returns what ``.work/latest.json`` has to say of it and of the six files.
+    """Write ``.work/views.jsonl``; return what ``.work/latest.json`` says about it and about the six files.
 
-    All the files are durable once ``entries`` has ended. The index counts once the record names its hash, so until then
-    nothing is believed of the views.
+    All files are durable when ``entries`` ends. The index is valid only once the record names its hash.
     """
     segments = []
     with atomic.hashing(layout.work / "views.new.jsonl") as index:
@@ -304,7 +320,7 @@ def _write_notes(layout: Layout, entries: Iterable[IndexEntry]) -> dict[str, Any
             else:
                 segments.append(entry)
         index_sha256 = index.close()
-    (layout.work / "views.new.jsonl").replace(_index_path(layout))
+    (layout.work / "views.new.jsonl").replace(layout.latest_index)
     return {
         "files": {entry.path: entry.sha256 for entry in segments},
         "stamps": {entry.path: entry.stamp for entry in segments},
@@ -322,22 +338,15 @@ def _turn(record: dict[str, Any]) -> int:
     return turn % CHECKS_FOR_ALL if type(turn) is int else 0
 
 
-def _keep_rows(layout: Layout, path: InnerPath, sha256: str) -> str:
-    """Make the rows durable and give them their name; returns their hash."""
-    atomic.sync_file(path)
-    path.replace(layout.latest_rows)
-    return sha256
-
-
 class IndexEntry(NamedTuple):
-    """What is known of one file of ``latest/``: of a view's in ``.work/views.jsonl``, of the six in the record.
+    """A file of ``latest/``: in ``.work/views.jsonl`` for a view's file, in the record for the six files.
 
     Attributes:
-        view: the view it is of; empty for one of the six.
-        path: its place in the folder of the view.
-        fingerprint: what its content depends on; empty for one of the six.
-        sha256: of its content, in hexadecimal.
-        stamp: its size and time; ``None`` where an earlier program wrote it down.
+        view: its view; empty for the six files.
+        path: its path in the folder of the view.
+        fingerprint: changes whenever its content would; empty for the six files.
+        sha256: the hash of its content in hexadecimal.
+        stamp: its size and time; ``None`` in notes of an earlier program.
     """
 
     view: str
@@ -357,28 +366,23 @@ class IndexEntry(NamedTuple):
 
 
 def read_index(layout: Layout) -> Iterator[IndexEntry]:
-    """Read ``.work/views.jsonl``; nothing when it does not belong to what stands in ``latest/``."""
+    """Read ``.work/views.jsonl``; empty if it does not belong to ``latest/``."""
     yield from _index(layout, read_record(layout)) or ()
 
 
 def _index(layout: Layout, record: dict[str, Any]) -> list[IndexEntry] | None:
-    """Read the index that a record speaks of; ``None`` when it is another one, or none."""
+    """Read the index whose hash is in the record; ``None`` if the index is missing or another one."""
     try:
-        data = _index_path(layout).read_bytes()
-    except OSError:
+        data = layout.latest_index.read_bytes()
+        if hashlib.sha256(data).hexdigest() != record.get("index_sha256"):
+            return None
+        return [entry for line in json_lines(data) if (entry := _index_entry(line)) is not None]
+    except (OSError, lossless_json.NotJson):
         return None
-    if hashlib.sha256(data).hexdigest() != record.get("index_sha256"):
-        return None
-    try:
-        # Read in one piece, which takes a fifth of the time that ten thousand lines take.
-        lines = lossless_json.loads(b"[" + b",".join(data.splitlines()) + b"]")
-    except lossless_json.NotJson:
-        return None
-    return [entry for line in lines if (entry := _index_entry(line)) is not None]
 
 
 def _index_entry(line: Any) -> IndexEntry | None:
-    """Take a line of the index apart; ``None`` where it is none, or names a file that is not in its view."""
+    """Parse a line of the index; ``None`` if it is invalid, or names a file outside its view."""
     if not isinstance(line, list) or len(line) < 4 or not all(isinstance(text, str) for text in line[:4]):
         return None
     view, path, fingerprint, digest, *stamp = line
@@ -388,27 +392,23 @@ def _index_entry(line: Any) -> IndexEntry | None:
 
 
 def _segment_entries(record: dict[str, Any]) -> Iterator[IndexEntry]:
-    """Yield what a record says of the six files; of one it is silent about, that nothing is known to be right."""
+    """Yield the record's notes about the six files; a missing note matches no file."""
     files, stamps = record.get("files", {}), record.get("stamps", {})
     for name in SEGMENTS:
         yield IndexEntry("", name, "", str(files.get(name)), _noted(stamps.get(name)))
 
 
 def _noted(stamp: Any) -> Stamp | None:
-    """Return a stamp as it was written down; ``None`` where it is none."""
+    """Return a stamp from its JSON, or ``None`` if it is invalid."""
     if not isinstance(stamp, list) or [type(number) for number in stamp] != [int, int]:
         return None
     return stamp[0], stamp[1]
 
 
-def _index_path(layout: Layout) -> InnerPath:
-    return layout.work / "views.jsonl"
-
-
 class _KeptFiles:
     """Links the unchanged files of a view from its old folder into the new one; use it in ``with``.
 
-    The folders used last are held open, since the way to a file from the root costs many times the link.
+    The last folders stay open, since reaching a file from the root costs many times the link.
     """
 
     def __init__(self, old: InnerPath, new: atomic.NewFolder, folder: InnerPath) -> None:
@@ -425,7 +425,7 @@ class _KeptFiles:
             self._release()
 
     def keep(self, file: DerivedFile, before: IndexEntry | None) -> IndexEntry | None:
-        """Link a file; ``None`` when it must be made."""
+        """Link a file; return ``None`` if it must be made."""
         if before is None or before.fingerprint != file.fingerprint.hex():
             return None
         parent, _, name = file.path.rpartition("/")
@@ -445,10 +445,10 @@ class _KeptFiles:
         return before if stamp == before.stamp else before._replace(stamp=stamp)
 
     def _folders(self, parent: str) -> tuple[HeldFolder, HeldFolder]:
-        """Return the old and the new folder of this name, the new one made."""
+        """Return the old and the new folder of this name; the new one is created."""
         held = self._held.get(parent)
         if held is None:
-            if len(self._held) == _HELD:
+            if len(self._held) == _OPEN_FOLDERS:
                 self._release()
             self._new.make_folder(self._folder / parent)
             opened = contextlib.ExitStack()
@@ -460,16 +460,100 @@ class _KeptFiles:
         self._held.pop(next(iter(self._held)))[2].close()
 
 
-def _make(new: atomic.NewFolder, target: InnerPath, view: str, file: DerivedFile) -> IndexEntry:
+def _make(new: atomic.NewFolder, folder: InnerPath, view: str, file: DerivedFile) -> IndexEntry:
+    """Write a view's file. A path that leaves the view's folder is a defect of the program."""
+    if not is_inside(file.path):
+        raise ValueError(message("a view asked for the path {path!r}", path=file.path))
+    target = folder / file.path
+    new.make_folder(target.parent)
     digest, state = atomic.write_small(target, file.render())
     new.note(target)
     return IndexEntry(view, file.path, file.fingerprint.hex(), digest, stamp_of(state))
 
 
-def _target(new: atomic.NewFolder, folder: InnerPath, path: str) -> InnerPath:
-    """Return where a view's file goes, its folders made; a path that leaves the view's folder is a defect."""
-    if not is_inside(path):
-        raise ValueError(message("a view asked for the path {path!r}", path=path))
-    target = folder / path
-    new.make_folder(target.parent)
-    return target
+_LARGEST_ROOT_FILE: Final = 1 << 20
+_MARKS: Final = (b'<meta name="generator" content="blog-exporter">', "このフォルダーは、blog-exporter ".encode())
+"""A text near the beginning of each of the two files when the program wrote it."""
+_BEGINNING: Final = 1000
+_STYLE: Final = (
+    ":root{color-scheme:light dark}"
+    "body{margin:0;font:1rem/1.8 system-ui,sans-serif}"
+    "main{max-width:36rem;margin:0 auto;padding:2rem 1rem}"
+    "h1{font-size:1.2rem;overflow-wrap:anywhere}"
+    "section{margin-top:2rem}"
+    ".open{display:inline-block;padding:.6rem 1.4rem;border:2px solid;border-radius:.5rem}"
+    ".open{font-weight:bold;text-decoration:none}"
+    ".open span{margin-left:.6em;font-weight:normal}"
+)
+
+
+def refresh_root_files(layout: Layout, blog_id: str) -> None:
+    """Update the index page and the Japanese README; the caller holds the lock.
+
+    Raises:
+        BlogExporterError: they cannot be written.
+    """
+    site = (layout.latest / "site" / "index.html").kind() == ""
+    page = index_page(blog_id, layout.readme_ja.name) if site else None
+    with atomic.translated(layout.root):
+        atomic.make_folder(layout.work)
+        for path, wanted in ((layout.index, page), (layout.readme_ja, readme_ja())):
+            _update_root_file(layout, path, wanted)
+
+
+def damaged_root_files(layout: Layout) -> Iterator[str]:
+    """Yield the names of those of the two files that were changed."""
+    for name, digest in _noted_root_files(layout).items():
+        if sha256_or_none(layout.root / name) != digest:
+            yield name
+
+
+def index_page(blog_id: str, readme_name: str) -> bytes:
+    """Return ``index.html``: a page without scripts that leads to the site; ``blog_id`` is untrusted."""
+    import base64  # noqa: PLC0415 - most commands only read
+    from html import escape  # noqa: PLC0415
+    from urllib.parse import quote  # noqa: PLC0415
+
+    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    values = {"digest": digest, "style": _STYLE, "blog_id": escape(blog_id), "readme_ja": quote(readme_name)}
+    return bundled_document("index_page.html").decode().format(**values).encode("utf-8", "replace")
+
+
+def readme_ja() -> bytes:
+    """Return README.txt in Japanese, with a byte order mark and line ends CR LF."""
+    return bundled_document("README.ja.txt").decode().replace("\n", "\r\n").encode("utf-8-sig")
+
+
+def _noted_root_files(layout: Layout) -> dict[str, str]:
+    """Return the noted hashes of the two files by their names."""
+    noted = read_record(layout).get("root_files", {})
+    return {name: str(noted[name]) for name in (layout.index.name, layout.readme_ja.name) if name in noted}
+
+
+def _update_root_file(layout: Layout, path: InnerPath, wanted: bytes | None) -> None:
+    """Write a file, or remove it for ``None``, unless another program or the user put it there.
+
+    While the file changes no hash of it is noted, so that a kill leaves nothing that looks like damage.
+    """
+    noted = _noted_root_files(layout)
+    kind = path.kind()
+    try:
+        found = path.read_bytes(_LARGEST_ROOT_FILE) if kind == "" else None
+    except FileTooLarge:
+        found = b""
+    if kind or (found is not None and path.name not in noted and not _is_ours(found)):
+        return
+    if found != wanted:
+        if noted.pop(path.name, None) is not None:
+            _write_record(layout, {**read_record(layout), "root_files": noted})
+        if wanted is None:
+            path.unlink(missing_ok=True)
+        else:
+            atomic.write_file(path, wanted)
+    digest = None if wanted is None else hashlib.sha256(wanted).hexdigest()
+    if digest is not None and noted.get(path.name) != digest:
+        _write_record(layout, {**read_record(layout), "root_files": {**noted, path.name: digest}})
+
+
+def _is_ours(data: bytes) -> bool:
+    return any(mark in data[:_BEGINNING] for mark in _MARKS)

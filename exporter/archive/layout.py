@@ -1,9 +1,10 @@
-"""Where everything is in an archive, format 1 (FORMAT.md specifies it), and the folder ``versions/`` as a whole.
+"""The paths in an archive of format 1 (FORMAT.md specifies them), and the replacement of ``versions/`` by a prune.
 
-All paths are :class:`~exporter.archive.safe_files.InnerPath`, so nothing below the root is reached through a link.
+All paths are :class:`~exporter.archive.safe_files.InnerPath`, so no file below the root is reached through a link.
 
-A prune replaces all of ``versions/``: the new set is built under ``.work/``, becomes ``versions.new/``, and exchanges
-its name with ``versions/`` in one step, or, where the system has none, in two with ``versions.old/`` between them.
+A prune replaces the whole folder ``versions/``. It builds the new set under ``.work/`` and renames it to
+``versions.new/``. Then the two folders exchange their names in one step. A system that cannot do that needs two steps,
+with ``versions.old/`` between them.
 """
 
 from __future__ import annotations
@@ -32,48 +33,48 @@ _VERSIONS = "versions"
 _VERSION_NAMES = re.compile(r"(?<=/)(?:[0-9]{6}|[1-9][0-9]{6,9})(?=/)")
 _ASSET: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,8})?")
 LARGEST_VERSION: Final = 2**32 - 1
-"""A state keeps the numbers of versions in 32 bits."""
+"""A state stores version numbers in 32 bits."""
 MOST_PRUNES: Final = 4
-"""How many prunes in a row a reader starts again after: one that takes seconds follows another only on purpose."""
+"""How often a reader starts again because of a prune. A prune takes seconds, so more in a row are deliberate."""
 
 
 def asset_digest(path: str) -> str | None:
-    """Return the SHA-256 that the path of a picture or file says; ``None`` for what is no such path."""
+    """Return the SHA-256 that the path of a picture or file contains; ``None`` for any other path."""
     found = _ASSET.fullmatch(path)
     return None if found is None else found[2]
 
 
 def version_name(number: int) -> str:
-    """Return the folder's name of a version: at least six digits."""
+    """Return the folder name of a version: at least six digits."""
     return f"{number:06d}"
 
 
 def manifest_name(number: int) -> str:
-    """Return a version's manifest as ``SHA256SUMS`` at the root names it."""
+    """Return the path of a version's manifest as ``SHA256SUMS`` in the root names it."""
     return f"{_VERSIONS}/{version_name(number)}/{MANIFEST}"
 
 
 def numbers_in(names: Iterable[str]) -> list[int]:
-    """Return the numbers of the versions whose folders have these names, in order; other names have none.
+    """Return the version numbers that these folder names stand for in order; other names are ignored.
 
-    They are taken out of all names at once: a folder of thousands is listed several times in a run.
+    One expression searches all names at once: a run lists a folder of thousands several times.
     """
     found = _VERSION_NAMES.findall(f"/{'/'.join(names)}/")
     return sorted(number for number in map(int, found) if 0 < number <= LARGEST_VERSION)
 
 
 def segment_name(kind: Kind) -> str:
-    """Return the file name of a kind's lines, in a version and in ``latest/``."""
+    """Return the name of the file with a kind's lines in a version and in ``latest/``."""
     return f"{kind}.jsonl"
 
 
 SEGMENTS = tuple(segment_name(kind) for kind in Kind)
 WHOLE_FILE: Final = 0
-"""In the place of a line's number: the whole file is missing, or has another size than it was written with."""
+"""Stands for a line number if a whole file is missing or has the wrong size."""
 
 
 def is_inside(path: str) -> bool:
-    """Tell whether an untrusted relative path is a plain one that stays below the folder it is meant for."""
+    """Return whether an untrusted relative path is plain and stays below its folder."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -85,18 +86,20 @@ class Layout:
     """The paths of the archive at ``root``.
 
     Attributes:
-        checkpoint: the folder with what a run under way has read.
-        latest_rows: the rows of the lines of ``latest/``.
-        latest_record: which version ``latest/`` shows, and the hashes of its files.
-        front_door: the hashes of ``index.html`` and of the Japanese README.
+        checkpoint: the records that an unfinished run has read.
+        latest_record: the version in ``latest/``, and the hashes of its files.
+        latest_rows: the ids, hashes and lengths of the lines of ``latest/``.
+        latest_index: the hashes of the views' files.
+        checked: which segments and pictures were right when they were last read.
+        version_log: the rows of ``log``.
         freshness: when each entry was last read, and its validators.
-        pages: the hashes of the pages of lists, and notes about what they hold.
+        pages: the hashes of the pages of lists, and notes about their content.
         documents_copy: second copies of ``archive.json`` and of the manifests.
         runs_copy: the second copy of ``runs.jsonl``.
-        building: where a prune builds the new set of versions.
-        told: which trouble its owner was told of already.
-        replacing: the new set, finished and durable, about to become ``versions/``.
-        replaced: the old set, where two folders cannot exchange their names in one step.
+        building: the folder in which a prune builds the new set of versions.
+        notified: which problems the owner was already notified of.
+        replacing: the new set, complete and durable, before it becomes ``versions/``.
+        replaced: the old set, on systems where two folders cannot exchange their names in one step.
     """
 
     def __init__(self, root: Path) -> None:
@@ -118,9 +121,11 @@ class Layout:
         self.checkpoint = self.work / "checkpoint"
         self.latest_record = self.work / "latest.json"
         self.latest_rows = self.work / "latest.rows"
+        self.latest_index = self.work / "views.jsonl"
+        self.checked = self.work / "checked.jsonl"
+        self.version_log = self.work / "versions.json"
         self.freshness = self.work / "freshness.jsonl"
         self.pages = self.work / "pages.jsonl"
-        self.front_door = self.work / "front-door.json"
         self.site_facts = self.work / "site.facts"
         self.site_pictures = self.work / "site.pictures"
         self.documents_copy = self.work / "documents.jsonl"
@@ -143,7 +148,7 @@ class Layout:
 
     def segment(self, number: int, kind: Kind) -> InnerPath:
         """Return ``versions/000001/entries.jsonl``."""
-        # One step, not three: reading thousands of versions makes as many paths.
+        # One step, not three: this runs for thousands of versions.
         return self.root.joinpath(_VERSIONS, version_name(number), segment_name(kind))
 
     def latest_segment(self, kind: Kind) -> InnerPath:
@@ -152,7 +157,7 @@ class Layout:
 
 
 def version_numbers(layout: Layout) -> list[int]:
-    """Return the numbers of the versions that are there, oldest first.
+    """Return the version numbers, oldest first.
 
     Raises:
         ArchiveDamaged: ``versions/`` is a link.
@@ -167,13 +172,13 @@ def version_numbers(layout: Layout) -> list[int]:
         except (FileNotFoundError, NotADirectoryError):
             names = []
         if versions_identity(layout) == before:
-            # Else a prune has exchanged the folder meanwhile, and was emptying the one that was listed.
+            # Otherwise a prune replaced the folder meanwhile, and was emptying the listed one.
             break
     return numbers_in(names)
 
 
 def versions_identity(layout: Layout) -> tuple[int, int] | None:
-    """Return device and inode of ``versions/``: another folder of the same name has another."""
+    """Return device and inode of ``versions/``. Another folder of this name has another identity."""
     try:
         found = layout.versions.lstat()
     except OSError:
@@ -182,7 +187,7 @@ def versions_identity(layout: Layout) -> tuple[int, int] | None:
 
 
 def manifest_sha256(layout: Layout, version: int) -> str | None:
-    """Return the SHA-256 of a version's manifest, ``None`` when it cannot be read."""
+    """Return the hash of a version's manifest in hexadecimal; ``None`` if it cannot be read."""
     try:
         return hashlib.sha256(layout.manifest(version).read_bytes(LARGEST_DOCUMENT)).hexdigest()
     except OSError:
@@ -190,9 +195,9 @@ def manifest_sha256(layout: Layout, version: int) -> str | None:
 
 
 def replace_versions(layout: Layout) -> None:
-    """Put the finished set of a prune in the place of ``versions/``; the caller holds the lock.
+    """Replace ``versions/`` by the set that a prune has built; the caller holds the lock.
 
-    Every file in it is durable already; its folders are made so here.
+    The files in the set are durable already. This function makes its folders durable.
     """
     for folder in (*layout.building.iterdir(), layout.building):
         atomic.sync_folder(folder)
@@ -201,14 +206,14 @@ def replace_versions(layout: Layout) -> None:
     if not atomic.exchange(layout.replacing, layout.versions):
         layout.versions.rename(layout.replaced)
         with contextlib.suppress(FileNotFoundError):
-            # A reader that met the gap may have closed it already.
+            # A reader that found no versions/ may have renamed the new set already.
             layout.replacing.rename(layout.versions)
     atomic.sync_folder(layout.root)
     clear_replaced(layout)
 
 
 def recover_versions(layout: Layout) -> None:
-    """Give ``versions/`` its name where a kill took it away; needs no lock, and does nothing where it may not write."""
+    """Rename the new set to ``versions/`` if a kill came before that. Needs no lock; ignores missing write access."""
     if layout.versions.kind() is not None:
         return
     with contextlib.suppress(OSError):
@@ -217,7 +222,7 @@ def recover_versions(layout: Layout) -> None:
 
 
 def clear_replaced(layout: Layout) -> None:
-    """Remove what a prune left beside ``versions/``; the caller holds the lock."""
+    """Remove the folders that a prune left next to ``versions/``; the caller holds the lock."""
     recover_versions(layout)
     if layout.versions.kind() is not None:
         for folder in (layout.replacing, layout.replaced, layout.building):
@@ -225,5 +230,5 @@ def clear_replaced(layout: Layout) -> None:
 
 
 def is_prune_under_way(layout: Layout) -> bool:
-    """Tell whether a prune is writing, or was killed while it did."""
+    """Return whether a prune is writing, or was killed while it wrote."""
     return any(folder.kind() is not None for folder in (layout.building, layout.replacing, layout.replaced))

@@ -1,8 +1,8 @@
-"""The lines of an archive's files, format 1: one JSON object a line, its members in a fixed order. Pure.
+"""The lines of an archive's files in format 1: one JSON object a line, its members in a fixed order. Pure.
 
 In a version: ``{"op":"put","id":…,"sha256":…[,"raw_sha256":…],"data":…}`` or ``{"op":"remove","id":…,"evidence":…}``.
 In ``latest/``: ``{"id":…,"version":…,"sha256":…[,"raw_sha256":…],"data":…}``.
-``data`` comes last, so that a line can be taken apart without reading the record.
+``data`` comes last, so that a line can be split without parsing the record.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.layout import LARGEST_VERSION
+from exporter.archive.manifest import CheckedObject
 from exporter.errors import ArchiveDamaged
 from exporter.lossless_json import Frozen
 from exporter.message import message
@@ -24,17 +25,17 @@ _PLAIN_PUT = re.compile(
     rb'\{(?:"op":"put",)?"id":"([^"\\]*)",(?:"version":([1-9][0-9]{0,8}),)?'
     rb'("sha256":"([0-9a-f]{64})",(?:"raw_sha256":"([0-9a-f]{64})",)?"data":)'
 )
-"""How nearly every line begins: the members in their order, nothing escaped in the id."""
+"""The beginning of nearly every line: the members in their order, no escapes in the id."""
 
 
 class RecordLine(NamedTuple):
-    """A line taken apart.
+    """A line, split into its members.
 
     Attributes:
-        record_id: the record's id.
+        record_id: the id of the record.
         removed: whether this is a tombstone.
         digest: SHA-256 of the canonical bytes; empty for a tombstone.
-        raw_digest: SHA-256 of the bytes of ``data``, where these are not canonical.
+        raw_digest: SHA-256 of the bytes of ``data`` if they are not canonical.
         data: the bytes of the record's JSON object; empty for a tombstone.
         version: the version that holds the record, in ``latest/`` only.
         evidence: why the removal was believed, for a tombstone.
@@ -55,23 +56,24 @@ class RecordLine(NamedTuple):
 
     @property
     def identity(self) -> bytes:
-        """What two states of a record are compared by."""
+        """The hash that distinguishes two states of a record."""
         return self.raw_digest or self.digest
 
     def record(self) -> dict[str, Any]:
-        """Read the record's JSON object.
+        """Parse the record's JSON object.
 
         Raises:
-            ArchiveDamaged: ``data`` is not one, although its hash may be right: an untrusted archive may hold anything.
+            ArchiveDamaged: ``data`` is no object. Its hash may still be right, as an untrusted archive may hold
+                anything.
         """
         return record_in(self.record_id, self.data)
 
     def unreadable(self) -> str | None:
-        """Say why ``data`` is not a record although it may match its hashes, or ``None``; this parses it."""
+        """Return why ``data`` is not a record although it may match its hashes, or ``None``. This parses ``data``."""
         return None if self.removed or lossless_json.is_object(self.data) else message("its data is not a JSON object")
 
     def fault(self) -> str | None:
-        """Say what is wrong between ``data`` and its hashes, or ``None``."""
+        """Return why ``data`` does not match its hashes, or ``None``."""
         if self.removed:
             return None
         if not (self.data.startswith(b"{") and self.data.endswith(b"}")):
@@ -93,7 +95,7 @@ class RecordLine(NamedTuple):
 
 
 def record_in(record_id: str, data: bytes | memoryview) -> dict[str, Any]:
-    """Read a record's JSON object from the bytes of a line's ``data``.
+    """Parse a record's JSON object from the bytes of a line's ``data``.
 
     Raises:
         ArchiveDamaged: see :meth:`RecordLine.record`.
@@ -110,24 +112,24 @@ def record_in(record_id: str, data: bytes | memoryview) -> dict[str, Any]:
 
 
 PUT = b'{"op":"put",'
-"""How a version's line of a record begins, and no line of ``latest/``."""
+"""The beginning of a record's line in a version. No line of ``latest/`` begins so."""
 
 
 def put_head(record_id: str) -> bytes:
-    """Write the beginning of a version's line for a record; what follows is the same in ``latest/``."""
+    """Write the beginning of a record's line in a version; the rest is the same in ``latest/``."""
     return b'%b"id":%b,' % (PUT, lossless_json.text(record_id))
 
 
 def latest_head(record_id: str, version: int) -> bytes:
-    """Write the beginning of a record's line in ``latest/``; what follows is the same in a version."""
+    """Write the beginning of a record's line in ``latest/``; the rest is the same in a version."""
     return b'{"id":%b,"version":%d,' % (lossless_json.text(record_id), version)
 
 
 def intact_data(line: bytes, head: bytes, identity: bytes) -> memoryview | None:
-    """Return the record behind a line's head, if it is one without a second hash, and matches this identity.
+    """Return the data behind the head of a line, if the line has no second hash and matches this identity.
 
-    A line for which this is ``None`` may be right all the same, and is taken apart by :func:`split`; nearly all are
-    canonical, and for them this takes a fifth of the time.
+    Other lines may still be right; :func:`split` parses them. Nearly all lines are canonical, and for them this takes a
+    fifth of the time.
     """
     start = b'%b"sha256":"%b","data":{' % (head, identity.hex().encode("ascii"))
     if not (line.startswith(start) and line.endswith(b"}}\n")):
@@ -160,7 +162,7 @@ def remove_line(record_id: str, evidence: dict[str, Any]) -> bytes:
 
 
 def as_latest(line: bytes, version: int) -> bytes:
-    """Rewrite a put line, of a version or of ``latest/``, as the line of ``latest/`` for a record of ``version``.
+    """Rewrite a put line from a version or from ``latest/`` as the line in ``latest/`` for a record of ``version``.
 
     Raises:
         ValueError: it is not a put line.
@@ -173,7 +175,7 @@ def as_latest(line: bytes, version: int) -> bytes:
 
 
 def fold_facts(line: bytes) -> tuple[str, bytes | None, int | None]:
-    """Return what a fold needs of a line: the id, the identity (``None`` for a tombstone), the version it names.
+    """Return the members that a fold needs: the id, the identity (``None`` for a tombstone) and the named version.
 
     Raises:
         ValueError: it is not a line of an archive.
@@ -188,7 +190,7 @@ def fold_facts(line: bytes) -> tuple[str, bytes | None, int | None]:
 
 
 def split(line: bytes, version: int | None = None) -> RecordLine:
-    """Take a line apart; ``version`` is what a line that names none is of.
+    """Split a line into its members; ``version`` applies if the line names none.
 
     Raises:
         ValueError: it is not a line of an archive.
@@ -208,7 +210,7 @@ def split(line: bytes, version: int | None = None) -> RecordLine:
 
 
 def split_checked(line: bytes) -> tuple[RecordLine | None, str | None]:
-    """Take a line apart; return it, if that can be done, and what is wrong with it."""
+    """Split a line; return it, if that is possible, and what is wrong with it."""
     try:
         taken = split(line)
     except ValueError as error:
@@ -217,27 +219,23 @@ def split_checked(line: bytes) -> tuple[RecordLine | None, str | None]:
 
 
 def _split_any(line: bytes, version: int | None) -> RecordLine:
-    try:
-        if line.startswith(_REMOVE):
-            head = lossless_json.loads(line)
-            return RecordLine(_identifier(head), True, b"", None, b"", None, _evidence(head))
-        at = line.find(_DATA)
-        if at < 0:
-            raise ValueError(message("a line without data is not a tombstone"))
-        head = lossless_json.loads(line[:at] + b"}")
-        if head.get("op", "put") != "put":
-            raise ValueError(message("the line is neither put nor remove"))
-        raw = head.get("raw_sha256")
-        return RecordLine(
-            _identifier(head),
-            False,
-            _digest(head["sha256"]),
-            None if raw is None else _digest(raw),
-            line[at + len(_DATA) : _end_of_data(line)],
-            _version(head["version"]) if "version" in head else version,
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(message("a member is missing or wrong: {error}", error=error)) from error
+    if line.startswith(_REMOVE):
+        head = CheckedObject(lossless_json.loads(line))
+        return RecordLine(head.text("id"), True, b"", None, b"", None, head.inner("evidence").members)
+    at = line.find(_DATA)
+    if at < 0:
+        raise ValueError(message("a line without data is not a tombstone"))
+    head = CheckedObject(lossless_json.loads(line[:at] + b"}"))
+    if head.members.get("op", "put") != "put":
+        raise ValueError(message("the line is neither put nor remove"))
+    return RecordLine(
+        head.text("id"),
+        False,
+        bytes.fromhex(head.digest("sha256")),
+        None if head.members.get("raw_sha256") is None else bytes.fromhex(head.digest("raw_sha256")),
+        line[at + len(_DATA) : _end_of_data(line)],
+        version if head.members.get("version") is None else head.number("version", 1, LARGEST_VERSION),
+    )
 
 
 def _end_of_data(line: bytes) -> int:
@@ -247,36 +245,11 @@ def _end_of_data(line: bytes) -> int:
     return end - 1
 
 
-def _identifier(head: dict[str, Any]) -> str:
-    if not isinstance(head["id"], str):
-        raise TypeError(message("id is not text"))
-    return head["id"]
-
-
-def _evidence(head: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(head["evidence"], dict):
-        raise TypeError(message("evidence is not an object"))
-    return dict(head["evidence"])
-
-
-def _digest(text: str) -> bytes:
-    digest = bytes.fromhex(text)
-    if len(digest) != hashlib.sha256().digest_size:
-        raise ValueError(message("a hash is cut short"))
-    return digest
-
-
-def _version(value: Any) -> int | None:
-    if value is not None and (type(value) is not int or not 0 < value <= LARGEST_VERSION):
-        raise TypeError(message("version is not the number of a version"))
-    return value
-
-
 class ParsedRecords:
-    """Records that were parsed lately, so that views made one after the other share a parse.
+    """The records that were parsed last, so that views made one after the other share the work.
 
-    Holds at most so many bytes of JSON, and begins anew when they are full. What it returns is shared: nobody changes
-    it.
+    It holds a limited number of bytes of JSON and starts again when it is full. Callers share the returned objects and
+    must not change them.
     """
 
     def __init__(self, most: int = 1024 * 1024) -> None:
@@ -285,7 +258,7 @@ class ParsedRecords:
         self._records: dict[bytes, dict[str, Any]] = {}
 
     def of(self, line: RecordLine) -> dict[str, Any]:
-        """Return a line's record.
+        """Return the record of a line.
 
         Raises:
             ArchiveDamaged: see :meth:`RecordLine.record`.
@@ -293,7 +266,7 @@ class ParsedRecords:
         return self.record(line.record_id, line.identity, line.data)
 
     def record(self, record_id: str, identity: bytes, data: bytes | memoryview) -> dict[str, Any]:
-        """Return the record of this identity, which the bytes of a line's ``data`` are.
+        """Return the record with this identity, parsed from ``data`` if necessary.
 
         Raises:
             ArchiveDamaged: see :meth:`RecordLine.record`.

@@ -1,10 +1,10 @@
-"""One writer for an archive: a lock of the operating system, so that a dead holder never blocks.
+"""One writer for an archive: an operating system lock, so that a dead process never blocks the archive.
 
-Readers take no lock: what they read is written once and appears by a rename.
+Readers take no lock: the files that they read are written once and appear by a rename.
 
-The library ``filelock`` locks as well, but opens the file's folder through links, which nothing in an archive does, and
-where the system has no lock it falls back to a marker file, of which another machine can only guess whether its maker
-lives. The note of who holds the lock would still have to be written and read here.
+The library ``filelock`` follows links on the way to its file, which an archive forbids. On systems without locks it
+falls back to a marker file, and another machine can only guess whether the owner still runs.
+The note about the holder would still have to be written and read here.
 """
 
 from __future__ import annotations
@@ -45,23 +45,22 @@ else:
 
 _POLL_SECONDS = 0.2
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
-"""The errors that ``flock`` and ``locking`` give if another process holds the lock."""
-_NOTE = 1 << 16
-"""More bytes than a holder writes."""
+"""The errors of ``flock`` and ``locking`` if another process holds the lock."""
+_LARGEST_NOTE = 1 << 16
 
 
 class ArchiveLock:
-    """The right to write an archive, held from ``acquire`` to ``release``."""
+    """The right to write an archive, from ``acquire`` to ``release``."""
 
     def __init__(self, path: Path) -> None:
         self._path = inner(path)
         self._handle: int | None = None
 
     def acquire(self, now: datetime, wait: float = 0.0) -> None:
-        """Take the lock, waiting up to ``wait`` seconds.
+        """Acquire the lock, waiting up to ``wait`` seconds.
 
         Raises:
-            ArchiveLocked: another process holds it; the message says which, and since when.
+            ArchiveLocked: another process holds it; the message names the process and since when.
             UsageError: the file system has no locks, or the file cannot be written.
         """
         deadline = time.monotonic() + wait
@@ -82,9 +81,9 @@ class ArchiveLock:
             os.write(handle, lossless_json.dumps(note) + b"\n")
 
     def _try(self) -> int | None:
-        """Return the open and locked file, or ``None`` when another process has it.
+        """Return the open and locked file, or ``None`` if another process holds the lock.
 
-        A first run that failed removes its folder with the lock in it, so the file must still be the one of that name.
+        A first run that failed removes its folder including the lock, so the path must still lead to the locked file.
         """
         while True:
             with translated(self._path):
@@ -112,16 +111,16 @@ class ArchiveLock:
             os.close(handle)
 
     def release(self) -> None:
-        """Give the lock back; the file stays, so that no two processes ever lock different files."""
+        """Release the lock. The file stays, so that two processes never lock different files."""
         if self._handle is not None:
             os.truncate(self._handle, 0)
             os.close(self._handle)
             self._handle = None
 
     def holder(self) -> dict[str, Any]:
-        """Read who says to hold the lock; empty when nobody does, it died, or it cannot be read."""
+        """Read the note about the holder; empty if the lock is free, its holder died, or the note cannot be read."""
         try:
-            value = lossless_json.loads(self._path.read_bytes(_NOTE))
+            value = lossless_json.loads(self._path.read_bytes(_LARGEST_NOTE))
         except (OSError, lossless_json.NotJson):
             return {}
         return dict(value) if isinstance(value, dict) and not _died(value) else {}
@@ -136,13 +135,13 @@ class ArchiveLock:
 
 
 def _died(holder: dict[str, Any]) -> bool:
-    """Tell whether the holder was a process of this machine that is no more."""
+    """Return whether the holder was a process on this machine that has ended."""
     pid = holder.get("pid")
     return type(pid) is int and not is_running(pid, holder.get("host"))
 
 
 def is_running(pid: int, host: object) -> bool:
-    """Tell whether a process may be at work still: not where it was one of this machine that is no more."""
+    """Return whether a process may still be running. Only processes on this machine can be checked."""
     if os.name == "nt" or host != _host():
         return True
     try:
@@ -155,7 +154,7 @@ def is_running(pid: int, host: object) -> bool:
 
 
 def _host() -> str:
-    import socket  # noqa: PLC0415 - where nobody holds the lock, nobody asks for it
+    import socket  # noqa: PLC0415 - a free lock does not need the name
 
     return socket.gethostname()
 

@@ -1,6 +1,6 @@
-"""The documents of an archive as values: ``archive.json``, manifests, the lines of runs, ``SHA256SUMS``. Pure.
+"""The documents in an archive as values: ``archive.json``, manifests, the lines of runs, ``SHA256SUMS``. Pure.
 
-An archive may be untrusted, so each member's type, as FORMAT.md gives it, is checked before it is used.
+An archive may be untrusted, so the type of each member, as FORMAT.md gives it, is checked before use.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from exporter.model.asset import is_sha256
 from exporter.text import printable
 
 LARGEST_NUMBER: Final = 2**63 - 1
-"""No count and no size of a blog is larger, and everything that reads JSON holds it."""
+"""The largest count or size in a document. Every JSON parser supports 64 bits."""
 DEEPEST: Final = 64
-"""How many levels an archive's own documents may be nested; those the program writes have six."""
+"""The limit for nested levels in an archive's own documents; those that the program writes have six."""
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 9998
-"""One less than :mod:`datetime` knows, so that every time can be given in every time zone."""
-_SHOWN: Final = 40
+"""One less than the limit of :mod:`datetime`, so that every time exists in every time zone."""
+_LONGEST_SHOWN: Final = 40
 
 
 class CheckedObject:
-    """A JSON object whose members are asked for by name and type.
+    """A JSON object whose members are read by name and type.
 
     Raises:
-        ValueError: from all methods: a member is missing, or not what it should be; the message is a few words on it.
+        ValueError: from all methods: a member is missing or invalid; the message says which.
     """
 
     def __init__(self, value: object, name: str = "it") -> None:
@@ -48,7 +48,7 @@ class CheckedObject:
         return name in self.members
 
     def require_plain(self) -> None:
-        """Refuse what some reader of JSON stops at: numbers of more than 64 bits, and deep nesting."""
+        """Refuse numbers of more than 64 bits and deep nesting, which some JSON parsers do not support."""
         todo: list[tuple[dict[str, Any] | list[Any], int]] = [(self.members, 1)]
         while todo:
             outer, depth = todo.pop()
@@ -62,10 +62,7 @@ class CheckedObject:
 
     def text(self, name: str) -> str:
         """Return a member that is text."""
-        value = self._get(name)
-        if type(value) is not str:
-            raise self._wrong(name, value, "text")
-        return value
+        return str(self._checked(name, lambda value: type(value) is str, message("text")))
 
     def text_or_null(self, name: str) -> str | None:
         """Return a member that is text or ``null``."""
@@ -73,45 +70,24 @@ class CheckedObject:
 
     def number(self, name: str, least: int = 0, most: int = LARGEST_NUMBER) -> int:
         """Return a member that is an integer from ``least`` to ``most``."""
-        value = self._get(name)
-        if type(value) is not int or not least <= value <= most:
-            raise self._wrong(
-                name, value, message("a number") if least <= 0 else message("a number from {least}", least=least)
-            )
-        return value
+        wanted = message("a number") if least <= 0 else message("a number from {least}", least=least)
+        return int(self._checked(name, lambda value: type(value) is int and least <= value <= most, wanted))
 
     def integer(self, name: str) -> int:
         """Return a member that is an integer of any size."""
-        value = self._get(name)
-        if type(value) is not int:
-            raise self._wrong(name, value, message("a number"))
-        return value
+        return int(self._checked(name, lambda value: type(value) is int, message("a number")))
 
     def flag(self, name: str) -> bool:
         """Return a member that is ``true`` or ``false``."""
-        value = self._get(name)
-        if type(value) is not bool:
-            raise self._wrong(name, value, message("true or false"))
-        return value
+        return bool(self._checked(name, lambda value: type(value) is bool, message("true or false")))
 
     def time(self, name: str) -> str:
         """Return a member that is a time with its offset from UTC, such as ``2026-01-31T12:34:56Z``."""
-        value = self._get(name)
-        try:
-            moment = datetime.fromisoformat(value)
-            right = moment.tzinfo is not None and _FIRST_YEAR <= moment.year <= _LAST_YEAR
-        except (TypeError, ValueError):
-            right = False
-        if type(value) is not str or not right:
-            raise self._wrong(name, value, message("a time"))
-        return value
+        return str(self._checked(name, _is_time, message("a time")))
 
     def digest(self, name: str) -> str:
         """Return a member that is a SHA-256 in hexadecimal."""
-        value = self._get(name)
-        if not is_sha256(value):
-            raise self._wrong(name, value, message("a SHA-256"))
-        return value
+        return str(self._checked(name, is_sha256, message("a SHA-256")))
 
     def inner(self, name: str) -> CheckedObject:
         """Return a member that is an object."""
@@ -124,28 +100,42 @@ class CheckedObject:
 
     def rows(self, name: str) -> list[CheckedObject]:
         """Return a member that is a list of objects."""
-        value = self._get(name)
-        if not isinstance(value, list):
-            raise self._wrong(name, value, message("a list"))
+        value = self._checked(name, lambda value: isinstance(value, list), message("a list"))
         return [CheckedObject(each, f"{self._prefix}{name}[{number}]") for number, each in enumerate(value)]
 
     def _get(self, name: str) -> Any:
         if name not in self.members:
-            raise ValueError(message("{name} is missing", name=printable(self._prefix + name, _SHOWN)))
+            raise ValueError(message("{name} is missing", name=printable(self._prefix + name, _LONGEST_SHOWN)))
         return self.members[name]
 
-    def _wrong(self, name: str, value: object, wanted: str) -> ValueError:
-        return _wrong(self._prefix + name, value, wanted)
+    def _checked(self, name: str, is_right: Callable[[Any], bool], wanted: str) -> Any:
+        value = self._get(name)
+        if not is_right(value):
+            raise _wrong(self._prefix + name, value, wanted)
+        return value
+
+
+def _is_time(value: object) -> bool:
+    try:
+        moment = datetime.fromisoformat(value) if type(value) is str else None
+    except ValueError:
+        return False
+    return moment is not None and moment.tzinfo is not None and _FIRST_YEAR <= moment.year <= _LAST_YEAR
 
 
 def _wrong(name: str, value: object, wanted: str) -> ValueError:
     return ValueError(
-        message("{name} is {value}, not {wanted}", name=printable(name, _SHOWN), value=in_words(value), wanted=wanted)
+        message(
+            "{name} is {value}, not {wanted}",
+            name=printable(name, _LONGEST_SHOWN),
+            value=in_words(value),
+            wanted=wanted,
+        )
     )
 
 
 def in_words(value: object) -> str:
-    """Return in a few words what a JSON value is."""
+    """Return a short description of a JSON value."""
     match value:
         case None:
             return "null"
@@ -154,7 +144,7 @@ def in_words(value: object) -> str:
         case IntegerText():
             return message("a very long number")
         case str():
-            return f'"{printable(value, _SHOWN)}"'
+            return f'"{printable(value, _LONGEST_SHOWN)}"'
         case int():
             return str(value) if abs(value) <= LARGEST_NUMBER else message("a very long number")
         case float():
@@ -166,10 +156,10 @@ def in_words(value: object) -> str:
 
 
 def check_completeness(found: CheckedObject) -> None:
-    """Check the members of ``completeness`` that the program acts on; those of earlier programs differ in the others.
+    """Check the members of ``completeness`` that the program uses; earlier programs wrote others as well.
 
     Raises:
-        ValueError: one is not what it should be.
+        ValueError: one is invalid.
     """
     for name in ("complete", "sweeps_agreed"):
         if name in found:
@@ -182,7 +172,7 @@ def check_problem(found: CheckedObject) -> None:
     """Check one of ``problems``.
 
     Raises:
-        ValueError: a member is missing, or not what it should be.
+        ValueError: a member is missing or invalid.
     """
     found.text("kind")
     found.text_or_null("id")
@@ -194,7 +184,7 @@ MANIFEST_SHA256: Final = "manifest_sha256"
 
 
 def run_fault(value: object) -> str | None:
-    """Say why a value is not the line of a run, ``None`` when it is one; members that are not known are passed over."""
+    """Return why a value is not a run's line, or ``None`` if it is one; unknown members are ignored."""
     try:
         run = CheckedObject(value)
         run.require_plain()
@@ -208,7 +198,7 @@ def run_fault(value: object) -> str | None:
 
 
 def _check_result(run: CheckedObject) -> None:
-    """Check what only some runs have, such as one that failed before it read anything."""
+    """Check the members that only some runs have. A run that failed early has few."""
     for name, check in _CHECKS.items():
         if run.members.get(name) is not None:
             check(run, name)
@@ -239,7 +229,7 @@ _CHECKS: Final[dict[str, Callable[[CheckedObject, str], object]]] = {
 
 
 def run_of(line: bytes) -> dict[str, Any] | None:
-    """Return what a line of ``runs.jsonl`` says of a run, ``None`` where it is not the line of one."""
+    """Parse a line of ``runs.jsonl``; ``None`` if it is not a run."""
     try:
         value = lossless_json.loads(line)
     except lossless_json.NotJson:
@@ -248,7 +238,7 @@ def run_of(line: bytes) -> dict[str, Any] | None:
 
 
 def line_digest(line: bytes) -> str:
-    """Return what the next line names this one by: the SHA-256 of its bytes without the line feed."""
+    """Return the hash by which the next line names this one: the SHA-256 of its bytes without the line feed."""
     return hashlib.sha256(line.removesuffix(b"\n")).hexdigest()
 
 
@@ -261,7 +251,7 @@ _FROM_A_COPY = message("restore it from another copy of the archive")
 class ArchiveInfo:
     """``archive.json``: written once, never changed.
 
-    ``service`` names the blog service whose records it holds; absent, it is the one of ``blog/v1``.
+    ``service`` names the blog service of the records; without it, that is ``blog/v1``.
     """
 
     blog_id: str
@@ -272,30 +262,18 @@ class ArchiveInfo:
     service: str | None = None
 
     def encode(self) -> bytes:
-        """Write it with its members in the order FORMAT.md gives."""
-        return (
-            lossless_json.dumps(
-                {
-                    "format": self.format,
-                    "format_version": self.format_version,
-                    "blog_id": self.blog_id,
-                    "created_at": self.created_at,
-                    "tool": self.tool,
-                    **({} if self.service is None else {"service": self.service}),
-                },
-                pretty=True,
-            )
-            + b"\n"
-        )
+        """Write it with its members in the order of FORMAT.md."""
+        names = ("format", "format_version", "blog_id", "created_at", "tool", *(("service",) if self.service else ()))
+        return lossless_json.dumps({name: getattr(self, name) for name in names}, pretty=True) + b"\n"
 
     @classmethod
     def decode(cls, data: bytes, place: str) -> ArchiveInfo:
-        """Read it.
+        """Parse it.
 
         Raises:
             NoArchive: the document is another program's.
             NewerFormat: the format is newer than this program reads.
-            ArchiveDamaged: it cannot be read.
+            ArchiveDamaged: it is invalid.
         """
         try:
             value = lossless_json.loads(data)
@@ -307,15 +285,6 @@ class ArchiveInfo:
                 )
             info = CheckedObject(value)
             version = info.integer("format_version")
-            if version < layout.FORMAT_MINIMUM:
-                raise ArchiveDamaged(
-                    message(
-                        "{place}/archive.json is damaged: there is no format {version}; {from_a_copy}.",
-                        place=place,
-                        version=in_words(version),
-                        from_a_copy=_FROM_A_COPY,
-                    )
-                )
             if version > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
                     message(
@@ -326,6 +295,7 @@ class ArchiveInfo:
                         format_maximum=layout.FORMAT_MAXIMUM,
                     )
                 )
+            info.number("format_version", layout.FORMAT_MINIMUM)
             service = info.text("service") if "service" in info else None
             made = cls(_blog_id(info), info.time("created_at"), FORMAT_NAME, version, info.text("tool"), service)
         except ValueError as error:
@@ -342,7 +312,7 @@ class ArchiveInfo:
 
 @dataclass(frozen=True, slots=True)
 class KindCounts:
-    """What one run found of a kind: how many there are now, and how many are new, changed and gone."""
+    """The record numbers of one kind in a run: all existing ones, and those that are new, changed and gone."""
 
     total: int = 0
     new: int = 0
@@ -361,7 +331,7 @@ class RecordProblem:
 
 @dataclass(frozen=True, slots=True)
 class SegmentInfo:
-    """One ``.jsonl`` file of a version."""
+    """The size and hash of one ``.jsonl`` file of a version."""
 
     lines: int
     bytes: int
@@ -370,7 +340,7 @@ class SegmentInfo:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """``manifest.json`` of a version; FORMAT.md says what each member means."""
+    """A version's ``manifest.json``; FORMAT.md describes the members."""
 
     version: int
     parent: dict[str, Any] | None
@@ -388,7 +358,7 @@ class Manifest:
     healed: list[Any] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return it with its members in the order FORMAT.md gives."""
+        """Return it with its members in the order of FORMAT.md."""
         document = asdict(self)
         order = (
             "format_version", "version", "parent", "blog_id", "base_url", "started_at", "finished_at", "tool",
@@ -399,10 +369,10 @@ class Manifest:
 
     @classmethod
     def decode(cls, data: bytes, place: str) -> Manifest:
-        """Read it.
+        """Parse it.
 
         Raises:
-            ArchiveDamaged: it cannot be read.
+            ArchiveDamaged: it is invalid.
         """
         try:
             found = CheckedObject(lossless_json.loads(data))
@@ -485,7 +455,7 @@ def _segment(found: CheckedObject) -> SegmentInfo:
 
 
 def version_sums(manifest_sha256: str, info_sha256: str, files: Mapping[str, SegmentInfo]) -> bytes:
-    """Write ``SHA256SUMS`` of a version, in the form ``sha256sum -c`` reads from inside the folder."""
+    """Write a version's ``SHA256SUMS`` for ``sha256sum -c`` inside the folder."""
     rows = [(manifest_sha256, layout.MANIFEST)]
     rows += [(info.sha256, name) for name, info in files.items()]
     rows.append((info_sha256, "../../archive.json"))
@@ -493,11 +463,11 @@ def version_sums(manifest_sha256: str, info_sha256: str, files: Mapping[str, Seg
 
 
 def read_sums(data: bytes) -> dict[str, str]:
-    """Return the hashes in ``SHA256SUMS`` by the names of their files; rows that are none are passed over."""
+    """Return the hashes in ``SHA256SUMS`` by file name; invalid rows are skipped."""
     rows = (_ROW.fullmatch(row) for row in data.split(b"\n"))
     return {row[2].decode("ascii"): row[1].decode("ascii") for row in rows if row is not None}
 
 
 def write_sums(rows: dict[str, str]) -> bytes:
-    """Write ``SHA256SUMS`` in the form that ``sha256sum -c`` reads."""
+    """Write ``SHA256SUMS`` for ``sha256sum -c``."""
     return "".join(f"{digest}  {name}\n" for name, digest in rows.items()).encode("ascii")

@@ -1,14 +1,13 @@
-"""Forgetting versions: which ones a prune keeps, and folding the others into those.
+"""Pruning: which versions are kept, and the fold of the others into those.
 
-The rules are those of ``restic forget``: going from the newest version to the oldest, the newest of each day (week,
-month, year) is kept until that many are; the rules add up; and the oldest version of all is kept as long as a rule has
-some left, so that the history stays as long as it can.
+The rules are those of ``restic forget``. From the newest version to the oldest, the newest of each day (week, month,
+year) is kept until the number is reached. The rules add up. The oldest version is kept while a rule has some left, so
+that the history stays as long as possible.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,22 +17,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checksums import file_sha256
+from exporter.archive.assets import stored_files
+from exporter.archive.checks import ChecksumCache, FindingCode, file_sha256
 from exporter.archive.documents import seal, write_manifest
-from exporter.archive.history import LinePosition, places, taken_apart
 from exporter.archive.layout import (
     MANIFEST,
     SEGMENTS,
-    SUMS,
     clear_replaced,
     replace_versions,
     segment_name,
     version_name,
 )
-from exporter.archive.manifest import version_sums
 from exporter.archive.reader import ArchiveReader, apply_version
-from exporter.archive.safe_files import NotPlain
+from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, NotPlain
+from exporter.archive.segments import LinePosition, checked_line, places
 from exporter.archive.state import State
+from exporter.archive.verify import VersionCheck
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
@@ -48,22 +47,14 @@ if TYPE_CHECKING:
 ALL = -1
 """A rule with this number keeps every day (week, …)."""
 
-_Period = Callable[[datetime, int], tuple[int, ...]]
-_PERIODS: dict[str, _Period] = {
-    "last": lambda _, position: (position,),
-    "daily": lambda time, _: (time.year, time.month, time.day),
-    "weekly": lambda time, _: tuple(time.isocalendar()[:2]),
-    "monthly": lambda time, _: (time.year, time.month),
-    "yearly": lambda time, _: (time.year,),
+RULES: Final[dict[str, tuple[str, Callable[[datetime, int], tuple[int, ...]]]]] = {
+    "last": (message("last"), lambda _, position: (position,)),
+    "daily": (message("daily"), lambda time, _: (time.year, time.month, time.day)),
+    "weekly": (message("weekly"), lambda time, _: tuple(time.isocalendar()[:2])),
+    "monthly": (message("monthly"), lambda time, _: (time.year, time.month)),
+    "yearly": (message("yearly"), lambda time, _: (time.year,)),
 }
-RULES: Final = {
-    "last": message("last"),
-    "daily": message("daily"),
-    "weekly": message("weekly"),
-    "monthly": message("monthly"),
-    "yearly": message("yearly"),
-}
-"""What the rules are called."""
+"""The name of each rule for people, and the period of a version by its time and its position from the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +74,18 @@ class KeptVersion:
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """What stays, oldest first; everything else is folded into what stays."""
+    """The versions that stay, oldest first; all others are folded into them."""
 
     kept: tuple[KeptVersion, ...]
 
     @property
     def dropped(self) -> tuple[int, ...]:
-        """The versions that go, oldest first."""
+        """The versions to remove, oldest first."""
         return tuple(version for kept in self.kept for version in kept.folds)
 
     @property
     def versions(self) -> tuple[int, ...]:
-        """All versions the plan is about, oldest first."""
+        """All versions of the plan, oldest first."""
         return tuple(version for kept in self.kept for version in (*kept.folds, kept.version))
 
 
@@ -107,13 +98,13 @@ def plan_prune(
     keep_monthly: int = 0,
     keep_yearly: int = 0,
 ) -> PrunePlan:
-    """Decide what a prune keeps.
+    """Decide which versions a prune keeps.
 
     Args:
-        versions_with_times: every version with the time it was committed; days and weeks (ISO 8601) are those of the
+        versions_with_times: every version with the time of its commit; days and weeks (ISO 8601) are those of the
             times' own offset.
-        keep_last: keep the newest so many; 0 keeps none by this rule, -1 all.
-        keep_daily: keep the newest version of each of the newest so many days that have one.
+        keep_last: keep the newest versions; 0 keeps none by this rule, -1 all.
+        keep_daily: keep the newest version of each of the newest days that have one.
         keep_weekly: the same for weeks.
         keep_monthly: the same for months.
         keep_yearly: the same for years.
@@ -121,13 +112,7 @@ def plan_prune(
     Raises:
         UsageError: no rule is given, or a number is below -1.
     """
-    left = {
-        "last": keep_last,
-        "daily": keep_daily,
-        "weekly": keep_weekly,
-        "monthly": keep_monthly,
-        "yearly": keep_yearly,
-    }
+    left = dict(zip(RULES, (keep_last, keep_daily, keep_weekly, keep_monthly, keep_yearly), strict=True))
     for name, number in left.items():
         if number < ALL:
             raise UsageError(
@@ -143,52 +128,35 @@ def plan_prune(
                 "A prune needs at least one of --keep-last, --keep-daily, --keep-weekly, --keep-monthly, --keep-yearly."
             )
         )
-    newest_first = sorted(versions_with_times, reverse=True)
-    counted: dict[str, tuple[int, ...]] = {}
     reasons: dict[int, tuple[str, ...]] = {}
-    for position, (version, time) in enumerate(newest_first):
-        oldest = position == len(newest_first) - 1
-        found = tuple(_reasons(left, counted, time, position, oldest=oldest))
-        if found:
-            reasons[version] = found
-    return _plan(sorted(version for version, _ in versions_with_times), reasons)
-
-
-def _reasons(
-    left: dict[str, int], counted: dict[str, tuple[int, ...]], time: datetime, position: int, *, oldest: bool
-) -> list[str]:
-    """Return the rules that keep one version, and count it against them."""
-    found: list[str] = []
-    for name, period_of in _PERIODS.items():
-        if left[name] == 0:
-            continue
-        period = period_of(time, position)
-        fresh = counted.get(name) != period
-        if fresh or oldest:
-            counted[name] = period
-            left[name] -= left[name] > 0
-            found.append(RULES[name] if fresh else message("oldest {rule}", rule=RULES[name]))
-    return found
-
-
-def _plan(versions: list[int], reasons: dict[int, tuple[str, ...]]) -> PrunePlan:
-    kept = [version for version in versions if version in reasons]
-    bounds = pairwise([0, *kept])
+    counted: dict[str, tuple[int, ...]] = {}
+    oldest = min((version for version, _ in versions_with_times), default=0)
+    for position, (version, time) in enumerate(sorted(versions_with_times, reverse=True)):
+        for name, (label, period_of) in RULES.items():
+            period = period_of(time, position)
+            fresh = counted.get(name) != period
+            if left[name] != 0 and (fresh or version == oldest):
+                counted[name] = period
+                left[name] -= left[name] > 0
+                reasons[version] = (
+                    *reasons.get(version, ()),
+                    label if fresh else message("oldest {rule}", rule=label),
+                )
+    versions = sorted(version for version, _ in versions_with_times)
     return PrunePlan(
         tuple(
             KeptVersion(high, reasons[high], tuple(version for version in versions if low < version < high))
-            for low, high in bounds
+            for low, high in pairwise([0, *sorted(reasons)])
         )
     )
 
 
 _HASH = re.compile(rb"[0-9a-f]{64}")
-_ASSET_NAME = re.compile(r"([0-9a-f]{2})[0-9a-f]{62}(\.[^/]*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What a prune did: how many versions went, and how many files of ``assets/`` with how many bytes."""
+    """The number of removed versions, of removed files in ``assets/`` and of their bytes."""
 
     versions: int
     assets: int
@@ -196,15 +164,15 @@ class PruneResult:
 
 
 def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
-    """Carry out a plan; the caller holds the archive's lock, and writes ``latest/`` anew afterwards.
+    """Execute a plan; the caller holds the archive's lock and rebuilds ``latest/`` afterwards.
 
-    ``latest/`` has to be rebuilt (:func:`~exporter.archive.latest.write_latest` of a fresh fold) whenever a version
-    went: its records name the versions they come from. Killed at any instant, the archive is as before or pruned,
-    and calling this again completes it. A plan that drops nothing still removes unreferenced assets.
+    ``latest/`` must be rebuilt from a fresh fold if a version was removed, because its records name their versions.
+    After a kill the archive is either unchanged or pruned, and another call completes the work. A plan that removes no
+    version still removes unreferenced assets.
 
     Raises:
-        UsageError: the plan was made for other versions than are there.
-        ArchiveDamaged: something does not match its hash; nothing was changed.
+        UsageError: the archive has other versions than the plan.
+        ArchiveDamaged: a file does not match its hash; nothing was changed.
         NoSpace: the disk is full; nothing was changed.
     """
     with atomic.translated(layout.root):
@@ -212,7 +180,9 @@ def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
         reader = ArchiveReader(layout.root)
         if tuple(reader.versions()) != plan.versions:
             raise UsageError(
-                message("{root} has got other versions since the prune was planned; run prune again.", root=layout.root)
+                message(
+                    "The versions of {root} changed after the prune was planned. Run prune again.", root=layout.root
+                )
             )
         if plan.dropped:
             try:
@@ -241,7 +211,8 @@ class _Rewriting:
             )
         self._info_sha256 = file_sha256(reader.layout.info)
         self._state = State(reader.info.blog_id)
-        self._chain: tuple[int, str] | None = None
+        self._cache = ChecksumCache(reader.layout, quick=False)
+        self._chain: tuple[int, str | None] | None = None
         self._parent: dict[str, Any] | None = None
 
     def build(self, plan: PrunePlan) -> None:
@@ -267,26 +238,23 @@ class _Rewriting:
                 apply_version(self._state, self._layout, version)
 
     def _checked(self, version: int) -> dict[str, Any]:
-        """Return a version's manifest as it is, after checking all of the version and its place in the chain."""
-        folder = self._layout.version(version)
-        manifest = self._reader.manifest(version)
-        data = (folder / MANIFEST).read_bytes()
-        digest = hashlib.sha256(data).hexdigest()
-        stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
-        intact = stated == self._chain and _bytes(folder / SUMS) == version_sums(
-            digest, self._info_sha256, manifest.files
-        )
-        for name in SEGMENTS:
-            intact = intact and name in manifest.files and _digest(folder / name) == manifest.files[name].sha256
-        if not intact:
-            raise ArchiveDamaged(
-                message("{folder} is not what was written; nothing was pruned. Run verify.", folder=folder)
-            )
-        self._chain = (version, digest)
-        return dict(lossless_json.loads(data))
+        """Return a version's manifest after checking the whole version and its place in the chain."""
+        with HeldFolder(self._layout.version(version)) as folder:
+            check = VersionCheck(folder, version, self._info_sha256, self._cache, lines=False)
+            findings = [each for each in check.files(self._chain) if each.code is not FindingCode.STRANGE_FILE]
+            if findings:
+                raise ArchiveDamaged(
+                    message(
+                        "{path} is damaged: {detail}. Nothing was pruned. Run verify.",
+                        path=self._layout.root / findings[0].path,
+                        detail=findings[0].detail,
+                    )
+                )
+            self._chain = (version, check.digest)
+            return dict(lossless_json.loads(folder.read_bytes(MANIFEST, LARGEST_DOCUMENT)))
 
     def _fold(self, kept: KeptVersion, folder: Path, document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Write the folded segments; returns the ``files`` and ``counts`` of the manifest."""
+        """Write the folded segments; return ``files`` and ``counts`` for the manifest."""
         files: dict[str, Any] = {}
         counts: dict[str, Any] = dict(document["counts"])
         for kind in Kind:
@@ -307,11 +275,11 @@ class _Rewriting:
         return files, counts
 
     def _folded_lines(self, kind: Kind, last: dict[str, LinePosition]) -> Iterator[tuple[bytes, str | None]]:
-        """Yield the lines that make the state before into the state after, each with what it counts as."""
+        """Yield the lines that turn the state before into the state after, each with the name of its count."""
         state = self._state.kinds[kind]
         for record_id in sorted(last, key=sort_key):
             text = last[record_id].text()
-            line = taken_apart(last[record_id].path, text)
+            line = checked_line(last[record_id].path, text)
             row = state.row(record_id)
             if line.removed:
                 yield text, None if row is None else "gone"
@@ -322,7 +290,7 @@ class _Rewriting:
 
 
 def _pruned(kept: KeptVersion, documents: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the ``pruned`` member: which versions were folded into this one, now and before."""
+    """Return the ``pruned`` member: the versions that were folded into this one now and before."""
     earlier = [document["pruned"] for document in documents if document.get("pruned") is not None]
     return {
         "first": min([kept.folds[0], *(found["first"] for found in earlier)]),
@@ -333,7 +301,7 @@ def _pruned(kept: KeptVersion, documents: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _link(source: InnerPath, target: InnerPath) -> None:
-    """Give a file that stays as it is a second name, or copy it where the file system knows no links."""
+    """Give an unchanged file a second name, or copy it if the file system has no links."""
     try:
         source.add_name(target)
     except NotPlain:
@@ -345,41 +313,16 @@ def _link(source: InnerPath, target: InnerPath) -> None:
             file.close()
 
 
-def _bytes(path: InnerPath) -> bytes:
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return b""
-
-
-def _digest(path: Path) -> str | None:
-    try:
-        return file_sha256(path)
-    except FileNotFoundError:
-        return None
-
-
 def _remove_unreferenced(layout: Layout) -> tuple[int, int]:
-    """Remove the files of ``assets/`` that no version and no run under way names; returns their number and bytes."""
-    checkpoints = [layout.work / name for name in _names(layout.work) if name.startswith("checkpoint")]
-    segments = [folder / segment_name(Kind.ASSETS) for folder in (*layout.versions.iterdir(), *checkpoints)]
-    named = {found for segment in segments for found in _HASH.findall(_bytes(segment))}
-    count = size = 0
-    for shard in _names(layout.assets):
-        for text in _names(layout.assets / shard):
-            name = _ASSET_NAME.fullmatch(text)
-            path = layout.assets / shard / text
-            if name is None or name[1] != shard or text[:64].encode("ascii") in named or path.kind():
-                continue
-            size += path.lstat().st_size
-            path.unlink()
-            count += 1
-    return count, size
-
-
-def _names(folder: InnerPath) -> list[str]:
-    """Return the names in a folder; none where there is no folder."""
-    try:
-        return folder.names()
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    """Remove the files of ``assets/`` that no version and no unfinished run names; return their number and bytes."""
+    checkpoints = []
+    with contextlib.suppress(FileNotFoundError):
+        checkpoints = [layout.work / name for name in layout.work.names() if name.startswith("checkpoint")]
+    named: set[bytes] = set()
+    for folder in (*layout.versions.iterdir(), *checkpoints):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            named.update(_HASH.findall((folder / segment_name(Kind.ASSETS)).read_bytes()))
+    unnamed = [stored for digest, stored in stored_files(layout.assets) if digest.encode("ascii") not in named]
+    for stored in unnamed:
+        (layout.root / stored.path).unlink()
+    return len(unnamed), sum(stored.size for stored in unnamed)

@@ -1,31 +1,43 @@
-"""Reading an archive: what it is, which versions it has, and the state of all records at any of them."""
+"""Reading an archive: its documents, versions, runs and known damage, and the state of all records at any version.
+
+``.work/damaged.json`` lists the damaged files of versions, of ``latest/`` and of ``assets/`` that a run or ``verify``
+has found. Without it, ``status`` and the next run would have to read the whole archive. If the list is lost, the next
+runs check the files of the versions again in turn.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import os
+import re
+from collections.abc import Collection
 from dataclasses import asdict
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter import lossless_json
+from exporter.archive import atomic
 from exporter.archive.atomic import translate
+from exporter.archive.checks import sha256_or_none
 from exporter.archive.documents import intact_document
-from exporter.archive.latest import latest_version, load_latest
+from exporter.archive.latest import latest_version, load_latest, read_index, read_record
 from exporter.archive.layout import (
+    SEGMENTS,
     SUMS,
     WHOLE_FILE,
     Layout,
+    asset_digest,
     recover_versions,
     segment_name,
     version_numbers,
     versions_identity,
 )
 from exporter.archive.lines import ParsedRecords, RecordLine, split_checked
-from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
+from exporter.archive.manifest import ArchiveInfo, Manifest, SegmentInfo, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, HeldFolder, NotPlain, newest_lines
-from exporter.archive.segment_sizes import NOTHING, SegmentSize, require_size, stated_sizes, wrong_sizes
+from exporter.archive.segments import missing_manifest, require_size, stated_segments, wrong_sizes
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord, UsageError
 from exporter.message import message, suggested
@@ -35,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from exporter.archive.latest_segments import Segments
-
+    from exporter.archive.layout import Layout
 
 _SIZES_CHECKED: Final = 16
 """Newest versions whose files' sizes are compared with the manifest by every command."""
@@ -44,14 +56,12 @@ _INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
 
 
 def read_info(layout: Layout) -> ArchiveInfo:
-    """Read ``archive.json``, or its copy where it is missing or another than was sealed and there is one.
-
-    Where it is another than the one the versions were sealed with, say that it is damaged.
+    """Read ``archive.json``, or its copy if the file is missing or differs from the sealed one.
 
     Raises:
-        NoArchive: the folder has no ``archive.json``, and no copy of one.
+        NoArchive: the folder has no ``archive.json`` and no copy of one.
         NewerFormat: it needs a newer program.
-        ArchiveDamaged: ``archive.json`` is not what was written.
+        ArchiveDamaged: ``archive.json`` was changed; its hash differs from the one in ``SHA256SUMS``.
     """
     copy = copied_info(layout)
     if copy is not None:
@@ -86,7 +96,7 @@ def read_info(layout: Layout) -> ArchiveInfo:
 
 
 def copied_info(layout: Layout) -> ArchiveInfo | None:
-    """Return what ``archive.json`` said, from its copy; ``None`` where it is as it was sealed, or there is no copy."""
+    """Return the content of ``archive.json`` from its copy; ``None`` if the file matches its seal or has no copy."""
     try:
         sealed = read_sums(layout.sums.read_bytes(LARGEST_DOCUMENT)).get(layout.info.name)
         with contextlib.suppress(FileNotFoundError):
@@ -99,15 +109,15 @@ def copied_info(layout: Layout) -> ArchiveInfo | None:
 
 
 def is_archive(layout: Layout) -> bool:
-    """Tell whether there is an archive: ``archive.json``, or its copy where that is missing."""
+    """Return whether the folder is an archive: it has ``archive.json``, or a copy of it."""
     return layout.info.kind() is not None or copied_info(layout) is not None
 
 
 def require_outside_archives(path: Path) -> None:
-    """Refuse a place for output that is inside of an archive, where it could replace the only copy of something.
+    """Refuse a place for output inside an archive, because the output could replace the only copy of a file.
 
     Raises:
-        UsageError: it is an archive's folder, or inside of one.
+        UsageError: it is an archive's folder or inside one.
     """
     place = path.resolve()
     for folder in (place, *place.parents):
@@ -120,7 +130,7 @@ def require_outside_archives(path: Path) -> None:
 
 
 def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
-    """Tell whether the archive, or else some version, was sealed with another ``archive.json``."""
+    """Return whether the archive, or any version, was sealed with another ``archive.json``."""
     for path in (layout.sums, *(layout.version(number) / SUMS for number in version_numbers(layout))):
         with contextlib.suppress(OSError):
             rows = path.read_bytes(LARGEST_DOCUMENT).splitlines()
@@ -129,13 +139,13 @@ def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
 
 
 class ArchiveReader:
-    """An archive opened for reading; nothing is locked and nothing is written.
+    """An archive opened for reading, without a lock.
 
     Attributes:
-        damage: the damage that was met, where ``latest/`` had what was asked for.
+        damage: the damage that was found and that ``latest/`` made up for.
 
     Raises:
-        NoArchive: ``root`` has no ``archive.json``, and no copy of one.
+        NoArchive: ``root`` has no ``archive.json`` and no copy of one.
         NewerFormat: it needs a newer program.
         ArchiveDamaged: ``archive.json`` cannot be read.
     """
@@ -149,15 +159,15 @@ class ArchiveReader:
         self._versions = versions_identity(self.layout)
 
     def is_replaced(self) -> bool:
-        """Tell whether a prune has put other versions in the place of those that were there when this was opened."""
+        """Return whether a prune has replaced the versions since the archive was opened."""
         return versions_identity(self.layout) != self._versions
 
     def versions(self) -> list[int]:
-        """Return the numbers of the versions, oldest first."""
+        """Return the version numbers, oldest first."""
         return version_numbers(self.layout)
 
     def newest(self) -> int | None:
-        """Return the number of the newest version, or ``None`` when there is none yet."""
+        """Return the newest version's number; ``None`` for an archive without versions."""
         return max(self.versions(), default=None)
 
     def manifest(self, number: int) -> Manifest:
@@ -172,9 +182,7 @@ class ArchiveReader:
         except (NotPlain, FileTooLarge) as error:
             raise translate(error, path) from error
         except OSError as error:
-            raise ArchiveDamaged(
-                message("{path} is missing or cannot be read; run verify --repair.", path=path)
-            ) from error
+            raise missing_manifest(path) from error
 
     def resolve(self, at: int | None = None) -> int:
         """Return the version to show: ``at``, or the newest.
@@ -206,10 +214,10 @@ class ArchiveReader:
         return at
 
     def state(self, at: int | None = None, kinds: Iterable[Kind] = tuple(Kind)) -> State:
-        """Return the state at a version (default: the newest; empty when there is none), of these kinds at least.
+        """Return the state at a version (default: the newest; empty without versions), with these kinds at least.
 
-        The newest comes from ``latest/`` where that is what the program wrote, so that the cost does not grow with the
-        number of versions; otherwise the versions are folded.
+        The newest state comes from ``latest/`` if its files are unchanged, so that the cost does not grow with the
+        number of versions. Otherwise the versions are folded.
         """
         versions = self.versions()
         if not versions and at is None:
@@ -222,7 +230,7 @@ class ArchiveReader:
         return self.fold(number, kinds)
 
     def _from_latest(self, versions: list[int]) -> State | None:
-        """Return the newest state from ``latest/``, with the versions applied that it does not show yet."""
+        """Return the newest state from ``latest/``, and apply the versions that are newer."""
         version = latest_version(self.layout)
         if version not in versions:
             return None
@@ -240,9 +248,9 @@ class ArchiveReader:
         return state
 
     def line_in_latest(self, kind: Kind, record_id: str, version: int) -> RecordLine | None:
-        """Return a record's line as of the newest version from ``latest/``, where that is what the program wrote.
+        """Return a record's line at the newest version from ``latest/`` if its files are unchanged.
 
-        ``None`` if it is not there, or if ``version`` is an older one.
+        ``None`` if the record does not exist, or if ``version`` is an older one.
         """
         versions = self.versions()
         state = self._from_latest(versions) if version == versions[-1] else None
@@ -252,10 +260,10 @@ class ArchiveReader:
             return state.line(kind, record_id)
 
     def state_of(self, segments: Segments) -> State:
-        """Return the state that the files of ``latest/`` show which a commit has just written.
+        """Return the state from the files for ``latest/`` that a commit has just written.
 
         Raises:
-            ArchiveDamaged: they are not there any more.
+            ArchiveDamaged: the files are gone.
         """
         state = segments.state(self.info.blog_id)
         state.fallback, state.parsed = self.find_intact, self.parsed
@@ -268,24 +276,23 @@ class ArchiveReader:
         *,
         forgiven: Collection[tuple[int, Kind, int]] | None = None,
     ) -> State:
-        """Return the state at a version from the versions alone, of these kinds only.
+        """Return the state at a version from the versions alone, with these kinds only.
 
         Args:
             number: the version.
             kinds: the kinds to fold.
-            forgiven: version, kind and number of lines that may be unreadable; by default those that a version up
-                to this one has healed.
+            forgiven: version, kind and number of the lines that may be damaged; by default those that a version up to
+                this one has healed.
 
         Raises:
-            ArchiveDamaged: a line that nothing has healed cannot be read.
+            ArchiveDamaged: a line is damaged that no version has healed.
         """
         state = State(self.info.blog_id, number, self.find_intact)
         state.parsed = self.parsed
         versions = [version for version in self.versions() if version <= number]
         healed = cache(lambda: self.healed(versions) if forgiven is None else forgiven)
-
         for version in versions:
-            apply_version(state, self.layout, version, kinds, forgives=lambda place: place in healed())
+            apply_version(state, self.layout, version, kinds, forgiven=healed)
         state.version = number
         return state
 
@@ -312,7 +319,7 @@ class ArchiveReader:
                         yield f"versions/{number:06d}/{name}", damage
 
     def find_intact(self, kind: Kind, record_id: str, identity: bytes) -> RecordLine | None:
-        """Return an undamaged line of a record in one state, wherever the archive has one; ``None`` if nowhere."""
+        """Return an undamaged line for a record in one state from anywhere in the archive, or ``None``."""
         segments = [self.layout.latest_segment(kind), *(self.layout.segment(each, kind) for each in self.versions())]
         for path in segments:
             with contextlib.suppress(OSError), path.open("rb") as file:
@@ -323,10 +330,10 @@ class ArchiveReader:
         return None
 
     def completeness(self, version: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return ``completeness`` and ``problems`` of a version as its run recorded them.
+        """Return ``completeness`` and ``problems`` as recorded by the run that made a version.
 
-        For the newest version (the default) the newest run that read the service counts: it may have found nothing new
-        and yet something missing. Where ``runs.jsonl`` cannot be read, which is a finding, the manifest counts.
+        For the newest version (the default), the newest run that read the service counts: it may have found nothing new
+        and still lack something. If ``runs.jsonl`` cannot be read, the manifest counts.
         """
         newest = self.newest()
         number = newest if version is None else version
@@ -342,13 +349,13 @@ class ArchiveReader:
         return manifest.completeness, [asdict(problem) for problem in manifest.problems]
 
     def runs(self) -> list[dict[str, Any]]:
-        """Return the lines of ``runs.jsonl``, oldest first; a torn last line is passed over."""
+        """Return the lines of ``runs.jsonl``, oldest first; an incomplete last line is skipped."""
         return list(self.newest_runs())[::-1]
 
     def newest_runs(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines of ``runs.jsonl``, newest first, and pass over what is not the line of a run.
+        """Yield the runs in ``runs.jsonl``, newest first, and skip lines that are no runs.
 
-        No more of the file is read than is asked for.
+        The file is read only as far as the caller iterates.
         """
         with contextlib.suppress(FileNotFoundError):
             for line in newest_lines(self.layout.runs):
@@ -363,35 +370,120 @@ def apply_version(
     version: int,
     kinds: Iterable[Kind] = tuple(Kind),
     *,
-    forgives: Callable[[tuple[int, Kind, int]], bool] = lambda _: False,
+    forgiven: Callable[[], Collection[tuple[int, Kind, int]]] = tuple,
 ) -> None:
-    """Fold the lines of one version into a state, those of these kinds only.
+    """Fold one version into a state, only the lines of these kinds.
 
-    ``forgives`` tells by version, kind and number whether a line may be unreadable; see :meth:`State.fold`.
+    ``forgiven`` returns version, kind and number of the lines that may be damaged; see :meth:`State.fold`.
     """
     with HeldFolder(layout.version(version)) as folder:
         damage: ArchiveDamaged | None = None
-        stated: dict[str, SegmentSize] = {}
+        stated: dict[str, SegmentInfo] = {}
         try:
-            stated = stated_sizes(folder)
+            stated = stated_segments(folder)
         except ArchiveDamaged as error:
             damage = error
         for kind in kinds:
             name = segment_name(kind)
-            if stated.get(name) == NOTHING and folder.is_empty(name):
-                continue  # so are most files of most versions, and opening them costs more than all the rest
-            forgives_line = partial(_forgives_line, forgives, version, kind)
+            info = stated.get(name)
+            if info is not None and not info.bytes and folder.is_empty(name):
+                continue  # true for most files of most versions; opening them would cost more than all the rest
             segment = layout.segment(version, kind)
-            found = state.fold(segment, kind, version, folder=folder, forgives=forgives_line)
+            forgives = partial(_is_forgiven, forgiven, version, kind)
+            found = state.fold(segment, kind, version, folder=folder, forgives=forgives)
             try:
                 if damage is not None:
                     raise damage
-                require_size(segment, found, stated.get(name))
+                require_size(segment, *found, info)
             except ArchiveDamaged:
-                if not forgives_line(WHOLE_FILE):
+                if not forgives(WHOLE_FILE):
                     raise
     state.version = version
 
 
-def _forgives_line(forgives: Callable[[tuple[int, Kind, int]], bool], version: int, kind: Kind, line: int) -> bool:
-    return forgives((version, kind, line))
+def _is_forgiven(
+    forgiven: Callable[[], Collection[tuple[int, Kind, int]]], version: int, kind: Kind, line: int
+) -> bool:
+    return (version, kind, line) in forgiven()
+
+
+_LATEST: Final = "latest/"
+_IN_A_VERSION: Final = re.compile(r"versions/([0-9]{1,18})/")
+
+
+def remember_damage(layout: Layout, paths: Collection[str]) -> None:
+    """Replace the list of damaged files, if the archive can be written; paths are relative to the archive."""
+    if set(paths) == set(_remembered(layout)):
+        return
+    with contextlib.suppress(OSError, BlogExporterError), atomic.translated(layout.known_damage):
+        if not paths:
+            layout.known_damage.unlink()
+            return
+        atomic.make_folder(layout.work)
+        atomic.write_file(layout.known_damage, lossless_json.dumps(sorted(paths)) + b"\n")
+
+
+def known_damage(reader: ArchiveReader) -> list[str]:
+    """Return the sorted list of files that are still damaged; see :func:`is_read_again`."""
+    return [path for path in _remembered(reader.layout) if _is_damaged(reader, path)]
+
+
+def damaged_version(path: str) -> int | None:
+    """Return the version that a damaged file belongs to; ``None`` for other files."""
+    found = _IN_A_VERSION.match(path)
+    return None if found is None else int(found[1])
+
+
+def is_segment(path: str) -> bool:
+    """Return whether a path names a version's segment. The manifest states its hash."""
+    return damaged_version(path) is not None and PurePosixPath(path).name in SEGMENTS
+
+
+def is_read_again(path: str) -> bool:
+    """Return whether a look at the file shows that it is right again: its hash is known, and no run writes it anew."""
+    return is_segment(path) or asset_digest(path) is not None or path.startswith(_LATEST)
+
+
+def damaged_in_latest(layout: Layout) -> frozenset[str]:
+    """Return the listed files of ``latest/`` by their paths in it, even if they are right again."""
+    return frozenset(path.removeprefix(_LATEST) for path in _remembered(layout) if path.startswith(_LATEST))
+
+
+def _remembered(layout: Layout) -> list[str]:
+    with contextlib.suppress(OSError, lossless_json.NotJson, ValueError):
+        found = lossless_json.loads(layout.known_damage.read_bytes(LARGEST_DOCUMENT))
+        if isinstance(found, list):
+            return [path for path in found if isinstance(path, str)]
+    return []
+
+
+def _is_damaged(reader: ArchiveReader, path: str) -> bool:
+    """Return whether a file is still damaged. For documents the list decides, since each run makes it anew."""
+    digest = asset_digest(path)
+    if digest is not None:
+        folder = reader.layout.root / PurePosixPath(path).parent
+        with contextlib.suppress(OSError):
+            return not any(sha256_or_none(folder / name) == digest for name in folder.names() if digest in name)
+        return True
+    if path.startswith(_LATEST):
+        return _is_damaged_in_latest(reader.layout, path.removeprefix(_LATEST))
+    number = damaged_version(path)
+    if number is not None and number not in reader.versions():
+        return False
+    if number is None or not is_segment(path):
+        return True
+    name = PurePosixPath(path).name
+    try:
+        info = reader.manifest(number).files.get(name)
+    except ArchiveDamaged:
+        return True
+    return info is None or sha256_or_none(reader.layout.version(number) / name) != info.sha256
+
+
+def _is_damaged_in_latest(layout: Layout, place: str) -> bool:
+    """Return whether a file of ``latest/`` differs from its noted hash; a file without a note is not damaged."""
+    files = read_record(layout).get("files", {})
+    expected = files.get(place) if place in SEGMENTS else None
+    if expected is None:
+        expected = next((entry.sha256 for entry in read_index(layout) if entry.place == place), None)
+    return expected is not None and sha256_or_none(layout.latest / place) != expected

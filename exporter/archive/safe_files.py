@@ -1,7 +1,7 @@
-"""Opening the files of an archive that may be untrusted: regular ones only, never through a link below its root.
+"""Opening the files of an archive that may be untrusted: only regular files, and never through a link below its root.
 
-A link, a FIFO, a device, or a file of endless holes in the place of a file is refused (:class:`NotPlain`,
-:class:`FileTooLarge`) before anything is read from it.
+A link, a FIFO, a device or a huge sparse file is refused before any byte of it is read (:class:`NotPlain`,
+:class:`FileTooLarge`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LARGEST_DOCUMENT: Final = 64 << 20
-"""The most bytes that ``archive.json`` and a manifest are read with; those of a large blog have some thousands."""
+"""The size limit in bytes for ``archive.json`` and manifests; those of a large blog have a few thousand bytes."""
 LARGEST_CACHE: Final = 1 << 30
-"""The most bytes that a file of ``.work/`` is read with as a whole; beyond it the file is as if it were not there."""
+"""The size limit in bytes for files of ``.work/`` that are read as a whole; larger ones count as missing."""
 _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
     (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
@@ -36,10 +36,10 @@ _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
 
 
 class NotPlain(OSError):
-    """A link, or something else that is no regular file or folder, where an archive has one.
+    """A link, or something else that is no regular file or folder, in a place of the archive.
 
     Attributes:
-        kind: what is there, such as "a link".
+        kind: the kind of thing that was found, such as "a link".
     """
 
     def __init__(self, path: str, kind: str) -> None:
@@ -48,7 +48,7 @@ class NotPlain(OSError):
 
 
 class FileTooLarge(OSError):
-    """A file with more bytes than any of its kind has."""
+    """A file that is larger than any file of its kind."""
 
     def __init__(self, path: str, limit: int) -> None:
         super().__init__(
@@ -57,9 +57,9 @@ class FileTooLarge(OSError):
 
 
 def is_hollow(found: stat_result) -> bool:
-    """Tell whether a file claims far more bytes than the disk holds of it: a terabyte of holes takes no room.
+    """Return whether a file claims far more bytes than it occupies: a terabyte of holes takes no disk space.
 
-    A file system that compresses holds a twentieth of such text as an archive has, never a thousandth.
+    A file system with compression stores the text of an archive in a twentieth of its size, never in a thousandth.
     """
     if found.st_size <= LARGEST_CACHE:
         return False
@@ -68,7 +68,7 @@ def is_hollow(found: stat_result) -> bool:
 
 
 def kind_of(mode: int) -> str:
-    """Say in words what a mode of ``stat`` is of, "a link" for a link; ``""`` for a regular file."""
+    """Return the kind of file for a mode of ``stat``, such as "a link"; ``""`` for a regular file."""
     return next((words for test, words in _KINDS if test(mode)), "")
 
 
@@ -78,7 +78,6 @@ else:
     from pathlib import PosixPath as _Native
 
 
-_PIECE: Final = 1 << 20
 _CHAINED: Final = os.open in os.supports_dir_fd
 _CLOSED_ON_EXEC: Final = getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
@@ -96,13 +95,13 @@ _NOT_OPENED: Final = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EO
 
 
 class InnerPath(_Native):
-    """A path whose last components are below a root, and are gone through without following a link.
+    """A path whose last components are below a root and are opened without following a link.
 
-    What ``/``, ``joinpath``, ``parent`` and ``with_name`` make of it knows the same root. Asking (``exists``, ``stat``)
-    follows links as any path does; opening, listing, making, renaming and removing do not.
+    Paths derived with ``/``, ``joinpath``, ``parent`` and ``with_name`` keep the root. Queries (``exists``, ``stat``)
+    follow links as with any path; opening, listing, creating, renaming and removing do not.
 
     Raises:
-        NotPlain: from all of these, where a component is a link, or the file is no regular one.
+        NotPlain: from all of these, if a component is a link, or the file is no regular one.
     """
 
     _base = ""
@@ -110,7 +109,7 @@ class InnerPath(_Native):
 
     @classmethod
     def rooted(cls, root: Path) -> Self:
-        """Return the root of paths that stay below it."""
+        """Return the root for paths that must stay below it."""
         made = cls(root)
         made._base, made._outer = str(root), len(made.parts)
         return made
@@ -127,12 +126,12 @@ class InnerPath(_Native):
         return self._derived(super().joinpath(*other))
 
     def with_name(self, name: str) -> Self:
-        """Return the neighbour of this name."""
+        """Return the path in the same folder with this name."""
         return self._derived(super().with_name(name))
 
     @property
     def parent(self) -> Self:
-        """Its folder."""
+        """The folder that contains it."""
         return self._derived(super().parent)
 
     def descriptor(self, flags: int, mode: int = 0o600) -> int:
@@ -163,10 +162,10 @@ class InnerPath(_Native):
         return os.fdopen(self.descriptor(flags, 0o666), mode, buffering, encoding, errors, newline)
 
     def read_bytes(self, limit: int = LARGEST_CACHE) -> bytes:
-        """Read all of it.
+        """Read the whole file.
 
         Raises:
-            TooLarge: it has more bytes than ``limit``.
+            FileTooLarge: it has more bytes than ``limit``.
         """
         with self.open("rb", 0) as file:
             if os.fstat(file.fileno()).st_size > limit:
@@ -175,7 +174,7 @@ class InnerPath(_Native):
             return data
 
     def hold(self) -> int | None:
-        """Open the folder and return its descriptor; ``None`` where the system opens no folders."""
+        """Open the folder and return its descriptor; ``None`` if the system cannot open folders."""
         name, folder = self._at(opened=True)
         if not _CHAINED:
             return None
@@ -188,7 +187,7 @@ class InnerPath(_Native):
 
     @contextmanager
     def held(self) -> Generator[int | None, None, None]:
-        """Keep the folder open, and give its descriptor; ``None`` where the system opens no folders."""
+        """Keep the folder open inside the block and yield its descriptor; ``None`` if the system opens no folders."""
         handle = self.hold()
         try:
             yield handle
@@ -196,16 +195,16 @@ class InnerPath(_Native):
             _close(handle)
 
     def names(self) -> list[str]:
-        """Return the names in the folder, in order."""
+        """Return the sorted names in the folder."""
         with self.held() as folder:
             return sorted(os.listdir(self if folder is None else folder))  # noqa: PTH208  a descriptor is no path
 
     def iterdir(self) -> Generator[Self, None, None]:
-        """Yield what is in the folder, in the order of the names."""
+        """Yield the paths in the folder, sorted by name."""
         return (self / name for name in self.names())
 
     def kind(self) -> str | None:
-        """Return what is there in words, "a link" for a link; ``None`` for nothing, ``""`` for a regular file."""
+        """Return the kind of file, such as "a link"; ``""`` for a regular file and ``None`` for a missing one."""
         try:
             name, folder = self._at()
         except (FileNotFoundError, NotADirectoryError):
@@ -218,7 +217,7 @@ class InnerPath(_Native):
             _close(folder)
 
     def require_folder(self) -> None:
-        """Refuse a link, or something else that is neither file nor folder, in the place of the folder."""
+        """Refuse anything but a folder, a regular file or a missing path."""
         kind = self.kind()
         if kind and kind != "a folder":
             raise NotPlain(str(self), kind)
@@ -242,7 +241,7 @@ class InnerPath(_Native):
                 raise
 
     def remove(self) -> None:
-        """Remove whatever is there with all in it; of a link the link alone, and nothing where there is nothing."""
+        """Remove a file, a link or a folder with its content; a missing path is fine."""
         kind = self.kind()
         if kind == "a folder":
             self._within(lambda name, folder: shutil.rmtree(name, dir_fd=folder))
@@ -250,11 +249,11 @@ class InnerPath(_Native):
             self.unlink(missing_ok=True)
 
     def rename(self, target: str | PathLike[str]) -> Self:
-        """Give it another name."""
+        """Rename it."""
         return self._moved(target, os.rename)
 
     def replace(self, target: str | PathLike[str]) -> Self:
-        """Give it another name, in the place of what has that."""
+        """Rename it, replacing any file of that name."""
         return self._moved(target, os.replace)
 
     def add_name(self, target: InnerPath) -> None:
@@ -289,9 +288,9 @@ class InnerPath(_Native):
             _close(folder)
 
     def _at(self, *, opened: bool = False) -> tuple[str, int | None]:
-        """Return the last component, and a descriptor of the folder it is to be looked for in.
+        """Return the last component, and a descriptor of the folder that contains it.
 
-        The root, and every path where the system has no ``openat``, is given whole and without a folder.
+        For the root, and on systems without ``openat``, return the whole path without a folder.
         """
         parts = self.parts
         outer = self._outer if self._outer >= 0 else len(parts) - 1
@@ -317,13 +316,13 @@ class InnerPath(_Native):
         return below[-1], handle
 
     def _refuse_links(self, first: int) -> None:
-        """Refuse links below the root, where only looking first can find them: 0 for the path itself too, else 1."""
+        """Refuse links below the root by looking before opening; ``first`` is 0 to include the path itself, else 1."""
         for path in (self, *self.parents)[first : len(self.parts) - self._outer if self._outer >= 0 else 1]:
             if _Native(path).is_symlink():
                 raise NotPlain(str(path), message("a link"))
 
     def _explained(self, error: OSError, name: str, folder: int | None, blamed: tuple[str, ...] = ()) -> OSError:
-        """Return the error with the whole path; where something else than a file or folder is to blame, say what."""
+        """Return the error with the whole path, as :class:`NotPlain` if the cause is no file or folder."""
         error.filename = str(self)
         if error.errno in _NOT_OPENED:
             try:
@@ -336,15 +335,15 @@ class InnerPath(_Native):
 
 
 class HeldFolder:
-    """A folder held open while in ``with``, so that a file in it is reached by its name: a way to it costs more.
+    """A folder that stays open inside ``with``, so that its files are opened by name, which is faster than by path.
 
     Args:
-        path: the folder; only its name where ``within`` is given.
-        within: the folder that it is in, where that is held too. Thousands of folders are opened so, one after the
-            other, and to make the path of each takes as long as to open it.
+        path: the folder; only its name if ``within`` is given.
+        within: the open folder that contains it. For thousands of folders, building each path costs as much as opening.
 
     Raises:
-        OSError: from all methods: the folder cannot be opened, a file is not there, or is none (:class:`NotPlain`).
+        OSError: from all methods: the folder cannot be opened, or a file is missing or no regular one
+            (:class:`NotPlain`).
     """
 
     def __init__(self, path: InnerPath | str, within: HeldFolder | None = None) -> None:
@@ -366,7 +365,7 @@ class HeldFolder:
 
     @property
     def path(self) -> InnerPath:
-        """The folder."""
+        """The folder's path."""
         return self._path if isinstance(self._path, InnerPath) else self._in(self._path)
 
     def _in(self, name: str) -> InnerPath:
@@ -375,16 +374,16 @@ class HeldFolder:
         return self._within.path / name
 
     def names(self) -> list[str]:
-        """Return the names in it, in order."""
+        """Return the sorted names in the folder."""
         return sorted(os.listdir(self.path if self._held() is None else self._held()))  # noqa: PTH208  no path
 
     def lstat(self, name: str) -> stat_result:
-        """Return what is known of a file; of a link, of itself."""
+        """Return the state of a file or of the link itself."""
         held = self._held()
         return (self.path / name).lstat() if held is None else os.stat(name, dir_fd=held, follow_symlinks=False)
 
     def is_empty(self, name: str) -> bool:
-        """Tell whether a file is a regular one without any bytes."""
+        """Return whether a file is a regular one without any bytes."""
         try:
             found = self.lstat(name)
         except OSError:
@@ -392,7 +391,7 @@ class HeldFolder:
         return found.st_size == 0 and stat.S_ISREG(found.st_mode)
 
     def add_name(self, name: str, other: HeldFolder) -> None:
-        """Give a regular file the same name in another folder too."""
+        """Give a regular file the same name in another folder."""
         held, into = self._held(), other._held()
         if held is None or into is None:
             (self.path / name).add_name(other.path / name)
@@ -417,7 +416,7 @@ class HeldFolder:
         return handle, found.st_size
 
     def read_bytes(self, name: str, limit: int) -> bytes:
-        """Read all of a file.
+        """Read the whole file.
 
         Raises:
             FileTooLarge: it has more bytes than ``limit``.
@@ -434,7 +433,7 @@ class HeldFolder:
             os.close(handle)
 
     def _held(self) -> int | None:
-        """Return the descriptor of the folder, ``None`` where the system opens no folders."""
+        """Return the descriptor of the folder; ``None`` if the system cannot open folders."""
         if self._fault is not None:
             raise self._fault
         return self._handle
@@ -445,13 +444,13 @@ def _is_plain(found: stat_result) -> bool:
 
 
 def _not_plain(found: stat_result, path: str) -> OSError:
-    """Return the error for what is no regular file, or is one that holds next to nothing for its size."""
+    """Return the error for a file that is no regular one, or is nearly all holes."""
     kind = kind_of(found.st_mode)
     return NotPlain(path, kind) if kind else FileTooLarge(path, LARGEST_CACHE)
 
 
 def inner(path: Path) -> InnerPath:
-    """Return the path as one whose last component is never followed; one inside an archive stays what it is."""
+    """Return the path as one whose last component is never followed; a path inside an archive is returned unchanged."""
     if isinstance(path, InnerPath):
         return path
     return InnerPath.rooted(path.parent) / path.name if path.name else InnerPath.rooted(path)
@@ -466,11 +465,11 @@ _FIRST_BLOCK = 1 << 14
 
 
 def newest_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, the newest first, without their line feeds; a torn last line is passed over.
+    """Yield the lines of a file without their line feeds, the newest first; an incomplete last line is skipped.
 
     Raises:
         OSError: the file cannot be read.
-        TooLarge: a line has more bytes than any line of a run.
+        FileTooLarge: a line has more bytes than the line of any run.
     """
     with inner(path).open("rb") as file:
         position = file.seek(0, os.SEEK_END)

@@ -1,10 +1,15 @@
-"""``settings.toml`` in an archive: the options of its backups, so that naming the archive's folder is enough.
+"""``settings.toml`` in an archive, and the notes about archives in the user's configuration folder.
 
-An archive may come from a stranger. Settings that only say what is kept count whoever wrote them; those that say where
-something is read from, or which file holds the token, count only if ``archives.json`` in the user's configuration
-folder has the hash of this very file, so that a run of this user's wrote it. The hash must be noted for the archive's
-place, or for the same ``archive.json`` at another place, from which somebody moved or copied the archive. No secret is
-ever written here, and nothing here starts a program.
+``settings.toml`` has the options of earlier backups, so that the folder alone is enough to run one. An archive
+may come from a stranger. So settings that only concern the archive's content always count. Settings with an address or
+a token file count only if a run of this user wrote them. To prove that, ``archives.json`` in the user's configuration
+folder has the hash of this very file. The hash must be noted for the archive's place, or for the same ``archive.json``
+at another place, from which the archive was moved or copied. Secrets are never written here, and no setting here starts
+a program.
+
+``known-archives.json`` lists the archives that this user's backups wrote. An unplugged disk leaves an empty mount
+point, or no folder. A backup there would succeed and hide that the archive is missing. So a missing archive is an
+error.
 """
 
 from __future__ import annotations
@@ -14,18 +19,142 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
-from exporter.archive.private_notes import PrivateNotes, place_of
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.reader import is_archive
 from exporter.archive.safe_files import InnerPath
-from exporter.config_file import BlogTable, read_config
-from exporter.errors import BlogExporterError, UsageError
+from exporter.clock import SystemClock
+from exporter.config_file import BlogTable, config_folder, read_config
+from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import message
 from exporter.settings import Remembered, Settings, check_setting, resolve, setting_text
+
+_LOCK_SECONDS: Final = 30.0
+
+
+class PrivateNotes:
+    """One JSON object in the configuration folder that maps the absolute paths of archives to notes.
+
+    Args:
+        name: the name of the file.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read(self) -> dict[str, Any]:
+        """Return all notes by place.
+
+        Raises:
+            UsageError: the file cannot be read, or does not hold an object.
+        """
+        path = config_folder() / self._name
+        try:
+            document = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            raise UsageError(
+                message("{path} cannot be read ({error}); repair or remove it.", path=path, error=error)
+            ) from error
+        if not isinstance(document, dict):
+            raise UsageError(message("{path} must hold one JSON object; repair or remove it.", path=path))
+        return document
+
+    def write(self, place: str, note: Any) -> None:
+        """Set the note of a place, if it is another one. Runs that end at the same time wait for one another.
+
+        Raises:
+            UsageError: the file cannot be read or written.
+            ArchiveLocked: another run has been writing it for half a minute.
+        """
+        if self.read().get(place) == note:
+            return
+        path = config_folder() / self._name
+        with ArchiveLock(path.with_name(f".{self._name}.lock")) as lock:
+            lock.acquire(SystemClock().now(), _LOCK_SECONDS)
+            text = json.dumps({**self.read(), place: note}, ensure_ascii=False, indent=2, sort_keys=True)
+            with atomic.translated(path):
+                atomic.write_file(path, f"{text}\n".encode())
+
+
+def place_of(root: Path) -> str:
+    """Return the key for an archive in the notes: its absolute path with links resolved."""
+    return str(root.resolve())
+
+
+_KNOWN: Final = PrivateNotes("known-archives.json")
+
+
+def note_archive(root: Path, label: str | None = None) -> None:
+    """Note that an archive exists at ``root``; ``label`` names its table in the settings file, if it has one.
+
+    A failure to write is ignored: the backup itself is done, and the next one tries again.
+    """
+    with suppress(BlogExporterError):
+        _KNOWN.write(place_of(root), {"label": label})
+
+
+def require_archive_if_known(root: Path, label: str | None = None) -> None:
+    """Refuse to begin a new archive if one was known at this place, or for the same table of the settings file.
+
+    Raises:
+        NoArchive: a known archive is missing.
+        UsageError: the notes cannot be read.
+    """
+    if is_archive(Layout(root)):
+        return
+    known = _KNOWN.read()
+    place = place_of(root)
+    if place not in known:
+        place = next((each for each, note in known.items() if label is not None and _label(note) == label), "")
+    if not place:
+        return
+    if place == place_of(root):
+        raise NoArchive(
+            message(
+                "The archive in {path} is missing, though an earlier backup wrote it there. Connect its disk, or bring "
+                "the folder back. To begin a new archive there, add --new.",
+                path=root,
+            )
+        )
+    raise NoArchive(
+        message(
+            "The archive of {name} was in {before}, and {path} has none. Move the folder, or correct the setting "
+            "archive. To begin a new archive in {path}, add --new.",
+            name=label,
+            before=place,
+            path=root,
+        )
+    )
+
+
+def require_fleet_if_known(root: Path, *, exists: bool) -> None:
+    """Refuse to begin a new fleet in a folder in which an earlier run kept one.
+
+    Raises:
+        NoArchive: a fleet was known there, and does not exist.
+        UsageError: the notes cannot be read.
+    """
+    if not exists and place_of(root) in _KNOWN.read():
+        raise NoArchive(
+            message(
+                "The fleet in {path} is missing, though an earlier run saved it there. Connect its disk, or bring the "
+                "folder back. To begin a new fleet there, add --new.",
+                path=root,
+            )
+        )
+
+
+def _label(note: Any) -> Any:
+    return note.get("label") if isinstance(note, dict) else None
+
 
 FILE_NAME: Final = "settings.toml"
 _CONFIRMATIONS: Final = PrivateNotes("archives.json")
@@ -36,16 +165,16 @@ HARMLESS: Final = frozenset(
         "site_lang", "site_title", "strict_assets", "timezone", "total_timeout", "wait_lock",
     }
 )  # fmt: skip
-"""Settings that count whoever wrote them."""
+"""Settings that always count."""
 CONFIRMED: Final = frozenset(
     {
         "account", "allow_private_network", "archive_fallback", "base_url", "entry_list_page_param", "entry_url",
         "file_url", "profile", "skip_asset_hosts", "token_file",
     }
 )  # fmt: skip
-"""Settings that count only in a file that a run of this user's wrote. All others are never remembered."""
+"""Settings that count only in a file that a run of this user wrote. All others are never stored."""
 OF_ONE_RUN: Final = frozenset({"wait_lock"})
-"""Settings of the scheduled run only. Earlier programs kept them, and then a person's backup waited for an hour."""
+"""Settings of the scheduled run only. Earlier programs stored them, and then a person's backup waited for an hour."""
 _OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
 _LARGEST: Final = 64 * 1024
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
@@ -57,12 +186,12 @@ _HEAD: Final = """\
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """What an archive remembers.
+    """The settings stored in an archive.
 
     Attributes:
-        path: the file, which need not be there.
-        values: what may be used, by the settings' names.
-        unconfirmed: what no run of this user's wrote, and is not to be used.
+        path: the file, which may be missing.
+        values: the settings to use, by name.
+        unconfirmed: settings that no run of this user wrote, which must not be used.
     """
 
     path: Path
@@ -71,10 +200,10 @@ class ArchiveSettings:
 
 
 def read_archive_settings(root: Path) -> ArchiveSettings:
-    """Read what the archive at ``root`` remembers; nothing where it has no such file.
+    """Read the settings stored in the archive at ``root``; empty without the file.
 
     Raises:
-        UsageError: the file is a link or no file, is too large or no TOML, or holds what no archive remembers.
+        UsageError: the file is a link or no file, is too large or no TOML, or has settings that are never stored.
     """
     path = Layout(root).root / FILE_NAME
     data = _bytes_of(path)
@@ -89,7 +218,7 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
         raise _unusable(path, reason) from None
     strange = next((name for name in found if name not in HARMLESS | CONFIRMED), None)
     if strange is not None:
-        raise _unusable(path, message("{name} is nothing that an archive remembers", name=strange))
+        raise _unusable(path, message("{name} is not a setting that an archive stores", name=strange))
     for name, value in found.items():
         try:
             check_setting(name, value)
@@ -104,19 +233,19 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
 
 
 def remember(root: Path, given: Mapping[str, Any]) -> bool:
-    """Have the archive at ``root`` remember settings beside those that it may use, and confirm the file as the user's.
+    """Store settings in the archive at ``root`` in addition to its usable ones, and confirm the file as the user's.
 
-    What may hold a secret, or is not to be remembered at all, is passed over.
+    Settings that may hold a secret, or are never stored, are skipped.
 
     Returns:
-        whether anything was written: not where nothing is given, and not where all was known.
+        whether the file changed.
 
     Raises:
-        UsageError: a file is not as it should be, or may not be written.
+        UsageError: a file is invalid, or may not be written.
     """
     kept = {name: _written(name, value) for name, value in given.items() if is_kept(name, value)}
     if not kept:
-        with contextlib.suppress(BlogExporterError):  # nothing was asked for, and the next backup tries again
+        with contextlib.suppress(BlogExporterError):  # the next backup tries again
             _renew_note(root)
         return False
     path = Layout(root).root / FILE_NAME
@@ -127,19 +256,16 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
     if news:
         with atomic.translated(path):
             atomic.write_file(path, data)
-    if _CONFIRMATIONS.read().get(place_of(root)) != note:
-        _CONFIRMATIONS.write(place_of(root), note)
+    _CONFIRMATIONS.write(place_of(root), note)
     return news
 
 
 def _renew_note(root: Path) -> None:
-    """Note the place of an archive that moved, and the identity of one that an earlier program noted."""
+    """Note the new place if the archive moved, and its identity if an earlier program did not."""
     data = _bytes_of(Layout(root).root / FILE_NAME)
     if data is None or not _is_confirmed(root, data):
         return
-    note = _note(root, data)
-    if _CONFIRMATIONS.read().get(place_of(root)) != note:
-        _CONFIRMATIONS.write(place_of(root), note)
+    _CONFIRMATIONS.write(place_of(root), _note(root, data))
 
 
 def _note(root: Path, data: bytes) -> str:
@@ -147,7 +273,7 @@ def _note(root: Path, data: bytes) -> str:
 
 
 def _is_confirmed(root: Path, data: bytes) -> bool:
-    """Tell whether a run of this user's wrote these bytes, for this place or for this archive at another place."""
+    """Return whether a run of this user wrote these bytes, for this place or for this archive at another place."""
     known, digest = _CONFIRMATIONS.read(), _digest(data)
     if str(known.get(place_of(root))).partition(" ")[0] == digest:
         return True
@@ -155,7 +281,7 @@ def _is_confirmed(root: Path, data: bytes) -> bool:
 
 
 def _identity(root: Path) -> list[str]:
-    """Return the hash of ``archive.json``, which no other archive has; nothing if it is missing or cannot be read."""
+    """Return the hash of ``archive.json``, which no other archive has; empty if it cannot be read."""
     try:
         return [_digest(Layout(root).info.read_bytes(_LARGEST))]
     except OSError:
@@ -163,7 +289,7 @@ def _identity(root: Path) -> list[str]:
 
 
 def is_kept(name: str, value: Any) -> bool:
-    """Tell whether a setting of this value may be remembered."""
+    """Return whether a setting with this value may be stored."""
     if name not in (HARMLESS | CONFIRMED) - OF_ONE_RUN:
         return False
     text = setting_text(value)

@@ -1,21 +1,24 @@
-"""The state of an archive: which records there are, and where in its files each one's line is.
+"""An archive's state: the existing records, and the file and offset of each record's line.
 
-Records are read from the files when asked for; in memory are only their ids, hashes and positions.
+Records stay on disk; memory holds only their ids, hashes and offsets, in flat arrays: 13 bytes for an id instead of the
+110 bytes of a dictionary.
 """
 
 from __future__ import annotations
 
+import heapq
 import os
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from io import BufferedReader
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
+from operator import ge
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from exporter.archive.ids import IdRows, Key, key_of_id
 from exporter.archive.lines import (
     PUT,
     ParsedRecords,
@@ -30,10 +33,155 @@ from exporter.archive.lines import (
     split,
 )
 from exporter.archive.safe_files import HeldFolder, inner
-from exporter.archive.segment_sizes import SegmentSize
+from exporter.archive.segments import damaged_file
 from exporter.errors import ArchiveDamaged
 from exporter.message import message, said
-from exporter.model.kinds import Kind
+from exporter.model.kinds import Kind, sort_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Key = int | str
+"""An id for look-ups: a plain decimal number as a number, any other text unchanged."""
+
+_CHUNK: Final = 512
+"""The most ids in one pair of arrays, few enough to insert one quickly."""
+_DIGITS: Final = 19
+"""The most digits of a number that always fits into 64 bits."""
+
+
+def key_of_id(record_id: str) -> Key:
+    """Return the key of an id; ``str`` converts it back."""
+    if len(record_id) <= _DIGITS and record_id.isdecimal():
+        number = int(record_id)
+        if str(number) == record_id:
+            return number
+    return record_id
+
+
+def in_order(key: Key) -> tuple[int, int, str]:
+    """Return the value that keys are sorted by, which gives the order of their ids."""
+    return (0, key, str(key)) if isinstance(key, int) else sort_key(key)
+
+
+def precedes(one: Key, other: Key) -> bool:
+    """Return whether one key comes before another."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one < other
+    return in_order(one) < in_order(other)
+
+
+class IdRows:
+    """Keys to rows. Numbers are in sorted arrays for binary search; the rest, which is rare, is in a dictionary."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._keys: list[array[int]] = []
+        self._rows: list[array[int]] = []
+        self._numbers = 0
+        self._others: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return self._numbers + len(self._others)
+
+    def find(self, key: Key) -> int | None:
+        """Return the row of a key."""
+        if type(key) is str:
+            return self._others.get(key)
+        at = bisect_right(self._firsts, key) - 1
+        if at < 0:
+            return None
+        keys = self._keys[at]
+        place = bisect_left(keys, key)
+        return self._rows[at][place] if place < len(keys) and keys[place] == key else None
+
+    def add(self, key: Key, row: int) -> None:
+        """Add a new key."""
+        if isinstance(key, str):
+            self._others[key] = row
+            return
+        self._numbers += 1
+        at = max(0, bisect_right(self._firsts, key) - 1)
+        if not self._keys or (len(self._keys[at]) == _CHUNK and key > self._keys[at][-1]):
+            # Keys that come in order fill one chunk after the other instead of leaving half-filled ones.
+            self._insert(at + 1, array("Q", (key,)), array("I", (row,)))
+            return
+        keys, rows = self._keys[at], self._rows[at]
+        place = bisect_left(keys, key)
+        self._firsts[at] = min(key, self._firsts[at])
+        keys.insert(place, key)
+        rows.insert(place, row)
+        if len(keys) > _CHUNK:
+            half = _CHUNK // 2
+            self._insert(at + 1, keys[half:], rows[half:])
+            del keys[half:], rows[half:]
+
+    def extend(self, keys: array[int], row: int) -> None:
+        """Add sorted numbers, all above the existing ones, with the rows from ``row`` on.
+
+        Raises:
+            ValueError: they are not sorted.
+        """
+        if any(map(ge, keys, islice(keys, 1, None))) or (keys and self._keys and keys[0] <= self._keys[-1][-1]):
+            raise ValueError(message("ids are not in order"))
+        for at in range(0, len(keys), _CHUNK):
+            piece = keys[at : at + _CHUNK]
+            self._insert(len(self._keys), piece, array("I", range(row + at, row + at + len(piece))))
+        self._numbers += len(keys)
+
+    def _insert(self, at: int, keys: array[int], rows: array[int]) -> None:
+        self._firsts.insert(at, keys[0])
+        self._keys.insert(at, keys)
+        self._rows.insert(at, rows)
+
+    def remove(self, key: Key) -> None:
+        """Remove a key; a missing key is fine."""
+        if self.find(key) is None:
+            return
+        if isinstance(key, str):
+            del self._others[key]
+            return
+        self._numbers -= 1
+        at = bisect_right(self._firsts, key) - 1
+        keys, rows = self._keys[at], self._rows[at]
+        place = bisect_left(keys, key)
+        del keys[place], rows[place]
+        if not keys:
+            del self._firsts[at], self._keys[at], self._rows[at]
+
+    def alike(self, other: IdRows) -> bool:
+        """Return whether another has the same keys, by comparing memory; it may say no if both grew."""
+        return self._keys == other._keys and self._others.keys() == other._others.keys()
+
+    def items(self) -> Iterator[tuple[Key, int]]:
+        """Yield the keys in order, each with its row."""
+        numbers: Iterator[tuple[Key, int]] = chain.from_iterable(map(zip, self._keys, self._rows))
+        others = sorted(self._others.items(), key=lambda item: sort_key(item[0]))
+        if others and in_order(others[0][0])[0] == 0:
+            # Numbers of more than 64 bits, or with leading zeros, sort among the others.
+            return heapq.merge(numbers, others, key=lambda item: in_order(item[0]))
+        return chain(numbers, others)
+
+
+def merged(one: IdRows, other: IdRows) -> Iterator[tuple[Key, int | None, int | None]]:
+    """Yield the keys of both in order, each with its rows."""
+    left, right = one.items(), other.items()
+    first, second = next(left, None), next(right, None)
+    while first is not None and second is not None:
+        if first[0] == second[0]:
+            yield first[0], first[1], second[1]
+            first, second = next(left, None), next(right, None)
+        elif precedes(first[0], second[0]):
+            yield first[0], first[1], None
+            first = next(left, None)
+        else:
+            yield second[0], None, second[1]
+            second = next(right, None)
+    for key, row in left if first is None else chain((first,), left):
+        yield key, row, None
+    for key, row in right if second is None else chain((second,), right):
+        yield key, None, row
+
 
 _OPEN_FILES = 64
 _BLOCK = 128 * 1024
@@ -42,7 +190,7 @@ _BLOCK = 128 * 1024
 class SegmentFiles:
     """The files that hold lines, opened when first read, at most 64 at a time.
 
-    A pinned file stays open: ``latest/`` may be swapped for a newer one while it is being read.
+    A pinned file stays open: ``latest/`` may be replaced while a caller reads it.
     """
 
     def __init__(self) -> None:
@@ -54,22 +202,22 @@ class SegmentFiles:
         self._block_start = 0
         self._block = b""
 
-    def add(self, path: Path, *, pin: bool = False) -> int:
-        """Return the number of a file, a new one or the one it has."""
+    def add(self, path: Path) -> int:
+        """Return a file's number, which is new for a new path."""
         number = self._numbers.setdefault(path, len(self._paths))
         if number == len(self._paths):
             self._paths.append(path)
-        if pin and number not in self._pinned:
-            self._pinned[number] = _open(path)
         return number
 
     def pin(self, path: Path) -> tuple[int, os.stat_result]:
-        """Return the number of a file that stays open, and what the system says of it."""
-        number = self.add(path, pin=True)
+        """Keep a file open; return its number and its state."""
+        number = self.add(path)
+        if number not in self._pinned:
+            self._pinned[number] = _open(path)
         return number, os.fstat(self._pinned[number])
 
     def stream(self, number: int, folder: HeldFolder | None = None) -> BufferedReader:
-        """Open a file from its beginning, in a folder that is held where there is one; the caller closes it."""
+        """Open a file at its beginning, within an open folder if given; the caller closes it."""
         pinned = self._pinned.get(number)
         if pinned is None:
             path = self._paths[number]
@@ -79,11 +227,11 @@ class SegmentFiles:
         return file
 
     def read(self, number: int, offset: int, length: int) -> bytes:
-        """Read ``length`` bytes at ``offset`` of a file."""
+        """Read ``length`` bytes at ``offset``."""
         return self._pread(self._handle(number), length, offset)
 
     def read_near(self, number: int, offset: int, length: int) -> bytes:
-        """Read ``length`` bytes at ``offset`` of a file, in blocks: for lines that are close to those read before."""
+        """Read ``length`` bytes at ``offset`` through a block buffer, for lines close to the previous ones."""
         start = offset - offset % _BLOCK
         if start != self._block_start or number != self._block_of:
             self._block = self._pread(self._handle(number), _BLOCK, start)
@@ -110,7 +258,7 @@ class SegmentFiles:
         return os.read(handle, length)
 
     def close(self) -> None:
-        """Close everything; a file that was not pinned opens again when read."""
+        """Close all files; those that were not pinned open again when read."""
         for handle in (*self._open.values(), *self._pinned.values()):
             os.close(handle)
         self._open.clear()
@@ -127,7 +275,7 @@ DIGEST: Final = 32
 
 
 class Lines:
-    """Records and their lines in one file: key to row, and for each row the identity and the place, in flat arrays."""
+    """The lines of records in one file: a row for each key, with identity and place in flat arrays."""
 
     def __init__(self) -> None:
         self.keys = IdRows()
@@ -146,11 +294,11 @@ class Lines:
         return self.keys.find(key_of_id(record_id))
 
     def rows(self) -> int:
-        """Return how many rows were ever made; a row's number is below it."""
+        """Return how many rows were ever made; all row numbers are below it."""
         return len(self._lengths)
 
     def add_line(self, key: Key, identity: bytes, offset: int, length: int) -> int:
-        """Set a record that is not there; returns its row, the next one."""
+        """Add a new record and return its row."""
         row = len(self._lengths)
         self.keys.add(key, row)
         self._identities += identity
@@ -159,12 +307,12 @@ class Lines:
         return row
 
     def replace_line(self, row: int, identity: bytes, offset: int, length: int) -> None:
-        """Set the record that has a row."""
+        """Replace the record of a row."""
         self._identities[row * DIGEST : (row + 1) * DIGEST] = identity
         self._offsets[row], self._lengths[row] = offset, length
 
     def identity(self, row: int) -> bytes:
-        """Return what the record's states are compared by, 32 bytes."""
+        """Return the hash that distinguishes the record's states, 32 bytes."""
         return bytes(self._identities[row * DIGEST : (row + 1) * DIGEST])
 
     def span(self, row: int) -> tuple[int, int]:
@@ -172,16 +320,16 @@ class Lines:
         return self._offsets[row], self._lengths[row]
 
     def ordered(self) -> Iterator[tuple[str, int]]:
-        """Yield the ids and their rows, by number, those that are no number last."""
+        """Yield the ids and their rows, sorted by number, ids that are no number last."""
         return ((str(key), row) for key, row in self.keys.items())
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids, by number, those that are no number last."""
+        """Yield the ids, sorted by number, ids that are no number last."""
         return (str(key) for key, _ in self.keys.items())
 
 
 class KindState(Lines):
-    """The records of one kind, whose lines are in many files."""
+    """The records of one kind; their lines are in many files."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,7 +337,7 @@ class KindState(Lines):
         self._segments = array("I")
 
     def put(self, record_id: str, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
-        """Set a record: its identity, the version it comes from, and ``(segment, offset, length)``; returns its row."""
+        """Set a record with its identity, its version and ``(segment, offset, length)``; return its row."""
         segment, offset, length = place
         key = key_of_id(record_id)
         row = self.keys.find(key)
@@ -211,10 +359,10 @@ class KindState(Lines):
         offset: int,
         lengths: array[int],
     ) -> None:
-        """Add records that are not there, whose lines follow each other in one segment from ``offset`` on.
+        """Add new records whose lines follow each other in one segment from ``offset`` on.
 
         Raises:
-            ValueError: the ids are not in order, or not what ids are looked up by; or there are not as many of each.
+            ValueError: the ids are not sorted or not canonical, or the columns differ in length.
         """
         count, first = len(keys), self.rows()
         if not count * DIGEST == len(identities) == len(versions) * DIGEST == len(lengths) * DIGEST:
@@ -224,7 +372,7 @@ class KindState(Lines):
         else:
             for row, key in enumerate(keys, first):
                 if key_of_id(str(key)) != key or self.keys.find(key) is not None:
-                    raise ValueError(message("an id is there twice"))
+                    raise ValueError(message("an id occurs twice"))
                 self.keys.add(key, row)
         self._identities += identities
         self._versions += versions
@@ -233,15 +381,15 @@ class KindState(Lines):
         self._lengths += lengths
 
     def remove(self, record_id: str) -> None:
-        """Forget a record; one that is not there is fine."""
+        """Remove a record; a missing one is fine."""
         self.keys.remove(key_of_id(record_id))
 
     def version(self, row: int) -> int:
-        """Return the version whose line the record is."""
+        """Return the version that holds the record's line."""
         return self._versions[row]
 
     def versions(self) -> set[int]:
-        """Return the versions whose lines the records are or were."""
+        """Return the versions of all current and former records."""
         return set(self._versions)
 
     def place(self, row: int) -> tuple[int, int, int]:
@@ -249,20 +397,14 @@ class KindState(Lines):
         return self._segments[row], self._offsets[row], self._lengths[row]
 
 
-def cannot_be_read(path: Path, error: OSError) -> ArchiveDamaged:
-    """Return what to say of a file or folder of a version that the system does not let be read."""
-    reason = (error.strerror if error.errno else None) or str(error)
-    return ArchiveDamaged(message("{path} cannot be read ({reason}); run verify --repair.", path=path, reason=reason))
-
-
 RecordFallback = Callable[[Kind, str, bytes], RecordLine | None]
-"""Looks elsewhere in the archive for an undamaged record by its kind, id and identity."""
+"""Looks for an undamaged record elsewhere in the archive by its kind, id and identity."""
 
 
 class State:
-    """All records as of ``version``; also what views and exports read (the ``RecordSource`` of the exporters).
+    """All records as of ``version``, and the ``RecordSource`` of views and exports.
 
-    Every record is compared with its hash when it is read; a damaged one comes from ``fallback``, or is refused.
+    Every record is compared with its hash when it is read; a damaged one comes from ``fallback`` or is refused.
     """
 
     def __init__(
@@ -281,21 +423,19 @@ class State:
         kind: Kind,
         version: int,
         *,
-        pin: bool = False,
         folder: HeldFolder | None = None,
         lines: Iterable[bytes] | None = None,
         forgives: Callable[[int], bool] = lambda _: False,
-    ) -> SegmentSize:
-        """Apply the lines of one file, a version's or one of ``latest/`` (to be pinned); returns how large it was.
+    ) -> tuple[int, int]:
+        """Apply the lines of one file and return how many lines and bytes it has.
 
         Args:
-            path: the file.
-            kind: of its records.
-            version: the version it is of.
-            pin: keep the file open, as its name will get another one.
-            folder: the folder that the file is in, where it is held.
-            lines: the file's lines, where they have been read already.
-            forgives: tells by a line's number whether one that cannot be read may be passed over, since a later
+            path: a version's segment, or a pinned one of ``latest/``.
+            kind: the kind of its records.
+            version: the version that it belongs to.
+            folder: the open folder that contains the file.
+            lines: its lines, if the caller has read them already.
+            forgives: returns for a line's number whether the line may be skipped if it is damaged, since a later
                 version holds its record again; 0 stands for the whole file.
 
         Raises:
@@ -304,45 +444,38 @@ class State:
         state = self.kinds[kind]
         offset = number = 0
         try:
-            segment = self.segments.add(path, pin=pin)
+            segment = self.segments.add(path)
             with self.segments.stream(segment, folder) if lines is None else nullcontext(lines) as file:
                 for number, text in enumerate(file, 1):
                     try:
                         record_id, identity, named = fold_facts(text)
                     except ValueError as error:
                         if not forgives(number):
-                            raise ArchiveDamaged(
-                                message(
-                                    "{path} line {number} is damaged: {error}; run verify --repair.",
-                                    path=path,
-                                    number=number,
-                                    error=error,
-                                )
-                            ) from error
-                        offset += len(text)
-                        continue
-                    if identity is None:
-                        state.remove(record_id)
+                            fault = message("line {count}: {fault}", count=number, fault=said(error))
+                            raise damaged_file(path, fault) from error
                     else:
-                        state.put(record_id, identity, named or version, (segment, offset, len(text)))
+                        if identity is None:
+                            state.remove(record_id)
+                        else:
+                            state.put(record_id, identity, named or version, (segment, offset, len(text)))
                     offset += len(text)
         except OSError as error:
-            if forgives(0):
-                return SegmentSize(number, offset)
-            raise cannot_be_read(path, error) from error
-        return SegmentSize(number, offset)
+            if not forgives(0):
+                reason = (error.strerror if error.errno else None) or str(error)
+                raise damaged_file(path, message("it cannot be read: {reason}", reason=reason)) from error
+        return number, offset
 
     def ids(self, kind: Kind) -> list[str]:
-        """Return the ids of a kind in order."""
+        """Return the sorted ids of a kind."""
         return list(self.kinds[kind].ids())
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        """Return what the record's states are compared by, or ``None`` when it is not there."""
+        """Return the hash of the record's state; ``None`` if the record does not exist."""
         row = self.kinds[kind].row(record_id)
         return None if row is None else self.kinds[kind].identity(row)
 
     def line(self, kind: Kind, record_id: str) -> RecordLine | None:
-        """Read a record's line, with the version it comes from; ``None`` when it is not there."""
+        """Read a record's line with the version that holds it; ``None`` if the record does not exist."""
         state = self.kinds[kind]
         row = state.row(record_id)
         if row is None:
@@ -350,27 +483,27 @@ class State:
         return self._checked(kind, record_id, row, self.segments.read(*state.place(row)))[1]
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
-        """Read a record's raw object; ``None`` when it is not there."""
+        """Read a record's raw object; ``None`` if the record does not exist."""
         state = self.kinds[kind]
         row = state.row(record_id)
         return None if row is None else self._record(kind, record_id, row, self.segments.read(*state.place(row)))
 
     def lines(self, kind: Kind) -> Iterator[RecordLine]:
-        """Read the lines of a kind in the order of ids, one at a time."""
+        """Read the lines of a kind in the order of their ids."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
             yield self._checked(kind, record_id, row, self.segments.read_near(*state.place(row)))[1]
 
     def latest_lines(self, kind: Kind) -> Iterator[bytes]:
-        """Read the lines that ``latest/`` has of a kind for this state, in the order of ids."""
+        """Write the lines of ``latest/`` for a kind of this state, sorted by id."""
         for key, row in self.kinds[kind].keys.items():
             yield self.latest_line(kind, str(key), row)
 
     def latest_line(self, kind: Kind, record_id: str, row: int) -> bytes:
-        """Read the line that ``latest/`` has for a record; those read one after the other are close to each other.
+        """Write the line of ``latest/`` for a record; best called in the order of the ids.
 
         Raises:
-            ArchiveDamaged: the record does not match its hash, and the archive has it nowhere else.
+            ArchiveDamaged: the record does not match its hash, and the archive has no other copy.
         """
         state = self.kinds[kind]
         text = self.segments.read_near(*state.place(row))
@@ -381,10 +514,10 @@ class State:
         return as_latest(self._checked(kind, record_id, row, text)[0], state.version(row))
 
     def _checked(self, kind: Kind, record_id: str, row: int, text: bytes) -> tuple[bytes, RecordLine]:
-        """Return the bytes of a line and the line taken apart, once its record matches its hash; else one that does.
+        """Return text and members of a line that matches its hash, from the fallback if necessary.
 
         Raises:
-            ArchiveDamaged: none does.
+            ArchiveDamaged: there is no undamaged line.
         """
         state = self.kinds[kind]
         identity, version = state.identity(row), state.version(row)
@@ -400,8 +533,8 @@ class State:
         if intact is None:
             raise ArchiveDamaged(
                 message(
-                    "{kind} {record_id} of version {version} is damaged ({fault}); run backup, "
-                    "which reads it again, or verify --repair.",
+                    "{kind} {record_id} of version {version} is damaged: {fault}. Run backup, which reads the record "
+                    "again, or verify --repair.",
                     kind=kind,
                     record_id=record_id,
                     version=version,
@@ -411,13 +544,13 @@ class State:
         return put_line(record_id, intact.frozen), intact._replace(version=version)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Read the raw objects of a kind in the order of ids, one at a time."""
+        """Read the raw objects of a kind in the order of their ids."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
             yield record_id, self._record(kind, record_id, row, self.segments.read_near(*state.place(row)))
 
     def _record(self, kind: Kind, record_id: str, row: int, text: bytes) -> dict[str, Any]:
-        """Parse a line; what the newest version changed is asked for by one view after the other, the rest is not."""
+        """Parse a line. Only records of the newest version are kept, since several views ask for them."""
         state = self.kinds[kind]
         identity, version = state.identity(row), state.version(row)
         head = put_head(record_id) if text.startswith(PUT) else latest_head(record_id, version)

@@ -1,50 +1,78 @@
-"""Checking an archive: each version's files against its manifest, the fold of all versions, ``latest/``, the pictures.
+"""Checking an archive: the seal of its root, the files and the fold of its versions, ``latest/`` and the pictures.
 
-What is checked of a version is in :mod:`exporter.archive.verify_version`, of the root's documents in
-:mod:`exporter.archive.verify_documents`.
+Most versions are small, and there are thousands of them. So each file of up to a mebibyte is read once and kept for the
+other checks of its version. Larger files are read again line by line.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from io import BytesIO
+from typing import Any, BinaryIO, Final
 
-from exporter.archive import latest
+from exporter import lossless_json
+from exporter.archive import atomic, latest
 from exporter.archive.assets import AssetStore
-from exporter.archive.checksums import ChecksumCache, file_sha256, sha256_or_none
-from exporter.archive.findings import Finding, FindingCode
-from exporter.archive.front_door import damaged_files
-from exporter.archive.known_damage import known_damage, remember_damage
-from exporter.archive.layout import manifest_sha256, version_name
-from exporter.archive.reader import ArchiveReader
-from exporter.archive.safe_files import HeldFolder, kind_of
+from exporter.archive.checks import ChecksumCache, Finding, FindingCode, file_sha256, sha256_or_none
+from exporter.archive.documents import run_lines, sealed_names
+from exporter.archive.layout import (
+    MANIFEST,
+    SEGMENTS,
+    SUMS,
+    Layout,
+    is_prune_under_way,
+    manifest_name,
+    manifest_sha256,
+    segment_name,
+    version_name,
+)
+from exporter.archive.lines import fold_facts, split
+from exporter.archive.manifest import (
+    MANIFEST_SHA256,
+    PREVIOUS,
+    Manifest,
+    SegmentInfo,
+    line_digest,
+    read_sums,
+    run_fault,
+    version_sums,
+    write_sums,
+)
+from exporter.archive.reader import ArchiveReader, known_damage, remember_damage
+from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of
 from exporter.archive.state import State
-from exporter.archive.verify_documents import check_seal
-from exporter.archive.verify_version import VersionCheck
-from exporter.message import message
+from exporter.errors import ArchiveDamaged, BlogExporterError
+from exporter.message import message, said
 from exporter.model.kinds import Kind
 
 OnProgress = Callable[[int, int], None]
+_RUNS: Final = "runs.jsonl"
+_NOT_SEALED: Final = message("it differs from the sealed one")
+_CHANGED: Final = message("it was changed after it was written")
+_FOREIGN: Final = message("no part of the format")
+_UNREADABLE: Final = message("it cannot be read")
+_KEPT_BYTES: Final = 1 << 20
+_PARTS: Final = frozenset((MANIFEST, SUMS, *SEGMENTS))
 
 
 def ignore_progress(_done: int, _total: int) -> None:
-    """Do nothing with the progress."""
+    """Ignore the progress."""
 
 
 def verify(
     reader: ArchiveReader, *, quick: bool = False, progress: OnProgress = ignore_progress, remember: bool = True
 ) -> Iterator[Finding]:
-    """Check the whole archive and yield what is wrong, as it is found.
+    """Check the whole archive and yield the findings.
 
     Args:
         reader: the archive.
-        quick: check sizes, chains and sums, the sums only of files that changed since a verification found them right,
-            and that every stored picture is there; lines, folds and derived files are left out.
-        progress: called with how many of how many versions and stored files have been checked.
-        remember: note in ``.work/`` what is right, for a later quick look; else nothing is written.
+        quick: check sizes, chains, hashes of changed files and the presence of pictures; skip lines, folds and derived
+            files.
+        progress: receives the number of checked versions and stored files, and the number of all.
+        remember: note in ``.work/`` which files are right, for a later quick check; otherwise write nothing.
     """
     damaged = set(known_damage(reader)) if quick else set()
     for finding in _findings(reader, quick=quick, progress=progress, remember=remember):
@@ -56,17 +84,18 @@ def verify(
 
 
 def _findings(reader: ArchiveReader, *, quick: bool, progress: OnProgress, remember: bool) -> Iterator[Finding]:
-    cache = ChecksumCache(reader.layout, quick=quick)
+    layout = reader.layout
+    cache = ChecksumCache(layout, quick=quick)
     state = State(reader.info.blog_id)
-    store = AssetStore(reader.layout)
+    store = AssetStore(layout)
     assets: dict[str, dict[str, Any]] = {}
     versions = reader.versions()
     total = len(versions) + len(store.files())
-    info = None if reader.layout.info.kind() is None else file_sha256(reader.layout.info)
+    info = None if layout.info.kind() is None else file_sha256(layout.info)
     parent: tuple[int, str | None] | None = None
     foldable = not quick
     for done, number in enumerate(versions, 1):
-        with HeldFolder(reader.layout.version(number)) as folder:
+        with HeldFolder(layout.version(number)) as folder:
             version = VersionCheck(folder, number, info, cache)
             for finding in version.files(parent):
                 yield finding
@@ -76,98 +105,413 @@ def _findings(reader: ArchiveReader, *, quick: bool, progress: OnProgress, remem
             assets.update(version.assets())
         parent = number, version.digest
         progress(done, total)
-    yield from _foreign_files(reader)
-    yield from _not_plain(reader.layout.root)
+    yield from _foreign_files(layout, {version_name(number) for number in versions})
     yield from check_seal(reader)
-    if foldable and state.version:
-        yield from _latest(reader, state)
-    elif not quick and versions and reader.layout.latest.is_dir():
-        yield from _latest_alone(reader)
+    if not quick and versions:
+        yield from _latest(layout, state if foldable else None)
     state.close()
-    for finding in store.verify(((str(data.get("url")), data) for data in assets.values()), cache=cache):
-        if remember:
-            store.distrust()
-        yield finding
+    yield from store.verify(((str(data.get("url")), data) for data in assets.values()), cache=cache)
     progress(total, total)
     if remember:
-        cache.save()
+        # A run that was killed may have renamed pictures without waiting for the disk.
+        with suppress(OSError, BlogExporterError):
+            atomic.sync_all(layout.root, cache.new(), {path.parent for path in cache.new()})
+            cache.save(complete=True)
 
 
-def _foreign_files(reader: ArchiveReader) -> Iterator[Finding]:
-    known = {version_name(number) for number in reader.versions()}
-    if reader.layout.versions.is_dir():
-        for path in sorted(reader.layout.versions.iterdir()):
-            if path.name not in known:
-                yield Finding(FindingCode.STRANGE_FILE, f"versions/{path.name}", message("no part of the format"))
-
-
-def _not_plain(root: Path) -> Iterator[Finding]:
-    """Find everything that is neither a file nor a folder, in ``.work/`` too: nothing goes through it."""
-    waiting = [""]
-    while waiting:
-        way = waiting.pop()
-        with os.scandir(f"{root}/{way}") as found:
+def _foreign_files(layout: Layout, versions: set[str]) -> Iterator[Finding]:
+    """Find strange files in ``versions/``, and everything that is neither file nor folder, also in ``.work/``."""
+    if layout.versions.is_dir():
+        for name in layout.versions.names():
+            if name not in versions:
+                yield Finding(FindingCode.STRANGE_FILE, f"versions/{name}", _FOREIGN)
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        with os.scandir(f"{layout.root}/{folder}") as found:
             for entry in sorted(found, key=lambda each: each.name):
-                name = f"{way}/{entry.name}" if way else entry.name
+                name = f"{folder}/{entry.name}" if folder else entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(name)
+                    folders.append(name)
                 elif not entry.is_file(follow_symlinks=False):
                     kind = kind_of(entry.stat(follow_symlinks=False).st_mode)
                     yield Finding(FindingCode.NOT_PLAIN, name, message("it is {kind}", kind=kind))
 
 
-def _latest(reader: ArchiveReader, state: State) -> Iterator[Finding]:
-    """Check ``latest/`` against the fold of the versions, and its views against what was written."""
-    layout = reader.layout
+def _latest(layout: Layout, state: State | None) -> Iterator[Finding]:
+    """Check the derived files against the fold of the versions, or against their notes if the versions are damaged."""
     if not layout.latest.is_dir():
-        yield Finding(FindingCode.LATEST_STALE, "latest", message("it is not there"))
+        if state is not None:
+            yield Finding(FindingCode.LATEST_STALE, "latest", message("it is missing"))
         return
     record = latest.read_record(layout)
-    manifest = manifest_sha256(layout, state.version)
-    if record.get("version", state.version) != state.version or record.get("manifest_sha256", manifest) != manifest:
-        yield Finding(
-            FindingCode.LATEST_STALE, "latest", message("it does not show version {version} yet", version=state.version)
-        )
-        return
+    if state is not None:
+        shown = {"version": state.version, "manifest_sha256": manifest_sha256(layout, state.version)}
+        if any(record.get(name, value) != value for name, value in shown.items()):
+            detail = message("it does not show version {version} yet", version=state.version)
+            yield Finding(FindingCode.LATEST_STALE, "latest", detail)
+            return
     for kind in Kind:
-        expected = hashlib.sha256()
-        for line in state.latest_lines(kind):
-            expected.update(line)
         path = layout.latest_segment(kind)
-        if sha256_or_none(path) != expected.hexdigest():
-            detail = message("it is not what the versions say for version {version}", version=state.version)
+        found = sha256_or_none(path)
+        detail = _CHANGED
+        if state is None:
+            expected = record.get("files", {}).get(path.name, found)
+        else:
+            running = hashlib.sha256()
+            for line in state.latest_lines(kind):
+                running.update(line)
+            expected = running.hexdigest()
+            detail = message("it differs from version {version}", version=state.version)
+        if found is None or found != expected:
             yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", detail)
-    yield from _views(reader)
+    yield from _views(layout)
 
 
-def _latest_alone(reader: ArchiveReader) -> Iterator[Finding]:
-    """Check ``latest/`` by itself, where damaged versions give no state to compare it with."""
-    layout = reader.layout
-    files = latest.read_record(layout).get("files")
-    expected = files if isinstance(files, dict) else {}
-    for kind in Kind:
-        path = layout.latest_segment(kind)
-        try:
-            same = expected.get(path.name) in (None, file_sha256(path))
-        except OSError:
-            same = False
-        if not same:
-            yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", message("it is not what was written"))
-    yield from _views(reader)
-
-
-def _views(reader: ArchiveReader) -> Iterator[Finding]:
-    """Check the files of the views, and those that lead to them, against what was written."""
-    layout = reader.layout
-    for name in damaged_files(layout):
-        yield Finding(FindingCode.VIEW_DAMAGED, name, message("it is not what was written"))
+def _views(layout: Layout) -> Iterator[Finding]:
+    for name in latest.damaged_root_files(layout):
+        yield Finding(FindingCode.VIEW_DAMAGED, name, _CHANGED)
     removed = set()
     for entry in latest.read_index(layout):
         if entry.view not in removed and (layout.latest / entry.view).kind() is None:
             removed.add(entry.view)
-            yield Finding(FindingCode.LATEST_STALE, f"latest/{entry.view}", message("it is not there"))
-        path = layout.latest / entry.view / entry.path
-        if entry.view not in removed and sha256_or_none(path) != entry.sha256:
-            yield Finding(
-                FindingCode.VIEW_DAMAGED, f"latest/{entry.view}/{entry.path}", message("it is not what was written")
-            )
+            yield Finding(FindingCode.LATEST_STALE, f"latest/{entry.view}", message("it is missing"))
+        if entry.view not in removed and sha256_or_none(layout.latest / entry.place) != entry.sha256:
+            yield Finding(FindingCode.VIEW_DAMAGED, f"latest/{entry.place}", _CHANGED)
+
+
+class VersionCheck:
+    """All checks of one version. The methods must be called in their order.
+
+    Args:
+        folder: the open folder of the version.
+        number: its number.
+        info: the SHA-256 of ``archive.json``; ``None`` if the file is missing.
+        cache: the files that need not be read again.
+        lines: check every line of intact segments, unless the cache is quick.
+
+    Attributes:
+        digest: the SHA-256 of its manifest; ``None`` if that cannot be read.
+    """
+
+    def __init__(
+        self, folder: HeldFolder, number: int, info: str | None, cache: ChecksumCache, *, lines: bool = True
+    ) -> None:
+        self._folder = folder
+        self._number = number
+        self._name = f"versions/{version_name(number)}"
+        self._info = info
+        self._cache = cache
+        self._check_lines = lines and not cache.quick
+        self._kept: dict[str, bytes] = {}
+        self.digest: str | None = None
+        self.manifest: Manifest | None = None
+
+    def _finding(self, code: FindingCode, name: str, detail: str) -> Finding:
+        return Finding(code, f"{self._name}/{name}", detail)
+
+    def files(self, parent: tuple[int, str | None] | None) -> Iterator[Finding]:
+        """Check its files.
+
+        Args:
+            parent: number and manifest hash of the version before it; ``None`` for the first.
+        """
+        try:
+            data = self._folder.read_bytes(MANIFEST, LARGEST_DOCUMENT)
+        except OSError:
+            yield self._finding(FindingCode.MANIFEST_MISSING, MANIFEST, _UNREADABLE)
+            return
+        self.digest = hashlib.sha256(data).hexdigest()
+        try:
+            manifest = self.manifest = Manifest.decode(data, f"{self._name}/{MANIFEST}")
+        except ArchiveDamaged as error:
+            yield self._finding(FindingCode.MANIFEST_DAMAGED, MANIFEST, said(error))
+            return
+        yield from self._sums(self.digest, manifest)
+        if manifest.version != self._number:
+            detail = message("it says version {version}", version=manifest.version)
+            yield self._finding(FindingCode.MANIFEST_DAMAGED, MANIFEST, detail)
+        stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
+        if stated != parent:
+            detail = message("it names a parent, but no version precedes it")
+            if parent is not None:
+                detail = message("its parent is not version {number} of this archive", number=parent[0])
+            yield self._finding(FindingCode.CHAIN_BROKEN, MANIFEST, detail)
+        for name in SEGMENTS:
+            yield from self._segment(name, manifest.files.get(name))
+        for name in self._folder.names():
+            if name not in _PARTS:
+                yield self._finding(FindingCode.STRANGE_FILE, name, _FOREIGN)
+
+    def fold(self, state: State) -> Iterator[Finding]:
+        """Apply the undamaged version to the state before it, and check that each line changes that state."""
+        manifest = self.manifest
+        if manifest is None:
+            return
+        kinds = [kind for kind in Kind if manifest.files[segment_name(kind)].bytes]
+        for kind in kinds:
+            yield from self._changes(state, kind, manifest)
+        for kind in kinds:
+            name = segment_name(kind)
+            with self._lines(name) as lines:
+                state.fold(self._folder.path / name, kind, self._number, lines=lines)
+        state.version = self._number
+        for kind in Kind:
+            stated, count = manifest.counts.get(str(kind)), len(state.kinds[kind])
+            if stated is not None and stated.total != count:
+                detail = message(
+                    "it counts {total} {kind}, the lines give {count}", total=stated.total, kind=kind, count=count
+                )
+                yield self._finding(FindingCode.COUNTS_WRONG, MANIFEST, detail)
+
+    def assets(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield its readable asset records by address and hash, also for a damaged version."""
+        with suppress(OSError), self._lines(segment_name(Kind.ASSETS)) as lines:
+            for text in lines:
+                with suppress(ValueError):
+                    line = split(text)
+                    if not line.removed and line.fault() is None and line.unreadable() is None:
+                        yield line.record_id + line.digest.hex(), line.record()
+
+    def _sums(self, digest: str, manifest: Manifest) -> Iterator[Finding]:
+        try:
+            found = self._folder.read_bytes(SUMS, LARGEST_DOCUMENT)
+        except OSError:
+            found = b""
+        listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
+        if listed.get(MANIFEST) not in (None, digest):
+            detail = message("its hash is not the one in {sums}", sums=SUMS)
+            yield self._finding(FindingCode.MANIFEST_DAMAGED, MANIFEST, detail)
+        stated = listed.get("../../archive.json")
+        # A missing archive.json is reported by the check of the root.
+        info = stated or "" if self._info is None else self._info
+        if stated not in (None, info):
+            detail = message("its hash is not the one in {name}/{sums}", name=self._name, sums=SUMS)
+            yield Finding(FindingCode.INFO_DAMAGED, "archive.json", detail)
+        if found != version_sums(digest, info, manifest.files):
+            yield self._finding(FindingCode.SUMS_DAMAGED, SUMS, message("it does not agree with the manifest"))
+
+    def _segment(self, name: str, info: SegmentInfo | None) -> Iterator[Finding]:
+        if info is None:
+            yield self._finding(FindingCode.MANIFEST_DAMAGED, name, message("the manifest does not list this file"))
+            return
+        place = f"{self._name}/{name}"
+        try:
+            stat = self._folder.lstat(name)
+            if stat.st_size == info.bytes:
+                if self._cache.is_unchanged(place, stat):
+                    return
+                if self._sha256(name, info.bytes) == info.sha256:
+                    found = list(self._line_faults(name, info.lines)) if self._check_lines else []
+                    if not found:
+                        self._cache.add(place, stat)
+                    yield from found
+                    return
+        except OSError:
+            yield self._finding(FindingCode.SEGMENT_MISSING, name, _UNREADABLE)
+            return
+        detail = message("its size or hash is not the one in the manifest")
+        yield self._finding(FindingCode.SEGMENT_DAMAGED, name, detail)
+        if not kind_of(stat.st_mode):
+            yield from self._line_faults(name, info.lines)
+
+    def _sha256(self, name: str, size: int) -> str:
+        if size > _KEPT_BYTES:
+            return file_sha256(self._folder.path / name)
+        data = self._kept[name] = self._folder.read_bytes(name, _KEPT_BYTES)
+        return hashlib.sha256(data).hexdigest()
+
+    def _line_faults(self, name: str, expected: int) -> Iterator[Finding]:
+        """Check the hash of every line, so that a finding names the line."""
+        count = 0
+        with self._lines(name) as lines:
+            for count, text in enumerate(lines, 1):
+                try:
+                    line = split(text)
+                    fault = line.fault() or line.unreadable()
+                except ValueError as error:
+                    fault = said(error)
+                if fault is not None:
+                    detail = message("line {count}: {fault}", count=count, fault=fault)
+                    yield self._finding(FindingCode.LINE_DAMAGED, name, detail)
+        if count != expected:
+            detail = message("it has {count} lines, the manifest says {expected}", count=count, expected=expected)
+            yield self._finding(FindingCode.SEGMENT_DAMAGED, name, detail)
+
+    def _lines(self, name: str) -> BinaryIO:
+        """Return a file from memory, or open it."""
+        data = self._kept.get(name)
+        return os.fdopen(self._folder.descriptor(name), "rb") if data is None else BytesIO(data)
+
+    def _changes(self, state: State, kind: Kind, manifest: Manifest) -> Iterator[Finding]:
+        """Check that each line of a kind changes the state before it."""
+        healed = manifest.healed is not None
+        before = state.kinds[kind]
+        ids: set[str] = set()
+        with self._lines(segment_name(kind)) as lines:
+            for text in lines:
+                record_id, identity, _ = fold_facts(text)
+                row = before.row(record_id)
+                details = []
+                if record_id in ids:
+                    details.append(message("{record_id} has two lines", record_id=record_id))
+                ids.add(record_id)
+                if identity is None:
+                    if row is None and manifest.pruned is None and not healed:
+                        details.append(message("{record_id} is removed but did not exist", record_id=record_id))
+                elif row is not None and not healed and before.identity(row) == identity:
+                    details.append(message("{record_id} is put but did not change", record_id=record_id))
+                for detail in details:
+                    yield self._finding(FindingCode.FOLD_WRONG, segment_name(kind), detail)
+
+
+def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
+    """Check the root: ``SHA256SUMS`` and its files, the lines of the runs, and that the newest version exists.
+
+    The seal is read first. So a run that ends during the check is one that the seal does not know yet.
+    """
+    layout = reader.layout
+    fault, data, exists = None, b"", True
+    try:
+        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
+    except FileNotFoundError:
+        exists = False
+    except OSError:
+        fault = _UNREADABLE
+    rows = read_sums(data)
+    versions = reader.versions()
+    expected = list(sealed_names(layout))
+    named = [name for name in rows if name.startswith("versions/")]
+    if fault is None and exists and (write_sums(rows) != data or list(rows) != expected + named or len(named) > 1):
+        fault = message("it does not have a row for each of {names} and the newest manifest", names=", ".join(expected))
+    if fault is not None:
+        yield Finding(FindingCode.SEAL_DAMAGED, SUMS, fault)
+    for name in (each for each in expected[:-1] if each in rows):
+        found = sha256_or_none(layout.root / name)
+        if found != rows[name]:
+            code = FindingCode.INFO_DAMAGED if name == layout.info.name else FindingCode.DOCUMENT_DAMAGED
+            yield Finding(code, name, _UNREADABLE if found is None else _NOT_SEALED)
+    runs = _RunLines(rows.get(_RUNS))
+    yield from runs.check(reader)
+    if not runs.readable:
+        return
+    if exists:
+        yield from runs.check_sealed()
+    elif runs.linked:
+        yield Finding(FindingCode.SEAL_DAMAGED, SUMS, message("it is missing"))
+    yield from _newest_manifest(reader, versions, {name: rows[name] for name in named}, runs, sealed=exists)
+
+
+def _newest_manifest(
+    reader: ArchiveReader, versions: list[int], named: Mapping[str, str], runs: _RunLines, *, sealed: bool
+) -> Iterator[Finding]:
+    """Check that the manifests named by the seal and by the newest run exist."""
+    layout = reader.layout
+    for name, digest in named.items():
+        number = next((each for each in versions if manifest_name(each) == name), None)
+        found = None if number is None else manifest_sha256(layout, number)
+        if found is None:
+            detail = message("{sums} names it, and it cannot be read", sums=SUMS)
+            yield Finding(FindingCode.MANIFEST_MISSING, name, detail)
+            return
+        if found != digest:
+            yield Finding(FindingCode.MANIFEST_DAMAGED, name, _NOT_SEALED)
+            return
+    newest = runs.newest.get(MANIFEST_SHA256)
+    if newest is None or any(manifest_sha256(layout, number) == newest for number in reversed(versions)):
+        if sealed and not named and versions and (newest is not None or not runs.linked):
+            # A kill after the line leaves the line unsealed; a kill in a prune leaves the new set of versions.
+            killed = newest is None or not runs.sealed or is_prune_under_way(layout)
+            code = FindingCode.NOT_SEALED if killed else FindingCode.SEAL_DAMAGED
+            yield Finding(code, SUMS, message("it does not name the newest manifest"))
+    elif not any(_is_pruned(reader, number) for number in versions):
+        detail = message("the manifest that its newest line names is missing")
+        yield Finding(FindingCode.CHAIN_BROKEN, _RUNS, detail)
+    elif not named:
+        yield Finding(FindingCode.NOT_SEALED, SUMS, message("a prune changed the manifests after it was written"))
+
+
+def _is_pruned(reader: ArchiveReader, number: int) -> bool:
+    """Return whether older versions were folded into this one, which changes all later manifests."""
+    with suppress(ArchiveDamaged):
+        return reader.manifest(number).pruned is not None
+    return False
+
+
+class _RunLines:
+    """The lines of ``runs.jsonl``, checked in one pass.
+
+    Attributes:
+        newest: the newest line that is a run.
+        linked: whether a line names the line before it.
+        readable: whether the file could be read to its end.
+    """
+
+    def __init__(self, sealed: str | None) -> None:
+        self._sealed = sealed
+        self._running = hashlib.sha256()
+        self._sealed_lines = 0 if sealed == self._running.hexdigest() else None
+        self._lines = 0
+        self._torn = False
+        self._before: bytes | None = None
+        self.newest: dict[str, Any] = {}
+        self.linked = False
+        self.readable = True
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the newest line was sealed."""
+        return self._sealed is not None and self._sealed_lines == self._lines and not self._torn
+
+    def check(self, reader: ArchiveReader) -> Iterator[Finding]:
+        made = 0
+        try:
+            for line in run_lines(reader.layout.runs):
+                if not line.endswith(b"\n"):
+                    self._torn = True
+                    break
+                yield from self._line(line)
+                made = max(made, self.newest.get("version") or 0)
+        except OSError:
+            self.readable = False
+            yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, _UNREADABLE)
+            return
+        if made > (reader.newest() or 0):
+            detail = message("{runs} names the run that made it, and it is missing", runs=_RUNS)
+            yield Finding(FindingCode.CHAIN_BROKEN, f"versions/{version_name(made)}", detail)
+
+    def _line(self, line: bytes) -> Iterator[Finding]:
+        self._lines += 1
+        self._running.update(line)
+        if self._sealed is not None and self._running.hexdigest() == self._sealed:
+            self._sealed_lines = self._lines
+        try:
+            value = lossless_json.loads(line)
+            fault = run_fault(value)
+        except lossless_json.NotJson as error:
+            value, fault = None, message("it is not JSON: {error}", error=error)
+        if fault is not None:
+            detail = message("line {lines} is not a run: {fault}", lines=self._lines, fault=fault)
+            yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, detail)
+        else:
+            self.newest = dict(value)
+            self.linked = self.linked or PREVIOUS in self.newest
+            before = None if self._before is None else line_digest(self._before)
+            if self.linked and (PREVIOUS not in self.newest or self.newest[PREVIOUS] != before):
+                detail = message("line {lines} does not name the line before it", lines=self._lines)
+                yield Finding(FindingCode.RUNS_REWRITTEN, _RUNS, detail)
+        self._before = line
+
+    def check_sealed(self) -> Iterator[Finding]:
+        """Check that the file begins with the sealed lines."""
+        if self._sealed is None:
+            return
+        if self._sealed_lines is None:
+            detail = message("it does not begin with the sealed lines: some were changed or cut off")
+            yield Finding(FindingCode.RUNS_REWRITTEN, _RUNS, detail)
+        elif self._lines > self._sealed_lines:
+            more = self._lines - self._sealed_lines
+            yield Finding(FindingCode.NOT_SEALED, _RUNS, message("{lines} more than were sealed", lines=more))
+        elif self._torn:
+            detail = message("its last line was cut short, and was not sealed")
+            yield Finding(FindingCode.NOT_SEALED, _RUNS, detail)

@@ -1,8 +1,8 @@
-"""Writing an archive: its skeleton, one version for each run that found a change, one line for each run.
+"""Writing an archive: its first files, one version for each run that found a change, one line for each run.
 
-The order of a commit, so that what is there is valid at every instant: the version is filled and fsynced under
-``.work/``, renamed into ``versions/``, then the run's line is appended and the archive sealed
-(:mod:`exporter.archive.documents`), then ``latest/`` is swapped.
+A commit has an order that keeps the archive valid at every instant. The version is filled and fsynced under ``.work/``
+and renamed into ``versions/``. Then the run's line is appended and the archive sealed
+(:mod:`exporter.archive.documents`). At last ``latest/`` is replaced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from exporter.archive import atomic
-from exporter.archive.checksums import file_sha256
+from exporter.archive.checks import file_sha256
 from exporter.archive.documents import append_run, bundled_document, write_manifest
 from exporter.archive.layout import Layout, clear_replaced, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo
@@ -30,19 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["append_run", "clean_leftovers", "commit", "create", "require_place"]
 
 _LEFTOVERS = (
-    "new-version",
-    "latest.next",
-    "latest.new",
-    "latest.old",
-    "latest.new.rows",
-    "views.new.jsonl",
-    "checkpoint.old",
+    *("new-version", "latest.next", "latest.new", "latest.old", "latest.new.rows", "views.new.jsonl", "checkpoint.old"),
+    # Notes of earlier programs.
+    *("verified.jsonl", "audited.jsonl", "stored.jsonl", "front-door.json"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class VersionDraft:
-    """What a run wants to commit; ``lines`` are finished lines in their order."""
+    """The content of a version before the commit; ``lines`` are complete lines in their order."""
 
     parent: int | None
     base_url: str
@@ -56,12 +52,12 @@ class VersionDraft:
 
 
 def require_place(root: Path, blog_id: str) -> None:
-    """Check that ``root`` is a place for this blog's archive: absent, empty, or its archive already.
+    """Check that ``root`` can hold this blog's archive: it is missing, empty, or its archive already.
 
     Raises:
-        UsageError: another blog's archive is there.
-        NoArchive: other things are there.
-        NewerFormat: a newer program's archive is there.
+        UsageError: it holds the archive of another blog.
+        NoArchive: it holds other files.
+        NewerFormat: it holds the archive of a newer program.
     """
     layout = Layout(root)
     with atomic.translated(root):
@@ -88,7 +84,7 @@ def require_place(root: Path, blog_id: str) -> None:
 
 
 def _is_unfinished(layout: Layout, path: InnerPath) -> bool:
-    """Tell whether ``path`` is what :func:`create` leaves when it is killed, so that the next run may use it."""
+    """Return whether ``path`` was left by a killed :func:`create`, so that the next run may use the folder."""
     if path in (layout.versions, layout.assets):
         return path.kind() == "a folder" and not path.names()
     if path == layout.runs:
@@ -100,7 +96,7 @@ def _is_unfinished(layout: Layout, path: InnerPath) -> bool:
 
 
 def create(layout: Layout, info: ArchiveInfo) -> None:
-    """Make the skeleton of a new archive; ``archive.json`` comes last, since it makes the folder an archive."""
+    """Create the first files of an archive. ``archive.json`` comes last: it makes the folder an archive."""
     with atomic.translated(layout.root):
         atomic.make_folder(layout.root)
         atomic.make_folder(layout.versions)
@@ -111,36 +107,29 @@ def create(layout: Layout, info: ArchiveInfo) -> None:
             atomic.write_file(layout.runs, b"")
         atomic.write_file(layout.info, info.encode())
         for folder in layout.root.absolute().parents:
-            # Any of them may be as new as the archive; those that are somebody else's are not.
+            # Each of them may be as new as the archive. Folders of other users are not, and cannot be synced.
             with contextlib.suppress(OSError):
                 atomic.sync_folder(folder)
 
 
 def clean_leftovers(layout: Layout) -> None:
-    """Remove what a run that died had not finished; nothing of it is part of the archive."""
+    """Remove the unfinished files of a run that died. They are no part of the archive."""
     with atomic.translated(layout.work):
         clear_replaced(layout)
         for name in _LEFTOVERS:
-            path = layout.work / name
-            atomic.remove_folder(path)
+            atomic.remove_folder(layout.work / name)
         for folder in (layout.root, layout.work):
-            for path in _temporary(folder):
-                path.remove()
-
-
-def _temporary(folder: InnerPath) -> list[InnerPath]:
-    """Return what has the name of a half-written file in a folder."""
-    try:
-        return [folder / name for name in folder.names() if name.startswith(".") and name.endswith(".tmp")]
-    except FileNotFoundError:
-        return []
+            with contextlib.suppress(FileNotFoundError):
+                for name in folder.names():
+                    if name.startswith(".") and name.endswith(".tmp"):
+                        (folder / name).remove()
 
 
 def commit(layout: Layout, draft: VersionDraft) -> Manifest:
-    """Write the next version and give it its name; returns its manifest.
+    """Write the next version, rename it into place and return its manifest.
 
     Raises:
-        NoSpace: the disk is full; the archive is as before.
+        NoSpace: the disk is full; the archive is unchanged.
     """
     number = 1 if draft.parent is None else draft.parent + 1
     folder = layout.work / "new-version"
@@ -150,7 +139,9 @@ def commit(layout: Layout, draft: VersionDraft) -> Manifest:
         files = {segment_name(kind): _write_segment(folder, kind, draft.lines.get(kind, ())) for kind in Kind}
         manifest = Manifest(
             version=number,
-            parent=None if draft.parent is None else _parent(layout, draft.parent),
+            parent=None
+            if draft.parent is None
+            else {"version": draft.parent, "sha256": file_sha256(layout.manifest(draft.parent))},
             blog_id=read_info(layout).blog_id,
             base_url=draft.base_url,
             started_at=draft.started_at,
@@ -164,10 +155,6 @@ def commit(layout: Layout, draft: VersionDraft) -> Manifest:
         write_manifest(folder, manifest.document(), file_sha256(layout.info))
         atomic.move_folder(folder, layout.version(number))
     return manifest
-
-
-def _parent(layout: Layout, parent: int) -> dict[str, Any]:
-    return {"version": parent, "sha256": file_sha256(layout.manifest(parent))}
 
 
 def _write_segment(folder: Path, kind: Kind, lines: Iterable[bytes]) -> SegmentInfo:

@@ -148,7 +148,7 @@ def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
         UsageError: only what its archive proposes, and may not be used, says where the blog is.
         BlogExporterError: whatever kept it from being saved.
     """
-    from exporter.archive.known_archives import note_archive
+    from exporter.archive.settings_file import note_archive
 
     settings = target.settings
     if settings.base_url is None and target.notices:
@@ -215,7 +215,7 @@ def back_up(
         NoArchive: an archive that was known is missing.
         BlogExporterError: whatever kept it from being saved.
     """
-    from exporter.archive.known_archives import require_archive_if_known
+    from exporter.archive.settings_file import require_archive_if_known
     from exporter.cli.notify import notifying
 
     if settings.closing is not None:

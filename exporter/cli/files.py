@@ -25,7 +25,7 @@ from exporter.text import fitted, left, printable, right, width
 from exporter.translation import recalled, translated
 
 if TYPE_CHECKING:
-    from exporter.archive.inventory import FileRow
+    from exporter.archive.assets import FileRow
 
 _COLUMNS = (
     "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "files", "entries", "orphan",
@@ -56,7 +56,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @with_output(OnLoss.STOP)
 def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """Run ``files``."""
-    from exporter.archive.inventory import inventory
+    from exporter.archive.assets import inventory
     from exporter.service.registry import service_of
 
     if as_csv and out.as_json:

@@ -149,7 +149,7 @@ def run(
 ) -> int:
     """Run ``fleet run``."""
     from exporter.archive.atomic import make_folder, translated
-    from exporter.archive.known_archives import note_archive, require_fleet_if_known
+    from exporter.archive.settings_file import note_archive, require_fleet_if_known
     from exporter.cli.language import adopt
     from exporter.cli.signals import catch_signals
     from exporter.clock import SystemClock

@@ -415,7 +415,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
         ArchiveDamaged: the disk gave back other bytes than were written.
     """
     from exporter.archive.archive import Archive
-    from exporter.archive.known_archives import note_archive
+    from exporter.archive.settings_file import note_archive
 
     own = Output(verbosity=out.verbosity)
     outcome = back_up(target.root, target.blog_id, target.settings, own, label=target.label, new=True)

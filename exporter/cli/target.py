@@ -75,7 +75,7 @@ def find_target(
         UsageError: the words are none of these, or a setting cannot be right.
         NoArchive: the words are a path, and no folder exists there; or a known archive is missing.
     """
-    from exporter.archive.known_archives import require_archive_if_known
+    from exporter.archive.settings_file import require_archive_if_known
 
     given = {name: value for name, value in options.items() if name in SETTINGS and value is not None}
     blogs = read_config(config).blogs

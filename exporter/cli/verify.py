@@ -21,7 +21,7 @@ from exporter.settings import resolve
 from exporter.text import printable
 
 if TYPE_CHECKING:
-    from exporter.archive.findings import Finding
+    from exporter.archive.checks import Finding
     from exporter.cli.progress import ProgressBar
     from exporter.copies.object_lock import Locked
 

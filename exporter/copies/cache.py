@@ -21,7 +21,7 @@ import platformdirs
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.checksums import sha256_or_none
+from exporter.archive.checks import sha256_or_none
 from exporter.archive.layout import SEGMENTS, SUMS, Layout, asset_digest, segment_name, version_numbers
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.checksums import ChecksumCache
-from exporter.archive.findings import Finding, FindingCode
+from exporter.archive.checks import ChecksumCache, Finding, FindingCode
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_digest
 from exporter.archive.safe_files import HeldFolder
 from exporter.archive.state import State
-from exporter.archive.verify_documents import check_seal
-from exporter.archive.verify_version import VersionCheck
+from exporter.archive.verify import VersionCheck, check_seal
 from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, VERSIONS, SecondCopy, part_name
 from exporter.copies.transfer import in_parallel
 from exporter.errors import ArchiveDamaged

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Self
 from exporter.archive import atomic, writer
 from exporter.archive.archive import Archive
 from exporter.archive.assets import AssetStore
-from exporter.archive.checksums import ChecksumCache
+from exporter.archive.checks import ChecksumCache
 from exporter.archive.documents import seal
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_digest, replace_versions, version_name
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.manifest import PREVIOUS, line_digest, read_sums, run_of, version_sums
 from exporter.archive.prune import KeptVersion, PrunePlan
 from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT, HeldFolder
-from exporter.archive.verify_version import VersionCheck
+from exporter.archive.verify import VersionCheck
 from exporter.clock import SystemClock
 from exporter.copies.contents import PARTS, PLAIN_DOCUMENTS, RUNS, SecondCopy, part_name
 from exporter.copies.histories import Relation, following, relate

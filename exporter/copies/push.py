@@ -16,13 +16,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exporter.archive.assets import AssetStore, StoredFile
-from exporter.archive.checksums import ChecksumCache, file_sha256
-from exporter.archive.findings import FindingCode
+from exporter.archive.checks import ChecksumCache, FindingCode, file_sha256
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, manifest_sha256
 from exporter.archive.manifest import version_sums
 from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT, HeldFolder
-from exporter.archive.verify_documents import check_seal
-from exporter.archive.verify_version import VersionCheck
+from exporter.archive.verify import VersionCheck, check_seal
 from exporter.copies.contents import INFO, PARTS, PLAIN_DOCUMENTS, PRUNING, RUNS, VERSIONS, SecondCopy, part_name
 from exporter.copies.histories import Relation, following, relate
 from exporter.copies.local import LocalHistory

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from exporter.archive.findings import Finding, FindingCode
+from exporter.archive.checks import Finding, FindingCode
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS
 from exporter.copies.age_files import HEADER_READ, payload_size
 from exporter.copies.encrypted import KEYS, MARKER, README

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
-from exporter.archive.checksums import file_sha256
-from exporter.archive.documents import RepairedFile, restore_documents
-from exporter.archive.known_damage import is_read_again, known_damage, remember_damage
+from exporter.archive.checks import file_sha256
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
-from exporter.archive.reader import is_archive
-from exporter.archive.repair import Damage, find_damage, readable_state, repair
+from exporter.archive.reader import is_archive, is_read_again, known_damage, remember_damage
+from exporter.archive.repair import Damage, RepairedFile, find_damage, readable_state, repair, restore_documents
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit

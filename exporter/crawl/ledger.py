@@ -10,9 +10,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
-from exporter.archive.ids import IdRows, Key, key_of_id, merged
 from exporter.archive.lines import intact_data, put_head, split, split_checked
-from exporter.archive.state import KindState, Lines, SegmentFiles
+from exporter.archive.state import IdRows, Key, KindState, Lines, SegmentFiles, key_of_id, merged
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
 from exporter.message import message

@@ -18,7 +18,7 @@ from typing import Any, Final
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.database_errors import full_disk_as_os_error
+from exporter.archive.atomic import full_disk_as_os_error
 from exporter.archive.layout import Layout
 from exporter.archive.reader import require_outside_archives
 from exporter.errors import ArchiveDamaged, UsageError

@@ -19,7 +19,7 @@ from exporter.service.registry import service_of
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
-    from exporter.archive.findings import Finding
+    from exporter.archive.checks import Finding
     from exporter.settings import Settings
 
 _SHOWN: Final = 5

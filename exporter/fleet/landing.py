@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive, read_consistently
-from exporter.archive.database_errors import full_disk_as_os_error
+from exporter.archive.atomic import full_disk_as_os_error
 from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive, require_fleet, shards_in
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace, UsageError

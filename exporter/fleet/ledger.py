@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-from exporter.archive.database_errors import NO_ROOM
+from exporter.archive.atomic import is_full_disk
 from exporter.errors import (
     ArchiveDamaged,
     ArchiveLocked,
@@ -509,7 +509,7 @@ def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Cou
 def trouble(path: Path, error: Exception) -> BlogExporterError:
     """Translate an error of SQLite, or one of :data:`NOT_SENSE`."""
     code = getattr(error, "sqlite_errorcode", 0)
-    if code in NO_ROOM:
+    if is_full_disk(error):
         return NoSpace(message("There is no space left for {path}: make room, then run the fleet again.", path=path))
     if code == sqlite3.SQLITE_BUSY:
         return ArchiveLocked(

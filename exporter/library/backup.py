@@ -15,11 +15,10 @@ from exporter.archive import writer
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import remove_folder
 from exporter.archive.documents import append_run
-from exporter.archive.known_damage import damaged_in_latest
 from exporter.archive.latest import LatestCheck, LatestView, check_latest, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import is_archive
+from exporter.archive.reader import damaged_in_latest, is_archive
 from exporter.clock import Clock, SystemClock, timestamp
 from exporter.crawl.assets.fetch import check_fallback
 from exporter.crawl.assets.plan import AssetMode

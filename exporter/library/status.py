@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from exporter.archive.archive import Archive
-from exporter.archive.known_damage import known_damage
+from exporter.archive.reader import known_damage
 from exporter.clock import SystemClock
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")

@@ -17,10 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.archive import Archive
-from exporter.archive.documents import RepairedFile
-from exporter.archive.findings import FindingCode
-from exporter.archive.front_door import refresh_front_door
-from exporter.archive.known_damage import damaged_in_latest
+from exporter.archive.checks import FindingCode
 from exporter.archive.latest import (
     DerivedFile,
     LatestCheck,
@@ -29,10 +26,13 @@ from exporter.archive.latest import (
     is_current,
     read_index,
     read_record,
+    refresh_root_files,
     write_latest,
 )
 from exporter.archive.layout import Layout
 from exporter.archive.prune import PrunePlan, plan_prune
+from exporter.archive.reader import damaged_in_latest
+from exporter.archive.repair import RepairedFile
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from exporter.html.links import AddressPattern
@@ -128,7 +128,7 @@ def refresh_latest(
         segments = segments if segments is not None and segments.version == number else None
         state = reader.state(number) if segments is None else reader.state_of(segments)
         made = write_latest(layout, state, wanted, damaged=found.damaged, segments=segments)
-    refresh_front_door(layout, reader.info.blog_id)
+    refresh_root_files(layout, reader.info.blog_id)
     return LatestRefreshed(made, sum(view.replaced() for view in wanted))
 
 

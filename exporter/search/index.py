@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 from exporter.archive import atomic
-from exporter.archive.latest import latest_version
 from exporter.archive.layout import manifest_sha256
-from exporter.archive.lookup import LatestLines
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
@@ -91,15 +89,6 @@ class VersionDocuments:
         """All records of the version."""
         return self._opened.enter_context(contextlib.closing(self.archive.state(self.version)))
 
-    @cached_property
-    def _latest(self) -> LatestLines | None:
-        """``latest/`` if it shows the version: it finds a record without folding the versions."""
-        if latest_version(self.archive.layout) != self.version:
-            return None
-        with contextlib.suppress(OSError):
-            return self._opened.enter_context(contextlib.closing(LatestLines(self.archive.layout)))
-        return None
-
     def read(self, kind: Kind, record_id: str) -> tuple[bytes, SearchDocument] | None:
         """Return the identity and the document of a record; ``None`` if it does not exist.
 
@@ -109,9 +98,8 @@ class VersionDocuments:
         Raises:
             ArchiveDamaged: it cannot be read.
         """
-        source = self.state if "state" in vars(self) else self._latest or self.state
-        line = source.line(kind, record_id)
-        item = source.line(Kind.ENTRY_LIST, record_id) if kind is Kind.ENTRIES else None
+        line = self.state.line(kind, record_id)
+        item = self.state.line(Kind.ENTRY_LIST, record_id) if kind is Kind.ENTRIES else None
         if line is None and item is None:
             return None
         raw, listed = (None if each is None else each.record() for each in (line, item))

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.archive import Archive, read_consistently
-from exporter.archive.history import LinePosition, places
 from exporter.archive.lines import latest_line
+from exporter.archive.segments import LinePosition, places
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.message import message
 from exporter.model.kinds import BY_NAME, Kind

@@ -11,8 +11,8 @@ from functools import cache, cached_property, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.archive.history import Fallback, LinePosition, OnDamage, changes_in, places, places_at
-from exporter.archive.log import VersionRow, version_rows
+from exporter.archive.history import VersionRow, changes_in, places_at, version_rows
+from exporter.archive.segments import Fallback, LinePosition, OnDamage, places
 from exporter.errors import ArchiveDamaged
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind

@@ -18,8 +18,8 @@ from typing import Any
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
+from exporter.archive.history import version_rows
 from exporter.archive.layout import Layout, recover_versions
-from exporter.archive.log import version_rows
 from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.archive.verify import verify
 from tests.archive.versions import plain_states

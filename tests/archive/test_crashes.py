@@ -65,7 +65,7 @@ def finish(root: Path) -> None:
     assert list(verify(Archive.open(root))) == []
     assert is_current(layout, 6, [pages(NEW_VIEW)])
     assert {path.name for path in layout.work.iterdir()} <= {
-        "latest.json", "latest.rows", "views.jsonl", "verified.jsonl", "documents.jsonl", "runs.jsonl",
+        "latest.json", "latest.rows", "views.jsonl", "checked.jsonl", "documents.jsonl", "runs.jsonl",
     }  # fmt: skip
     assert (layout.latest / "markdown/2016/02/b.md").read_bytes() == b"b\n"
 

@@ -210,8 +210,8 @@ class TestRecipes:
 
     def test_all_of_them_are_known_here(self) -> None:
         assert list(recipes()) == [
-            "all titles", "one entry, newest", "its comments", "its life, oldest first",
-            "all entries as they were at version 3",
+            "all titles", "one entry, newest", "its comments", "its history",
+            "all entries at version 3",
         ]  # fmt: skip
 
     def test_all_titles(self, blog: Built) -> None:
@@ -225,13 +225,13 @@ class TestRecipes:
         assert found == [{"cm_id": "1", "entry_id": "42"}, {"cm_id": "3", "entry_id": "42"}]
 
     def test_its_life(self, blog: Built) -> None:
-        found = [json.loads(line) for line in shell(recipes()["its life, oldest first"], blog.root).splitlines()]
+        found = [json.loads(line) for line in shell(recipes()["its history"], blog.root).splitlines()]
         assert [(line["op"], line.get("data", {}).get("title")) for line in found] == [
             ("put", "海"), ("put", "海二"), ("remove", None), ("put", "海三"),
         ]  # fmt: skip
 
     def test_all_entries_at_a_version(self, blog: Built) -> None:
-        found = documents(shell(recipes()["all entries as they were at version 3"], blog.root))
+        found = documents(shell(recipes()["all entries at version 3"], blog.root))
         expected = [json.loads(data) for data, _ in blog.states[2][Kind.ENTRIES].values()]
         assert sorted(found, key=str) == sorted(expected, key=str)
 
@@ -261,7 +261,7 @@ class TestRecipes:
         built.commit({Kind.ENTRIES: {"1": f'{{"entry_id":"1","n":1.10,"title":"{sent}"}}'.encode()}})
         built.refresh()
         assert shell(recipes()["all titles"], built.root) == f"1\t{shown}\n"
-        for name in ("one entry, newest", "its life, oldest first", "all entries as they were at version 3"):
+        for name in ("one entry, newest", "its history", "all entries at version 3"):
             assert "title" in shell(recipes()[name].replace('"42"', '"1"'), built.root)
 
     def test_the_sums(self, blog: Built) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.archive.ids import IdRows, key_of_id, merged
+from exporter.archive.state import IdRows, key_of_id, merged
 from exporter.model.kinds import sort_key
 
 IDS = st.one_of(

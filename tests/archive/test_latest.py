@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import atomic
-from exporter.archive.checksums import file_sha256
+from exporter.archive.checks import file_sha256
 from exporter.archive.latest import (
     CHECKS_FOR_ALL,
     LatestCheck,

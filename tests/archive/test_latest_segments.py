@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from exporter import lossless_json
 from exporter.archive.latest import load_latest, read_record, write_latest
-from exporter.archive.latest_rows import ROWS_HASH
-from exporter.archive.latest_segments import ChangedLine, Segments, SegmentsWriter, write_segments
+from exporter.archive.latest_segments import ROWS_HASH, ChangedLine, Segments, SegmentsWriter, write_segments
 from exporter.archive.layout import Layout, segment_name
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.state import State

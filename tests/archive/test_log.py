@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from exporter.archive import atomic
-from exporter.archive import log as module
+from exporter.archive import history as module
 from exporter.archive.archive import Archive
-from exporter.archive.log import VersionRow, cache_path, version_log, version_rows
+from exporter.archive.history import VersionRow, version_log, version_rows
 from exporter.archive.manifest import KindCounts
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
@@ -41,13 +41,13 @@ def test_rows_say_what_the_manifests_say(tmp_path: Path) -> None:
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that grows by the number of every version whose manifest is read."""
     read: list[int] = []
-    real = module._row
+    real = module._row_of
 
     def row(reader: Archive, number: int) -> VersionRow:
         read.append(number)
         return real(reader, number)
 
-    monkeypatch.setattr(module, "_row", row)
+    monkeypatch.setattr(module, "_row_of", row)
     return read
 
 
@@ -66,7 +66,7 @@ def test_manifests_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_spoilt_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str) -> None:
     reader = made(tmp_path).reader
     rows = version_rows(reader)
-    path = cache_path(reader.layout)
+    path = reader.layout.version_log
     data = path.read_bytes()
     if harm == "folder":
         path.unlink()
@@ -109,7 +109,7 @@ def test_an_archive_that_cannot_be_written_is_read_all_the_same(
 
     monkeypatch.setattr(atomic, "write_file", refuse)
     assert len(version_rows(reader)) == 3
-    assert not cache_path(reader.layout).exists()
+    assert not reader.layout.version_log.exists()
 
 
 def test_an_archive_without_versions_has_no_rows(tmp_path: Path) -> None:

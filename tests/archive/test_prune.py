@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.history import last_known
+from exporter.archive.history import last_known, version_rows
 from exporter.archive.latest import load_latest, write_latest
 from exporter.archive.layout import Layout, clear_replaced, recover_versions
-from exporter.archive.log import version_rows
 from exporter.archive.prune import KeptVersion, PrunePlan, PruneResult, plan_prune, prune
 from exporter.archive.safe_files import InnerPath
 from exporter.archive.verify import verify
@@ -206,7 +205,7 @@ def test_damage_is_refused_before_anything_is_touched(tmp_path: Path, what: str)
 
 
 def test_a_plan_for_other_versions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="run prune again"):
+    with pytest.raises(UsageError, match="Run prune again"):
         prune(made(tmp_path).layout, keep(3, 5, of=5))
 
 

@@ -111,7 +111,9 @@ class TestVersions:
 
     def test_a_missing_manifest_is_damage(self, archive: Built) -> None:
         archive.layout.manifest(3).unlink()
-        with pytest.raises(ArchiveDamaged, match=r"000003/manifest\.json is missing or cannot be read; run verify"):
+        with pytest.raises(
+            ArchiveDamaged, match=r"000003/manifest\.json is missing or cannot be read\. To restore it: "
+        ):
             archive.reader.manifest(3)
 
 
@@ -132,7 +134,7 @@ class TestState:
         state = archive.reader.state()
         assert len(state.ids(Kind.ENTRIES)) == len(archive.states[-1][Kind.ENTRIES])
         state.close()
-        with pytest.raises(ArchiveDamaged, match=r"000002/entries\.jsonl cannot be read"):
+        with pytest.raises(ArchiveDamaged, match=r"000002/entries\.jsonl is damaged: it cannot be read"):
             archive.reader.fold(5)
 
     def test_applying_a_version_moves_the_state_on(self, five: Built) -> None:

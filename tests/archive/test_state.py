@@ -48,7 +48,7 @@ def test_folding_versions_is_setting_and_deleting(
                 model[record_id] = (frozen.data, number)
         path = folder / f"{number}.jsonl"
         path.write_bytes(b"".join(lines))
-        assert state.fold(path, Kind.COMMENTS, number).lines == len(lines)
+        assert state.fold(path, Kind.COMMENTS, number)[0] == len(lines)
     found = {line.record_id: (line.data, line.version) for line in state.lines(Kind.COMMENTS)}
     assert found == model
     assert state.ids(Kind.COMMENTS) == sorted(model, key=sort_key) == list(found)
@@ -146,11 +146,13 @@ class TestState:
     def test_a_damaged_line_names_file_and_line(self, tmp_path: Path) -> None:
         path = tmp_path / "entries.jsonl"
         path.write_bytes(put_line("1", lossless_json.freeze({"a": 1})) + b"nonsense\n")
-        with pytest.raises(ArchiveDamaged, match=rf"^{path} line 2 is damaged: .*; run verify --repair\.$"):
+        with pytest.raises(ArchiveDamaged, match=rf"^{path} is damaged: line 2: .*verify .* --repair"):
             State("b").fold(path, Kind.ENTRIES, 1)
 
     def test_a_missing_file_is_damage(self, tmp_path: Path) -> None:
-        with pytest.raises(ArchiveDamaged, match=r"no\.jsonl cannot be read \(No such file or directory\); run verify"):
+        with pytest.raises(
+            ArchiveDamaged, match=r"no\.jsonl is damaged: it cannot be read: No such file or directory\. To restore"
+        ):
             State("b").fold(tmp_path / "no.jsonl", Kind.ENTRIES, 1)
 
     def test_a_folder_in_the_place_of_a_file_is_damage(self, tmp_path: Path) -> None:
@@ -174,7 +176,7 @@ class TestState:
         path = tmp_path / "a.jsonl"
         path.write_bytes(b"")
         segments = State("b").segments
-        assert segments.add(path) == segments.add(path, pin=True) == segments.add(path, pin=True) == 0
+        assert segments.add(path) == segments.pin(path)[0] == segments.pin(path)[0] == 0
         segments.close()
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
-from exporter.archive.history import diff_versions, last_known, places, record_at, revisions, version_at
+from exporter.archive.history import diff_versions, last_known, record_at, revisions, version_at, version_rows
 from exporter.archive.layout import Layout
-from exporter.archive.log import version_rows
 from exporter.archive.prune import PrunePlan, plan_prune, prune
+from exporter.archive.segments import places
 from exporter.errors import ArchiveDamaged, NoSuchRecord
 from exporter.html.diff import count_changes, diff_text
 from exporter.html.pages import diff_page
@@ -84,7 +84,7 @@ def test_after_a_prune_a_date_means_the_version_kept_before_it(tmp_path: Path) -
     assert reader.versions() == [31, 40]
     assert version_at(reader, "2026-02-05") == 31
     assert version_at(reader, "2026-02-09") == 40
-    with pytest.raises(NoSuchRecord, match="the oldest one is of 2026-01-31"):
+    with pytest.raises(NoSuchRecord, match="The oldest one is from 2026-01-31"):
         version_at(reader, "2026-01-30")
     with pytest.raises(NoSuchRecord, match="no version 30"):
         version_at(reader, "30")
@@ -193,5 +193,5 @@ def test_a_place_whose_line_was_damaged_since_says_so(tmp_path: Path) -> None:
     path = layout.segment(1, Kind.ENTRIES)
     place = dict(places(path))["0"]
     path.write_bytes(b"x" * path.stat().st_size)
-    with pytest.raises(ArchiveDamaged, match="damaged line"):
+    with pytest.raises(ArchiveDamaged, match="is damaged: "):
         place.read()

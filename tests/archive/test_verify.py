@@ -14,8 +14,8 @@ import pytest
 from exporter import lossless_json
 from exporter.archive import writer
 from exporter.archive.archive import Archive
+from exporter.archive.checks import NOTES, Finding, FindingCode
 from exporter.archive.documents import seal
-from exporter.archive.findings import MEND, NOTES, Finding, FindingCode
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import KindCounts
 from exporter.archive.verify import verify
@@ -131,23 +131,23 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: edit(a.layout.segment(2, Kind.ENTRIES), b'"id":"7"', b'"id": 7 '),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 2 as it is here",
+        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 2 of this archive",
         lambda a: shutil.rmtree(a.layout.version(3)),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "versions/000002/manifest.json", "its parent is not no version as it is here",
+        FindingCode.CHAIN_BROKEN, "versions/000002/manifest.json", "it names a parent, but no version precedes it",
         lambda a: shutil.rmtree(a.layout.version(1)),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 3 as it is here",
+        FindingCode.CHAIN_BROKEN, "versions/000004/manifest.json", "its parent is not version 3 of this archive",
         lambda a: edit(a.layout.manifest(3), b"answered 404", b"answered 504"),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "versions/000005", "runs.jsonl says that a run made it, and it is not there",
+        FindingCode.CHAIN_BROKEN, "versions/000005", "runs.jsonl names the run that made it, and it is missing",
         lambda a: shutil.rmtree(a.layout.version(5)),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "versions/000005", "runs.jsonl says that a run made it, and it is not there",
+        FindingCode.CHAIN_BROKEN, "versions/000005", "runs.jsonl names the run that made it, and it is missing",
         lambda a: shutil.rmtree(a.layout.versions),
     ),
     (
@@ -155,7 +155,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: commit_lines(a, [entry_line(a, "1")]),
     ),
     (
-        FindingCode.FOLD_WRONG, "versions/000006/entries.jsonl", "999 is removed but was not there",
+        FindingCode.FOLD_WRONG, "versions/000006/entries.jsonl", "999 is removed but did not exist",
         lambda a: commit_lines(a, [remove_line("999", EVIDENCE)]),
     ),
     (
@@ -186,15 +186,15 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
     (FindingCode.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"[1]\n")),
     (FindingCode.RUNS_DAMAGED, "runs.jsonl", "line 6 is not a run", lambda a: a.layout.runs.open("ab").write(b"{\n")),
     (
-        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it differs from version 5",
         lambda a: edit(a.layout.latest_segment(Kind.USER), "浜".encode(), "海".encode()),
     ),
     (
-        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it differs from version 5",
         lambda a: a.layout.latest_segment(Kind.USER).unlink(),
     ),
     (
-        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it is not what the versions say for version 5",
+        FindingCode.LATEST_DAMAGED, "latest/user.jsonl", "it differs from version 5",
         in_turn(lambda a: a.layout.latest_record.unlink(), lambda a: a.layout.latest_segment(Kind.USER).write_bytes(b"")),
     ),
     (
@@ -202,7 +202,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: a.layout.runs.open("ab").write(b"{}\n"),
     ),
     (
-        FindingCode.RUNS_REWRITTEN, "runs.jsonl", "what was sealed is not what it begins with",
+        FindingCode.RUNS_REWRITTEN, "runs.jsonl", "it does not begin with the sealed lines",
         lambda a: edit(a.layout.runs, b'"version":5', b'"version":4'),
     ),
     (
@@ -214,20 +214,20 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: a.layout.runs.open("ab").write(lossless_json.dumps(run_line()) + b"\n"),
     ),
     (
-        FindingCode.CHAIN_BROKEN, "runs.jsonl", "the manifest that its newest line names is not there",
+        FindingCode.CHAIN_BROKEN, "runs.jsonl", "the manifest that its newest line names is missing",
         lambda a: relink(a, manifest_sha256="0" * 64),
     ),
     (
-        FindingCode.DOCUMENT_DAMAGED, "README.txt", "it is not what the archive was sealed with",
+        FindingCode.DOCUMENT_DAMAGED, "README.txt", "it differs from the sealed one",
         lambda a: edit(a.layout.readme, b"no network needed", b"no network nedeed"),
     ),
     (FindingCode.DOCUMENT_DAMAGED, "FORMAT.md", "it cannot be read", lambda a: a.layout.format_document.unlink()),
     (
-        FindingCode.INFO_DAMAGED, "archive.json", "it is not what the archive was sealed with",
+        FindingCode.INFO_DAMAGED, "archive.json", "it differs from the sealed one",
         lambda a: edit(a.layout.info, b"sea.example", b"tea.example"),
     ),
     (
-        FindingCode.MANIFEST_DAMAGED, "versions/000005/manifest.json", "it is not what the archive was sealed with",
+        FindingCode.MANIFEST_DAMAGED, "versions/000005/manifest.json", "it differs from the sealed one",
         lambda a: edit(a.layout.manifest(5), b"answered 404", b"answered 504"),
     ),
     (
@@ -256,9 +256,9 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         FindingCode.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
         in_turn(lambda a: seal(a.layout, versions=False), lambda a: a.layout.building.mkdir()),
     ),
-    (FindingCode.LATEST_STALE, "latest", "it is not there", lambda a: shutil.rmtree(a.layout.latest)),
+    (FindingCode.LATEST_STALE, "latest", "it is missing", lambda a: shutil.rmtree(a.layout.latest)),
     (
-        FindingCode.LATEST_STALE, "latest/markdown", "it is not there",
+        FindingCode.LATEST_STALE, "latest/markdown", "it is missing",
         lambda a: shutil.rmtree(a.layout.latest / "markdown"),
     ),
     (
@@ -266,11 +266,11 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: a.commit({Kind.ENTRIES: {"99": entry(99, "後")}}),
     ),
     (
-        FindingCode.VIEW_DAMAGED, "latest/markdown/2016/01/a.md", "it is not what was written",
+        FindingCode.VIEW_DAMAGED, "latest/markdown/2016/01/a.md", "it was changed after it was written",
         lambda a: (a.layout.latest / "markdown/2016/01/a.md").write_bytes(b"b\n"),
     ),
     (
-        FindingCode.VIEW_DAMAGED, "latest/markdown/index.md", "it is not what was written",
+        FindingCode.VIEW_DAMAGED, "latest/markdown/index.md", "it was changed after it was written",
         lambda a: (a.layout.latest / "markdown/index.md").unlink(),
     ),
 ]  # fmt: skip
@@ -299,12 +299,12 @@ class TestFindings:
         matching = [each for each in found if (each.code, each.path) == (code, path) and detail in each.detail]
         assert len(matching) == 1, found
         assert matching[0].damage == (code not in NOTES)
-        assert matching[0].mend == MEND[code]
+        assert matching[0].mend == code.mend
         assert all("\n" not in each.detail for each in found)
 
     def test_every_code_has_its_damage(self) -> None:
         assert {code for code, *_ in DAMAGES} == set(FindingCode) - STORED_FILES - ONLY_IN_COPIES
-        assert set(MEND) == set(FindingCode)
+        assert all(code.mend for code in FindingCode)
 
     def test_a_broken_version_does_not_hide_the_next(self, archive: Built) -> None:
         edit(archive.layout.segment(1, Kind.USER), "浜".encode(), "海".encode())

@@ -11,11 +11,11 @@ from typing import Any
 from exporter import lossless_json
 from exporter.archive import writer
 from exporter.archive.archive import Archive
-from exporter.archive.history import find
 from exporter.archive.layout import Layout
 from exporter.archive.lines import RecordLine, put_line, remove_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.archive.safe_files import HeldFolder, InnerPath
+from exporter.archive.segments import find
 from exporter.clock import timestamp
 from exporter.model.kinds import Kind, sort_key
 

@@ -47,16 +47,16 @@ Attack = Callable[[Path, Outside], None]
 
 FILES = (
     "archive.json", "README.txt", "FORMAT.md", "runs.jsonl",
-    "index.html", "最初にお読みください.txt", ".index.html.tmp", ".work/front-door.json",
+    "index.html", "最初にお読みください.txt", ".index.html.tmp",
     "versions/000001/manifest.json", "versions/000002/manifest.json", "versions/000001/SHA256SUMS",
     "versions/000001/entries.jsonl", "versions/000002/entries.jsonl", "versions/000001/assets.jsonl",
     "latest/entries.jsonl", "latest/assets.jsonl", "latest/markdown/index.md", "latest/site/index.html",
-    ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/verified.jsonl", ".work/versions.json",
+    ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/checked.jsonl", ".work/versions.json",
     ".work/latest.rows", ".work/latest.new.rows", ".work/latest.next/entries.jsonl",
     ".work/search.txt", ".work/search.sqlite", ".work/freshness.jsonl", ".work/pages.jsonl", ".work/.pages.jsonl.tmp",
     ".work/site.facts", ".work/site.facts.new", ".work/site.pictures", ".work/.site.pictures.tmp",
-    ".work/assets.jsonl", ".work/embedded.jsonl", ".work/stored.jsonl", ".work/documents.jsonl", ".work/runs.jsonl",
-    ".work/.verified.jsonl.tmp", ".work/.latest.json.tmp", ".work/.versions.json.tmp", ".work/.freshness.jsonl.tmp",
+    ".work/assets.jsonl", ".work/embedded.jsonl", ".work/documents.jsonl", ".work/runs.jsonl",
+    ".work/.checked.jsonl.tmp", ".work/.latest.json.tmp", ".work/.versions.json.tmp", ".work/.freshness.jsonl.tmp",
     ".work/views.new.jsonl", ".archive.json.tmp", ".work/checkpoint/meta.json", ".work/checkpoint/entries.jsonl",
     ".work/new-version/manifest.json", ".work/new-versions/000002/manifest.json",
 )  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 from exporter import lossless_json
 from exporter.archive import documents
 from exporter.archive.archive import Archive
-from exporter.archive.checksums import file_sha256
+from exporter.archive.checks import file_sha256
 from exporter.archive.layout import Layout, manifest_name
 from exporter.archive.lines import put_line, remove_line, split
 from exporter.lossless_json import Frozen, freeze

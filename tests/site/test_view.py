@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from exporter import lossless_json
-from exporter.archive.log import version_rows
+from exporter.archive.history import version_rows
 from exporter.html.tree import Element, parse
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE

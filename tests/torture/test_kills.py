@@ -41,16 +41,13 @@ CACHES = {
     "pages.jsonl",
     "assets",
     "assets.jsonl",
-    "audited.jsonl",
+    "checked.jsonl",
     "documents.jsonl",
     "runs.jsonl",
-    "stored.jsonl",
-    "verified.jsonl",
     "embedded.jsonl",
     "versions.json",
     "site.facts",
     "site.pictures",
-    "front-door.json",
     "notified.json",
 }
 """All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""

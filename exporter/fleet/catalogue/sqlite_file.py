@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from exporter.archive import atomic
-from exporter.archive.database_errors import NO_ROOM
+from exporter.archive.atomic import is_full_disk
 from exporter.archive.fleet_folder import SHARDS
 from exporter.archive.safe_files import inner
 from exporter.errors import BlogExporterError, NoSpace, UsageError
@@ -269,7 +269,7 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) in NO_ROOM:
+        if is_full_disk(error):
             raise NoSpace(
                 message("There is no space left for {path}: make room, then run it again.", path=path)
             ) from error

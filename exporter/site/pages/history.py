@@ -28,7 +28,7 @@ from exporter.site.pages.states import state_files
 from exporter.translation import recalled
 
 if TYPE_CHECKING:
-    from exporter.archive.log import VersionRow
+    from exporter.archive.history import VersionRow
     from exporter.site.history import ArchiveHistory, Completeness, EntryState
 
 _MOST_PROOFS: Final = 12

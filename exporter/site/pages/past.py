@@ -25,7 +25,7 @@ from exporter.site.templating import data_script
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from exporter.archive.log import VersionRow
+    from exporter.archive.history import VersionRow
     from exporter.site.history import ArchiveHistory
 
 _TOGETHER: Final = 64

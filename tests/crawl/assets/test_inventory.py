@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from exporter.archive.assets import StoredFile
-from exporter.archive.inventory import FileRow, FileState, inventory
+from exporter.archive.assets import FileRow, FileState, StoredFile, inventory
 from exporter.model.asset import Asset, AssetState, asset_path
 from exporter.service.registry import DEFAULT_SERVICE
 

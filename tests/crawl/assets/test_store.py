@@ -13,8 +13,7 @@ import pytest
 
 from exporter.archive import assets
 from exporter.archive.assets import AssetStore, PartialFile, StoredFile
-from exporter.archive.checksums import ChecksumCache
-from exporter.archive.findings import FindingCode
+from exporter.archive.checks import ChecksumCache, FindingCode
 from exporter.archive.layout import Layout
 from exporter.errors import NoSpace
 from exporter.model.asset import Asset, asset_path
@@ -151,7 +150,7 @@ def test_names_that_a_dead_run_gave_are_durable_before_they_are_believed(
     monkeypatch.setattr(os, "fsync", told)
     shard = str((layout.root / PATH).parent)
     assert AssetStore(layout).forget_damaged(quick=True) == []
-    noted = next(place for place, path in enumerate(synced) if "stored.jsonl" in path)
+    noted = next(place for place, path in enumerate(synced) if "checked.jsonl" in path)
     assert shard in synced[:noted]
     synced.clear()
     assert AssetStore(layout).forget_damaged(quick=True) == []
@@ -243,7 +242,7 @@ def test_a_file_of_another_content_is_found_also_by_a_quick_look_since_it_was_wr
     assert store.find(SHA) is None
 
 
-def test_files_are_read_again_only_when_they_changed_or_are_distrusted(
+def test_files_are_read_again_only_if_they_changed_or_a_verification_found_them_damaged(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(AssetStore(layout))
@@ -251,7 +250,10 @@ def test_files_are_read_again_only_when_they_changed_or_are_distrusted(
     monkeypatch.setattr(assets, "file_sha256", lambda _: 1 // 0)
     store = AssetStore(layout)
     assert store.forget_damaged(quick=True) == []
-    store.distrust()
+    cache = ChecksumCache(layout, quick=False)
+    with pytest.raises(ZeroDivisionError):
+        list(store.verify([], cache=cache))
+    cache.save(complete=True)
     with pytest.raises(ZeroDivisionError):
         store.forget_damaged(quick=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +13,7 @@ from urllib.parse import unquote
 import pytest
 
 from exporter.archive.archive import Archive
-from exporter.archive.front_door import index_page, readme_ja, refresh_front_door
+from exporter.archive.latest import index_page, readme_ja, refresh_root_files
 from exporter.archive.layout import Layout
 from tests.cli.conftest import Program
 from tests.support.runs import tree
@@ -42,6 +43,11 @@ class Page(HTMLParser):
 
 def outside_of_work(root: Path) -> dict[str, bytes]:
     return {name: data for name, data in tree(root).items() if not name.startswith(".work")}
+
+
+def set_notes(layout: Layout, notes: bytes) -> None:
+    """Replace the notes about all derived files."""
+    layout.latest_record.write_bytes(notes)
 
 
 def doors(root: Path) -> tuple[bool, bool]:
@@ -94,7 +100,9 @@ def test_an_older_archive_gets_them_and_nothing_else_changes(archive: Path, prog
     before = outside_of_work(archive)
     for name in ("index.html", "最初にお読みください.txt"):
         (archive / name).unlink()
-    (archive / ".work" / "front-door.json").unlink()
+    record = json.loads(Layout(archive).latest_record.read_bytes())
+    assert set(record.pop("root_files")) == {"index.html", "最初にお読みください.txt"}
+    set_notes(Layout(archive), json.dumps(record).encode())
     assert program("verify", archive).code == 0
     assert program("site", archive).code == 0
     assert doors(archive) == (True, True)
@@ -129,30 +137,30 @@ def test_one_that_is_endless_keeps_nobody_from_saving(archive: Path, name: str) 
     layout, path = Layout(archive), archive / name
     blog_id, good, endless = Archive.open(archive).info.blog_id, path.read_bytes(), b"x" * ((1 << 20) + 1)
     path.write_bytes(endless)
-    refresh_front_door(layout, blog_id)
+    refresh_root_files(layout, blog_id)
     assert path.read_bytes() == good
-    layout.front_door.unlink()
+    set_notes(layout, b"{}")
     path.write_bytes(endless)
-    refresh_front_door(layout, blog_id)
+    refresh_root_files(layout, blog_id)
     assert path.read_bytes() == endless
 
 
-@pytest.mark.parametrize("odd", [b"{", b"[1]", b"", b'{"../README.txt":"00"}'])
+@pytest.mark.parametrize("odd", [b"{", b"[1]", b"", b'{"root_files":[1]}', b'{"root_files":{"../README.txt":"00"}}'])
 @pytest.mark.parametrize("name", ["index.html", "最初にお読みください.txt"])
 def test_what_the_program_did_not_write_stays(archive: Path, name: str, odd: bytes) -> None:
     layout, path = Layout(archive), archive / name
     blog_id = Archive.open(archive).info.blog_id
     good = path.read_bytes()
-    layout.front_door.unlink()
+    set_notes(layout, b"{}")
     path.write_bytes(good[:-10] + b"x")
-    refresh_front_door(layout, blog_id)
+    refresh_root_files(layout, blog_id)
     assert path.read_bytes() == good
-    layout.front_door.write_bytes(odd)
+    set_notes(layout, odd)
     path.write_bytes(b"my own")
-    refresh_front_door(layout, blog_id)
+    refresh_root_files(layout, blog_id)
     assert path.read_bytes() == b"my own"
     path.unlink()
     path.symlink_to("archive.json")
-    refresh_front_door(layout, blog_id)
+    refresh_root_files(layout, blog_id)
     assert path.is_symlink()
     assert (archive / "archive.json").read_bytes().startswith(b"{")
