@@ -11,7 +11,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from exporter.archive.segments import LinePosition, places
+from exporter.archive.segments import LinePosition, line_positions
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS, document_of
@@ -147,10 +147,10 @@ def _past_places(archive: Archive, newest: int) -> Iterator[tuple[Kind, str, int
     for kind in _KINDS:
         held: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
         for version in versions[1:]:
-            for record_id, place in places(archive.layout.segment(version, kind), damaged=lambda _: None):
+            for record_id, place in line_positions(archive.layout.segment(version, kind), damaged=lambda _: None):
                 held[record_id].append((version, place))
         for version in versions[:1]:
-            for record_id, place in places(archive.layout.segment(version, kind), held.keys(), lambda _: None):
+            for record_id, place in line_positions(archive.layout.segment(version, kind), held.keys(), lambda _: None):
                 held[record_id].insert(0, (version, place))
         for record_id, steps in held.items():
             last = len(steps) - (not steps[-1][1].removed)
