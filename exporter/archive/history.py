@@ -24,11 +24,7 @@ from exporter.archive.layout import WHOLE_FILE, manifest_sha256, segment_name, v
 from exporter.archive.lines import RecordLine
 from exporter.archive.manifest import KindCounts
 from exporter.archive.safe_files import HeldFolder
-from exporter.archive.segments import (
-    LinePosition,
-    OnDamage,
-    skip_damage,
-)
+from exporter.archive.segments import LinePosition, OnDamage, find_line, line_positions, skip_damage
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
 from exporter.message import message
