@@ -24,13 +24,7 @@ from exporter.archive.layout import WHOLE_FILE, manifest_sha256, segment_name, v
 from exporter.archive.lines import RecordLine
 from exporter.archive.manifest import KindCounts
 from exporter.archive.safe_files import HeldFolder
-from exporter.archive.segments import (
-    LinePosition,
-    OnDamage,
-    find,
-    places,
-    skip_damage,
-)
+from exporter.archive.segments import LinePosition, OnDamage, find_line, line_positions, skip_damage
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
 from exporter.message import message
@@ -340,7 +334,7 @@ def _found(
         for version in versions:
             try:
                 with HeldFolder(version_name(version), above) as folder:
-                    line = find(folder, name, record_id, partial(reader.find_intact, kind))
+                    line = find_line(folder, name, record_id, partial(reader.find_intact, kind))
             except ArchiveDamaged:
                 if (version, kind, WHOLE_FILE) not in healed():
                     raise
@@ -355,7 +349,7 @@ def _known(reader: ArchiveReader, stored: RecordVersion | None, gone: tuple[int,
     return LastKnown(stored, gone[0], reader.manifest(gone[0]).finished_at, gone[1].evidence)
 
 
-def places_at(
+def positions_at(
     layout: Layout, versions: Sequence[int], kind: Kind, ids: Iterable[str], damaged: OnDamage | None = None
 ) -> dict[str, LinePosition]:
     """Return the places of these records' lines after ``versions``, without the records that do not exist then.
@@ -375,7 +369,7 @@ def places_at(
     for version in reversed(versions):
         if not wanted:
             break
-        for record_id, place in places(layout.segment(version, kind), wanted, damaged):
+        for record_id, place in line_positions(layout.segment(version, kind), wanted, damaged):
             wanted.discard(record_id)
             if not place.removed:
                 found[record_id] = place
@@ -480,7 +474,7 @@ def changes_in(
         ArchiveDamaged: a segment is missing or a line cannot be read, and ``damaged`` is not given.
     """
     for kind in Kind:
-        after = dict(places(reader.layout.segment(version, kind), damaged=damaged))
+        after = dict(line_positions(reader.layout.segment(version, kind), damaged=damaged))
         yield from _differences(reader, service, kind, before(kind, after.keys()), after, damaged)
 
 
@@ -508,8 +502,8 @@ def _ends(
     """Return the places of every record that the versions between touch at both ends; tombstones only in the later."""
     later: dict[str, LinePosition] = {}
     for version in between:
-        later.update(places(layout.segment(version, kind), damaged=damaged))
-    return places_at(layout, low, kind, later, damaged), later
+        later.update(line_positions(layout.segment(version, kind), damaged=damaged))
+    return positions_at(layout, low, kind, later, damaged), later
 
 
 def _compare(

@@ -30,7 +30,7 @@ from exporter.archive.layout import (
 )
 from exporter.archive.reader import ArchiveReader, apply_version
 from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, NotPlain
-from exporter.archive.segments import LinePosition, checked_line, places
+from exporter.archive.segments import LinePosition, checked_line, line_positions
 from exporter.archive.state import State
 from exporter.archive.verify import VersionCheck
 from exporter.errors import ArchiveDamaged, UsageError
@@ -260,7 +260,7 @@ class _Rewriting:
         for kind in Kind:
             last: dict[str, LinePosition] = {}
             for version in (*kept.folds, kept.version):
-                last.update(places(self._layout.segment(version, kind)))
+                last.update(line_positions(self._layout.segment(version, kind)))
             found = {"new": 0, "changed": 0, "gone": 0}
             lines = 0
             name = segment_name(kind)

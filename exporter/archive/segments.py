@@ -192,7 +192,7 @@ def checked_line(path: Path, text: bytes, fallback: Fallback = lambda _id, _iden
     return line
 
 
-def find(
+def find_line(
     folder: HeldFolder, name: str, record_id: str, fallback: Fallback = lambda _id, _identity: None
 ) -> RecordLine | None:
     """Return a record's line in a version's segment, which may be a tombstone; ``None`` if the segment has no line.
@@ -211,7 +211,7 @@ def find(
     return None if found is None else checked_line(folder.path / name, data[found.start : found.end], fallback)
 
 
-def places(
+def line_positions(
     path: InnerPath, wanted: Collection[str] | None = None, damaged: OnDamage | None = None
 ) -> Iterator[tuple[str, LinePosition]]:
     """Yield the ids of a segment's lines and their places.

@@ -11,8 +11,8 @@ from functools import cache, cached_property, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.archive.history import VersionRow, changes_in, places_at, version_rows
-from exporter.archive.segments import Fallback, LinePosition, OnDamage, places
+from exporter.archive.history import VersionRow, changes_in, positions_at, version_rows
+from exporter.archive.segments import Fallback, LinePosition, OnDamage, line_positions
 from exporter.errors import ArchiveDamaged
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
@@ -323,7 +323,7 @@ class ArchiveHistory:
         held = self._held(kind) if once and ids else {}
         if kind in self._damaged or not once:
             earlier = [row.version for row in self._rows if row.version < version]
-            return places_at(self._archive.layout, earlier, kind, ids, damaged)
+            return positions_at(self._archive.layout, earlier, kind, ids, damaged)
         found = {}
         for record_id in ids:
             steps = held.get(record_id, ())
@@ -356,12 +356,12 @@ class ArchiveHistory:
             self.damaged_versions.add(version)
 
         for row in self._rows[1:]:
-            of_version = places(layout.segment(row.version, kind), damaged=partial(damaged, row.version))
+            of_version = line_positions(layout.segment(row.version, kind), damaged=partial(damaged, row.version))
             for record_id, position in of_version:
                 found[record_id].append((row.version, position))
         for row in self._rows[:1]:
             known = found.keys()
-            of_version = places(layout.segment(row.version, kind), known, partial(damaged, row.version))
+            of_version = line_positions(layout.segment(row.version, kind), known, partial(damaged, row.version))
             for record_id, position in of_version:
                 found[record_id].insert(0, (row.version, position))
         return dict(found)

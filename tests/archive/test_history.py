@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.archive.history import LastKnown, Revision, last_known, places_at, record_at, revisions, version_at
+from exporter.archive.history import LastKnown, Revision, last_known, positions_at, record_at, revisions, version_at
 from exporter.archive.safe_files import InnerPath
-from exporter.archive.segments import places
+from exporter.archive.segments import line_positions
 from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind
@@ -162,7 +162,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
     with pytest.raises(ArchiveDamaged, match=r"is damaged: .*verify .* --repair"):
         find_in(path, "1")
     with pytest.raises(ArchiveDamaged, match="at byte 31"):
-        list(places(path))
+        list(line_positions(path))
     path.unlink()
     with pytest.raises(ArchiveDamaged, match="missing"):
         last_known(reader, Kind.ENTRIES, "10")
@@ -224,7 +224,7 @@ def test_every_record_at_every_version_is_what_a_plain_fold_gives(
             for record_id in ids:
                 stored = record_at(reader, kind, record_id, version)
                 assert (None if stored is None else stored.line.data) == records.get(record_id)
-            there = places_at(reader.layout, range(1, version + 1), kind, ids)
+            there = positions_at(reader.layout, range(1, version + 1), kind, ids)
             assert {record_id: place.read().data for record_id, place in there.items()} == records
 
 

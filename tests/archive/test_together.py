@@ -15,7 +15,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.history import diff_versions, last_known, record_at, revisions, version_at, version_rows
 from exporter.archive.layout import Layout
 from exporter.archive.prune import PrunePlan, plan_prune, prune
-from exporter.archive.segments import places
+from exporter.archive.segments import line_positions
 from exporter.errors import ArchiveDamaged, NoSuchRecord
 from exporter.html.diff import count_changes, diff_text
 from exporter.html.pages import diff_page
@@ -169,9 +169,9 @@ def test_many_wanted_places_are_those_found_one_by_one(tmp_path: Path) -> None:
     maker.commit({Kind.ENTRIES: {str(number): entry(str(number)) for number in range(50)}})
     path = maker.layout.segment(1, Kind.ENTRIES)
     wanted = [str(number) for number in range(0, 60, 3)]
-    many = dict(places(path, wanted))
-    few = {key: place for number in wanted for key, place in places(path, [number])}
-    assert many == few == {key: place for key, place in places(path) if key in set(wanted)}
+    many = dict(line_positions(path, wanted))
+    few = {key: place for number in wanted for key, place in line_positions(path, [number])}
+    assert many == few == {key: place for key, place in line_positions(path) if key in set(wanted)}
     for key, place in many.items():
         assert place.read() == find_in(path, key)
 
@@ -185,13 +185,13 @@ def test_a_large_segment_is_read_as_a_small_one(tmp_path: Path) -> None:
     assert line is not None
     assert line.fault() is None
     assert find_in(path, "100") is None
-    assert len(list(places(path))) == 100
+    assert len(list(line_positions(path))) == 100
 
 
 def test_a_place_whose_line_was_damaged_since_says_so(tmp_path: Path) -> None:
     layout = years(tmp_path, 2).layout
     path = layout.segment(1, Kind.ENTRIES)
-    place = dict(places(path))["0"]
+    place = dict(line_positions(path))["0"]
     path.write_bytes(b"x" * path.stat().st_size)
     with pytest.raises(ArchiveDamaged, match="is damaged: "):
         place.read()

@@ -15,7 +15,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.lines import RecordLine, put_line, remove_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.archive.safe_files import HeldFolder, InnerPath
-from exporter.archive.segments import find
+from exporter.archive.segments import find_line
 from exporter.clock import timestamp
 from exporter.model.kinds import Kind, sort_key
 
@@ -130,4 +130,4 @@ def comment(cm_id: str, entry_id: str = "1", text: str = "きれい", **more: An
 def find_in(path: InnerPath, record_id: str) -> RecordLine | None:
     """Return a record's line in a segment."""
     with HeldFolder(path.parent) as folder:
-        return find(folder, path.name, record_id)
+        return find_line(folder, path.name, record_id)
