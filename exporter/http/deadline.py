@@ -1,4 +1,4 @@
-"""Time limits of requests: to connect, the longest silence and the whole, watched by one timer for all under way."""
+"""Time limits of requests: to connect, of silence, and in total; one timer watches all requests under way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _now() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds for one request: to connect, the longest silence, and the whole."""
+    """Time limits of one request in seconds: to connect, between two pieces of data, and in total."""
 
     connect: float = 10.0
     read: float = 30.0
@@ -25,9 +25,10 @@ class Timeouts:
 
 
 class Deadline:
-    """When a request is over that starts now: too long after what was heard last, or after its beginning.
+    """The deadline of a request that starts now: too long after the last data, or after its beginning.
 
-    Used in ``with`` by the task that sends the request, which it then cancels, to raise a TimeoutError from there.
+    The task that sends the request uses it in ``with``. The deadline cancels that task, and the block then raises a
+    TimeoutError.
     """
 
     __slots__ = ("_cancelling", "_end", "_heard", "_last", "_limit", "_others", "_passed", "_silence", "_task")
@@ -51,21 +52,21 @@ class Deadline:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         self._others.remove(self)
-        # Unless somebody else cancelled the task as well, the cancellation ends here.
+        # The cancellation ends here, unless the task was also cancelled for another reason.
         if self._passed and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise TimeoutError from error
 
     @property
     def moment(self) -> float:
-        """When it is over, on the loop's clock, should nothing more be heard."""
+        """The time on the loop's clock at which the request ends if no more data arrives."""
         return min(self._heard + self._silence, self._end)
 
     def postpone(self) -> None:
-        """Start the silence anew: something arrived."""
+        """Restart the limit on silence, because data arrived."""
         self._heard = _now()
 
     async def without(self, waiting: Awaitable[None]) -> None:
-        """Wait for something that is not the service's fault: only the patience runs on meanwhile."""
+        """Wait for something that the service does not cause: only the patience runs meanwhile."""
         since, end = _now(), self._end
         self._heard, self._end = _NEVER, self._last
         await waiting
@@ -73,23 +74,23 @@ class Deadline:
         self._end = min(end + now - since, self._last)
         self._others.add(self)
 
-    def let_pass(self) -> None:
+    def expire(self) -> None:
         """End the request."""
         self._passed = True
         self._task.cancel()
 
-    def what_passed(self) -> str:
-        """Say which of the limits it was."""
+    def exceeded(self) -> str:
+        """Return a description of the limit that was exceeded."""
         if _now() >= self._end:
             return message("not done within {limit:.3g} s", limit=self._limit)
         return message("silent for {silence:g} s", silence=self._silence)
 
 
 class Deadlines:
-    """The deadlines of all requests under way, with one timer for the earliest, as that was when last looked at.
+    """The deadlines of all requests under way, with one timer for the earliest.
 
-    A timer for each costs a twentieth of a request, as nearly all are over long before. This one is set anew only
-    when it goes off, or for a request that has less time. For one event loop.
+    A timer for each request would cost a twentieth of its time, although nearly all end long before. This one is set
+    again only when it fires, or for a request that has less time. For one event loop.
     """
 
     def __init__(self) -> None:
@@ -102,36 +103,36 @@ class Deadlines:
 
         Args:
             timeouts: of the request.
-            patience: the seconds after which nobody waits any more, whatever the time-outs allow.
+            patience: seconds after which the answer is no longer needed, even if the timeouts allow more.
         """
         return Deadline(self, timeouts, patience, _now())
 
     def add(self, deadline: Deadline) -> None:
-        """Look in time at a deadline that is new, or earlier than it was."""
+        """Watch a deadline that is new, or earlier than before."""
         self._under_way.add(deadline)
         moment = deadline.moment
         if moment < self._next:
-            self._look_at(moment)
+            self._set_timer(moment)
 
     def remove(self, deadline: Deadline) -> None:
-        """Forget a request that is over."""
+        """Stop watching a request that has ended."""
         self._under_way.discard(deadline)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look_at(self, moment: float) -> None:
+    def _set_timer(self, moment: float) -> None:
         self.close()
         self._next = moment
-        self._timer = asyncio.get_running_loop().call_at(moment, self._look)
+        self._timer = asyncio.get_running_loop().call_at(moment, self._expire_due)
 
-    def _look(self) -> None:
+    def _expire_due(self) -> None:
         now = _now()
         for deadline in [each for each in self._under_way if each.moment <= now]:
             self._under_way.remove(deadline)
-            deadline.let_pass()
+            deadline.expire()
         self._next = _NEVER
         if self._under_way:
-            self._look_at(min(each.moment for each in self._under_way))
+            self._set_timer(min(each.moment for each in self._under_way))

@@ -31,9 +31,9 @@ from exporter.crawl.outcome import Outcome
 from exporter.crawl.settings import BackupSettings
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
 from exporter.html.links import AddressPattern
+from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
-from exporter.http.memory_budget import prepare_memory
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
