@@ -13,7 +13,7 @@ from exporter.compare.archived import slug_of
 from exporter.compare.markdown_page import NoPost, front_matter, read_markdown
 from exporter.compare.pages import read_date, read_page
 from exporter.compare.posts import ShownAs, When
-from exporter.html.limits import TooComplex
+from exporter.html.tree import TooComplex
 
 AT = "https://new.example/2020/01/sea/"
 
