@@ -119,7 +119,6 @@ class Layout:
         self.latest_record = self.work / "latest.json"
         self.latest_rows = self.work / "latest.rows"
         self.freshness = self.work / "freshness.jsonl"
-        self.pages = self.work / "pages.jsonl"
         self.front_door = self.work / "front-door.json"
         self.site_facts = self.work / "site.facts"
         self.site_pictures = self.work / "site.pictures"

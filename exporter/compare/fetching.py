@@ -11,8 +11,7 @@ from typing import Final, Self
 
 from exporter.compare.picture_look import look_of
 from exporter.compare.posts import PictureFacts
-from exporter.crawl.assets.content_type import sniff
-from exporter.crawl.assets.image_size import dimensions
+from exporter.crawl.assets.file_check import dimensions, sniff
 from exporter.errors import NotPublic, ServiceError
 from exporter.http.engine import Downloader
 from exporter.message import message, said

@@ -20,15 +20,13 @@ from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import is_archive
 from exporter.clock import Clock, SystemClock
-from exporter.crawl.assets.fetch import check_fallback
-from exporter.crawl.assets.plan import AssetMode
-from exporter.crawl.assets.run import AssetSettings
-from exporter.crawl.backup import BackupRun
-from exporter.crawl.concurrency import finish_in_thread
+from exporter.crawl.assets.download import check_fallback
+from exporter.crawl.assets.plan import AssetMode, AssetSettings
+from exporter.crawl.backup import BackupRun, BackupSettings
 from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
 from exporter.crawl.outcome import Outcome
-from exporter.crawl.settings import BackupSettings
+from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
 from exporter.html.links import AddressPattern
 from exporter.http.body import prepare_memory
@@ -156,7 +154,7 @@ def backup(
     run_settings = BackupSettings(
         service.blog_id,
         recorded_url or settings.base_url or "",
-        window=settings.concurrency,
+        concurrency=settings.concurrency,
         refresh=Refresh(settings.refresh),
         max_age=settings.max_age,
         accept_removals=accept_removals,
