@@ -10,11 +10,9 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
@@ -32,8 +30,8 @@ from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_asse
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
 from exporter.crawl.events import ClockDiffers, Committed, Event, PageRead, Planned, Resumed, SetAside, Started
-from exporter.crawl.freshness import Freshness, Refresh
-from exporter.crawl.ingest import Ingest
+from exporter.crawl.freshness import Freshness
+from exporter.crawl.ingest import BackupSettings, Ingest
 from exporter.crawl.ledger import PendingState
 from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
@@ -45,11 +43,8 @@ from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from exporter.archive.latest_segments import ChangedLine, Segments
     from exporter.clock import Clock
-    from exporter.crawl.assets.plan import AssetSettings
     from exporter.http.engine import Client
     from exporter.service.interface import BlogService
 
@@ -58,49 +53,6 @@ _SYNCER = ThreadPoolExecutor(1, "checkpoints")
 """One thread for the checkpoints of all runs, because hundreds would occupy the threads that commits need."""
 _MANIFESTS_CHECKED = 16
 """Newest manifests whose hashes every run checks, because the views read them."""
-
-_NOTES_VERSION: Final = 6
-"""Incremented when the notes in checkpoints change, so that those of earlier programs are not resumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackupSettings:
-    """The settings of a backup.
-
-    Attributes:
-        blog_id: the blog, by its domain.
-        base_url: the service's address, as the archive states it.
-        concurrency: pages or entries that are requested at a time.
-        refresh: the archived entries that are read again.
-        max_age: the age at which ``Refresh.AUTO`` reads an entry again.
-        accept_removals: record removals even if a large part of the blog is gone.
-        dry_run: only read the lists and write nothing.
-        resume_max_age: the oldest interrupted run that is resumed.
-        assets: settings for pictures and files; ``None`` to read none.
-        strict_assets: whether files that are gone for good make the backup incomplete.
-    """
-
-    blog_id: str
-    base_url: str
-    concurrency: int = 8
-    refresh: Refresh = Refresh.ALL
-    max_age: timedelta = timedelta(days=7)
-    accept_removals: bool = False
-    dry_run: bool = False
-    resume_max_age: timedelta = timedelta(hours=24)
-    assets: AssetSettings | None = None
-    strict_assets: bool = False
-
-    def purpose(self, options: Mapping[str, Any], parent: int | None, parent_sha256: str | None) -> Purpose:
-        """Return the identity of this run for its checkpoint.
-
-        Args:
-            options: the service's options.
-            parent: the parent version.
-            parent_sha256: the SHA-256 of its manifest.
-        """
-        settings = {"notes": _NOTES_VERSION, "refresh": str(self.refresh), **options}
-        return Purpose(self.blog_id, self.base_url, settings, parent, parent_sha256)
 
 
 class BackupRun:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC
+from dataclasses import dataclass
+from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.clock import differs, timestamp
-from exporter.crawl.checkpoint import Checkpoint
+from exporter.crawl.checkpoint import Checkpoint, Purpose
 from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
-from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
-from exporter.crawl.removals import EntryTexts
+from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
 from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
@@ -24,7 +24,7 @@ from exporter.service.interface import BlogService, Call, Cursor, Page, Validato
 if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.clock import Clock
-    from exporter.crawl.backup import BackupSettings
+    from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
     from exporter.http.engine import Client
 
@@ -32,6 +32,48 @@ LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MOST_SWEEPS = 4
 
 _GONE = frozenset({404, 410})
+_NOTES_VERSION: Final = 6
+"""Incremented when the notes in checkpoints change, so that those of earlier programs are not resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupSettings:
+    """The settings of a backup.
+
+    Attributes:
+        blog_id: the blog, by its domain.
+        base_url: the service's address, as the archive states it.
+        concurrency: pages or entries that are requested at a time.
+        refresh: the archived entries that are read again.
+        max_age: the age at which ``Refresh.AUTO`` reads an entry again.
+        accept_removals: record removals even if a large part of the blog is gone.
+        dry_run: only read the lists and write nothing.
+        resume_max_age: the oldest interrupted run that is resumed.
+        assets: settings for pictures and files; ``None`` to read none.
+        strict_assets: whether files that are gone for good make the backup incomplete.
+    """
+
+    blog_id: str
+    base_url: str
+    concurrency: int = 8
+    refresh: Refresh = Refresh.ALL
+    max_age: timedelta = timedelta(days=7)
+    accept_removals: bool = False
+    dry_run: bool = False
+    resume_max_age: timedelta = timedelta(hours=24)
+    assets: AssetSettings | None = None
+    strict_assets: bool = False
+
+    def purpose(self, options: Mapping[str, Any], parent: int | None, parent_sha256: str | None) -> Purpose:
+        """Return the identity of this run for its checkpoint.
+
+        Args:
+            options: the service's options.
+            parent: the parent version.
+            parent_sha256: the SHA-256 of its manifest.
+        """
+        settings = {"notes": _NOTES_VERSION, "refresh": str(self.refresh), **options}
+        return Purpose(self.blog_id, self.base_url, settings, parent, parent_sha256)
 
 
 class Unread(NamedTuple):

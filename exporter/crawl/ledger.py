@@ -5,9 +5,10 @@ A ledger holds hashes and file positions only; the records stay in the archive a
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.ids import IdRows, Key, key_of_id, merged
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Spool
     from exporter.crawl.freshness import Freshness
     from exporter.lossless_json import Frozen
-    from exporter.service.interface import Cursor
+    from exporter.model.records import Raw
+    from exporter.service.interface import BlogService, Cursor
 
 UNSEEN = 0
+_TEXT_BUCKETS: Final = 4096
+"""Texts are counted by a part of their hash, so that memory stays constant."""
 Place = tuple[int, int]
 """Offset and length of a line in a spool."""
 
@@ -233,6 +237,56 @@ class Ledger:
     def close(self) -> None:
         """Close the file that lines are read from."""
         self._segments.close()
+
+
+class EntryTexts:
+    """Finds new or changed entries with less text than in the archive, or with the same text as many others.
+
+    Args:
+        service: names the fields.
+
+    Attributes:
+        emptied: the number of entries that lost their text.
+    """
+
+    def __init__(self, service: BlogService) -> None:
+        self._service = service
+        self._names = service.bodies[Kind.ENTRIES]
+        self._texts = array("L", bytes(array("L").itemsize * _TEXT_BUCKETS))
+        self.emptied = 0
+
+    @property
+    def alike(self) -> int:
+        """The largest number of entries with the same text."""
+        return max(self._texts)
+
+    def is_blank(self, raw: Raw) -> bool:
+        """Return whether an entry has neither a title nor a text."""
+        return not any(self._bodies(raw)) and not self._service.title(Kind.ENTRIES, raw)
+
+    def count(self, raw: Raw, before: Raw | None) -> None:
+        """Count the text of a new entry, or of one that differs from ``before``."""
+        text = "".join(self._bodies(raw))
+        if text:
+            self._texts[hash(text) % _TEXT_BUCKETS] += 1
+        elif before is not None and any(self._bodies(before)):
+            self.emptied += 1
+
+    def lost_text(self, raw: Raw, before: Raw) -> str | None:
+        """Return a problem if an entry's text became shorter without an update, otherwise ``None``."""
+        new, old = ([self._service.title(Kind.ENTRIES, each), *self._bodies(each)] for each in (raw, before))
+        if not any(len(now) < len(then) and then.startswith(now) for now, then in zip(new, old, strict=True)):
+            return None
+        updated = self._service.post(before).updated
+        if updated is None or self._service.post(raw).updated != updated:
+            return None
+        return message(
+            "a part of its text is missing, although last_update is unchanged; the archive keeps the whole text. "
+            "If the service is right, run again with --accept-removals"
+        )
+
+    def _bodies(self, raw: Raw) -> list[str]:
+        return [found if isinstance(found := raw.get(name), str) else "" for name in self._names]
 
 
 class PendingState:

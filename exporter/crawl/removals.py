@@ -6,7 +6,6 @@ reported as contradicted.
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,15 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from exporter.crawl.ingest import Ingest
-    from exporter.model.records import Raw
-    from exporter.service.interface import BlogService
 
 MOST_GONE_SHARE = 0.30
 MOST_GONE_ALWAYS = 5
 MOST_NAMED_ASKED: Final = 1000
 """Entries named only by comments that one run requests; a hostile service could name a million."""
-_TEXT_BUCKETS: Final = 4096
-"""Texts are counted by a part of their hash, so that memory stays constant."""
 _GONE: Final = frozenset({404, 410})
 
 
@@ -183,53 +178,3 @@ async def _is_believable(ingest: Ingest) -> bool:
         return True
     listed = next(ingest.ledgers[Kind.ENTRY_LIST].seen_in(last), None)
     return listed is None or await ingest.fetch_entry(listed, last) is None
-
-
-class EntryTexts:
-    """Finds new or changed entries with less text than in the archive, or with the same text as many others.
-
-    Args:
-        service: names the fields.
-
-    Attributes:
-        emptied: the number of entries that lost their text.
-    """
-
-    def __init__(self, service: BlogService) -> None:
-        self._service = service
-        self._names = service.bodies[Kind.ENTRIES]
-        self._texts = array("L", bytes(array("L").itemsize * _TEXT_BUCKETS))
-        self.emptied = 0
-
-    @property
-    def alike(self) -> int:
-        """The largest number of entries with the same text."""
-        return max(self._texts)
-
-    def is_blank(self, raw: Raw) -> bool:
-        """Return whether an entry has neither a title nor a text."""
-        return not any(self._bodies(raw)) and not self._service.title(Kind.ENTRIES, raw)
-
-    def count(self, raw: Raw, before: Raw | None) -> None:
-        """Count the text of a new entry, or of one that differs from ``before``."""
-        text = "".join(self._bodies(raw))
-        if text:
-            self._texts[hash(text) % _TEXT_BUCKETS] += 1
-        elif before is not None and any(self._bodies(before)):
-            self.emptied += 1
-
-    def lost_text(self, raw: Raw, before: Raw) -> str | None:
-        """Return a problem if an entry's text became shorter without an update, otherwise ``None``."""
-        new, old = ([self._service.title(Kind.ENTRIES, each), *self._bodies(each)] for each in (raw, before))
-        if not any(len(now) < len(then) and then.startswith(now) for now, then in zip(new, old, strict=True)):
-            return None
-        updated = self._service.post(before).updated
-        if updated is None or self._service.post(raw).updated != updated:
-            return None
-        return message(
-            "a part of its text is missing, although last_update is unchanged; the archive keeps the whole text. "
-            "If the service is right, run again with --accept-removals"
-        )
-
-    def _bodies(self, raw: Raw) -> list[str]:
-        return [found if isinstance(found := raw.get(name), str) else "" for name in self._names]

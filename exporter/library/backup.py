@@ -22,9 +22,10 @@ from exporter.archive.reader import is_archive
 from exporter.clock import Clock, SystemClock
 from exporter.crawl.assets.download import check_fallback
 from exporter.crawl.assets.plan import AssetMode, AssetSettings
-from exporter.crawl.backup import BackupRun, BackupSettings
+from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
+from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError

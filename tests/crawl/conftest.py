@@ -15,9 +15,10 @@ import pytest
 
 from exporter.archive.archive import Archive
 from exporter.archive.latest import write_latest
-from exporter.crawl.backup import BackupRun, BackupSettings
+from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
+from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
 from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError

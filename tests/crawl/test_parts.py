@@ -21,9 +21,8 @@ from exporter.archive.manifest import RecordProblem
 from exporter.archive.state import KindState
 from exporter.crawl import commit
 from exporter.crawl.assets.summary import AbsentAsset, AssetSummary, Tally
-from exporter.crawl.backup import BackupSettings
 from exporter.crawl.checkpoint import Checkpoint, Purpose, Spool, drop, note_of, read_meta, set_aside
-from exporter.crawl.ingest import EntryCounts
+from exporter.crawl.ingest import BackupSettings, EntryCounts
 from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.crawl.outcome import assess
 from exporter.crawl.sweep import SweepResult, compare_comments

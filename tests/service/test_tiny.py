@@ -14,7 +14,8 @@ from exporter.archive.verify import verify
 from exporter.cli.main import main
 from exporter.clock import SystemClock
 from exporter.crawl.assets.plan import AssetSettings
-from exporter.crawl.backup import BackupRun, BackupSettings
+from exporter.crawl.backup import BackupRun
+from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
 from exporter.errors import UsageError
 from exporter.export.interface import ExportOptions
