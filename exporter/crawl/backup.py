@@ -351,7 +351,7 @@ class BackupRun:
         return Checkpoint.begin(folder, purpose, self._clock.now()), found
 
     async def _rehearse(self, ingest: Ingest) -> None:
-        """Sweep the lists once and report what a run would find, without reading entries."""
+        """Sweep the lists once and report the changes that a run would find, without reading entries."""
         results = await ingest.sweep(1)
         counts = {}
         for kind in results:

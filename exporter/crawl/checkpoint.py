@@ -80,7 +80,7 @@ class Spool:
         return self._append(put_line(record_id, frozen))
 
     def journal(self, note: dict[str, Any]) -> None:
-        """Append a note about the progress of the run, and flush everything to the operating system.
+        """Append a note about the run's progress, and flush everything to the operating system.
 
         From then on the note outlives this process, so that a killed run loses only unfinished requests.
         """

@@ -149,10 +149,10 @@ class Healing:
             for kind, ids in left.items()
             for record_id in sorted(ids)
         ]
-        # The record of an unreadable line is unknown, so the line counts as repaired when all of its kind are.
+        # An unreadable line's record is unknown. The line counts as repaired when all of its kind are.
         lines = [line for line in damage.lines if not left[line.kind]]
         return cls(lines, records + sum(map(len, damage.revived.values())), problems, damage.revived)
 
     def tombstones(self, kind: Kind) -> dict[str, dict[str, Any]]:
-        """Return the evidence of the tombstones to write again, by id."""
+        """Return the evidence for tombstones to write again by id."""
         return {record_id: {"healed": True} for record_id in self.revived[kind]}

@@ -55,7 +55,7 @@ class ClockDiffers:
     Attributes:
         now: the time of this machine's clock, in the format of the archive.
         service: the service's time, if its clock differs.
-        run_before: the start of the previous run, if that is later.
+        run_before: when the previous run began, if that is later.
     """
 
     now: str

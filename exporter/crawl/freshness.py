@@ -65,7 +65,7 @@ class Age:
 def entries_to_read(
     listed: Iterable[Listed], refresh: Refresh, age: Age | None, first: Iterable[str] = ()
 ) -> Iterator[str]:
-    """Yield the ids of the entries to read: those in ``first``, then the others from the newest on.
+    """Yield the ids to read: those in ``first``, then the others from the newest on.
 
     Args:
         listed: the entries that the sweep saw, newest first.

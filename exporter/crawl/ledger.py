@@ -55,9 +55,9 @@ _NEW = Observed(agrees=False, again=False, otherwise=False)
 
 
 class Ledger:
-    """One kind's records: ``base`` is the state of the newest version, ``fresh`` the records read now that differ.
+    """One kind's records: ``base`` is the newest version's state, ``fresh`` the records read now that differ.
 
-    Every record has the number of the last sweep that saw it, so two sweeps are compared without keeping either.
+    Every record has the number of the last sweep that saw it. So two sweeps are compared without storing both.
     """
 
     def __init__(self, base: KindState, spool: Spool) -> None:
@@ -82,7 +82,7 @@ class Ledger:
             self.restore(record_id, spare.identity, self.spool.put(record_id, spare), UNSEEN)
 
     def holds(self, record_id: str) -> bool:
-        """Return whether the archive has an undamaged copy of a record, so that "unchanged" is a usable answer."""
+        """Return whether the archive has an undamaged copy, so that "unchanged" is a usable answer."""
         return record_id in self.base and record_id not in self.distrusted
 
     def heals(self, record_id: str) -> bool:
@@ -140,7 +140,7 @@ class Ledger:
         """Record a record's state as seen by a sweep, and spool it if it differs.
 
         The first sweep is compared with the archive and not with ``fresh``: an interrupted run may have left a list
-        item there whose entry has not been read yet.
+        item there whose entry is still unread.
         """
         key = key_of_id(record_id)
         base, fresh = self.base.keys.find(key), self.fresh.keys.find(key)
@@ -265,7 +265,7 @@ class EntryTexts:
         return not any(self._bodies(raw)) and not self._service.title(Kind.ENTRIES, raw)
 
     def count(self, raw: Raw, before: Raw | None) -> None:
-        """Count the text of a new entry, or of one that differs from ``before``."""
+        """Count a new entry's text, or that of one that differs from ``before``."""
         text = "".join(self._bodies(raw))
         if text:
             self._texts[hash(text) % _TEXT_BUCKETS] += 1
@@ -311,7 +311,7 @@ class PendingState:
         return [record_id for record_id in found if record_id not in gone]
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        """Return the hash of a record's state, or ``None`` if there is no such record."""
+        """Return the hash of the record, or ``None`` if there is no such record."""
         return None if record_id in self._gone.get(kind, ()) else self._ledgers[kind].identity(record_id)
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The outcome of a run, its line in ``runs.jsonl``, and its completeness, computed from every stated total."""
+"""A run's outcome, its line in ``runs.jsonl``, and its completeness, computed from every stated total."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Outcome:
 
     @classmethod
     def of(cls, manifest: Manifest) -> Outcome:
-        """Return the outcome of the run that made a version, as far as its manifest states it."""
+        """Return the outcome from a version's manifest as far as that states it."""
         partial = incomplete(manifest.problems)
         return cls(
             started_at=manifest.started_at,
@@ -87,7 +87,7 @@ _MOST_NAMED: Final = 10
 
 
 def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
-    """Return the error of a run that could not save everything, otherwise ``None``."""
+    """Return the error if the run could not save everything, otherwise ``None``."""
     if not problems:
         return None
     first, more = problems[0], len(problems) - 1
@@ -106,7 +106,7 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
 
 
 def still_damaged(root: Path, paths: Sequence[str]) -> ArchiveDamaged | None:
-    """Return the error of a run that leaves damaged files behind, otherwise ``None``."""
+    """Return the error if the run leaves damaged files behind, otherwise ``None``."""
     if not paths:
         return None
     return ArchiveDamaged(

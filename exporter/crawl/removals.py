@@ -40,7 +40,7 @@ class Removals:
 
 
 def absent(ingest: Ingest, kind: Kind) -> list[str]:
-    """Return the archived ids that neither of the last two sweeps saw, if both saw the whole list."""
+    """Return the archived ids that the last two sweeps did not see; both must have seen the whole list."""
     if len(ingest.sweeps) < 2 or not all(results[kind].vouches for results in ingest.sweeps[-2:]):
         return []
     return list(ingest.ledgers[kind].absent_since(len(ingest.sweeps) - 1))
@@ -50,8 +50,8 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
     """Refuse the removal of a large part of a blog.
 
     Raises:
-        MassDisappearance: over 30 % of a kind, and more than 5, are absent, or as many entries lost their text or have
-            the same text now.
+        MassDisappearance: over 30 % and more than 5 records of one kind are absent, or as many entries lost their text
+            or have the same text now.
     """
     for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES):
         gone = len(absent(ingest, kind))
@@ -121,7 +121,7 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
 
 
 def _unlisted(ingest: Ingest) -> Iterable[str]:
-    """Return the archived entries that neither of the last two sweeps listed, if both saw the whole list."""
+    """Return the archived entries that the last two sweeps did not list; both must have seen the whole list."""
     if len(ingest.sweeps) < 2 or not all(results[Kind.ENTRY_LIST].vouches for results in ingest.sweeps[-2:]):
         return ()
     archived = ingest.ledgers[Kind.ENTRIES].base.keys

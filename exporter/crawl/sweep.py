@@ -114,7 +114,7 @@ class SweepResult:
 
 
 def compare_comments(entries: SweepResult, comments: SweepResult, is_listed: Callable[[str], bool]) -> None:
-    """Compare, entry by entry, the comment counts of the entry list with the comment list, and drop the counts.
+    """Compare the comment counts on the entry list with the comment list for each entry, and drop the counts.
 
     With one sum for all entries, comments of unlisted entries could compensate for missing ones.
 
@@ -201,7 +201,7 @@ class Sweep:
         self._result = SweepResult(kind)
 
     async def run(self, concurrency: int) -> SweepResult:
-        """Read to the end of the list, with up to ``concurrency`` pages requested at a time.
+        """Read the whole list with up to ``concurrency`` pages requested at a time.
 
         Raises:
             ServiceError: the service as a whole failed.

@@ -1,7 +1,7 @@
 """Anchors in a text that links lead to, and footnotes. Pure.
 
-A footnote is a place that a short link with a number or a sign leads to, and from which a link leads back: Hatena,
-WordPress and the converters of Markdown write them so. All other anchors stay links inside the text.
+A short link with a number or a sign leads to a footnote, and a link leads back from it. Hatena, WordPress and Markdown
+converters write footnotes like this. All other anchors stay links inside the text.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def rename_places(body: Element, prefix: str, wanted: Collection[str]) -> None:
 
 
 def _taken(element: Element, left: set[str], *, below: bool) -> Iterator[Element]:
-    """Yield anchors for the ids of an element and its descendants, and remove these ids from ``left``."""
+    """Yield anchors for ids on an element or below it, and remove these ids from ``left``."""
     elements = [element, *(each for each in element.walk() if isinstance(each, Element))] if below else [element]
     for each in elements:
         for name in ("id", "name") if each.tag == "a" else ("id",):
@@ -96,7 +96,7 @@ def _taken(element: Element, left: set[str], *, below: bool) -> Iterator[Element
 
 
 def _holder(element: Element) -> Element | None:
-    """Return the first descendant of a list or table that can contain text, or any other element itself."""
+    """Return the first descendant that can contain text if the element is a list or table, otherwise itself."""
     if element.tag not in _STRUCTURE:
         return element
     held = (each for each in element.walk() if isinstance(each, Element) and each.tag in _HOLDING)
@@ -257,7 +257,7 @@ def _tight(path: _Path) -> list[Element]:
 
 
 def _around(path: _Path) -> list[Element]:
-    """Return the possible targets of a link back: a reference, the tags around it alone, and its descendants."""
+    """Return all possible targets of links back: a reference, the tags around it alone, and its descendants."""
     return [*_tight(path), *_elements(path[-1])]
 
 

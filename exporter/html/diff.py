@@ -131,7 +131,7 @@ def _words(before: str, after: str, budget: _Budget) -> list[tuple[Op, str]]:
 
 
 def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
-    """Join neighbours of the same operation, put deletions before insertions, and drop empty parts."""
+    """Join neighbours with the same operation, put deletions before insertions, and drop empty parts."""
     found: list[tuple[Op, str]] = []
     pending: dict[Op, list[str]] = {"delete": [], "insert": []}
 
@@ -235,7 +235,7 @@ def _unique(items: list[str], low: int, high: int) -> dict[str, int]:
 
 
 class _Edit:
-    """The deleted and inserted texts of one place, and the equal text after them."""
+    """The texts deleted and inserted at one place, and the equal text after them."""
 
     def __init__(self) -> None:
         self.old: list[str] = []
@@ -408,7 +408,7 @@ def diff_text(
     names: FieldNames = as_sent,
     kinds: Mapping[Kind, str] = RECORD_NAMES,
 ) -> Iterator[str]:
-    """Yield the lines of a diff: one for each record, and below it one for each field of a changed record.
+    """Yield lines of text: one for each record, and below it one for each field of a changed record.
 
     Deleted words are written as ``[-words-]`` and new ones as ``{+words+}``, or in red and green.
     """

@@ -1,4 +1,4 @@
-"""Embedded content of a body: the addresses of pictures, players and links, found and rewritten. Pure.
+"""Embedded content: addresses of pictures, players and links in a body, found and rewritten. Pure.
 
 Frames, players and scripts of other services are never run: they become links.
 """
@@ -278,7 +278,7 @@ _BLUESKY: Final = re.compile(r"at://([\w:.%-]{1,200})/app\.bsky\.feed\.post/(\w{
 
 
 class EmbedKind(Enum):
-    """What a reader sees in embedded content."""
+    """The kind of embedded content as seen by a reader."""
 
     PAGE = auto()
     VIDEO = auto()
@@ -294,7 +294,7 @@ class Embed(NamedTuple):
 
 
 def embeds(element: Element) -> Iterator[Embed]:
-    """Yield the possible contents of a frame or player, the likeliest first.
+    """Yield the possible contents of a frame or player; the likeliest comes first.
 
     A page that only shows another one (``embed?url=``) is replaced by that one, a known player by its video's page.
     """
@@ -389,7 +389,7 @@ def _path(address: str) -> str:
 
 
 def _unwrapped(address: str) -> str:
-    """Return the address in the query of a page that only shows another one, otherwise the page's own."""
+    """Return the address in the query if a page only shows another one, otherwise its own."""
     try:
         parts = urlsplit(address.strip())
     except ValueError:

@@ -47,7 +47,7 @@ def safe_url(url: str, schemes: frozenset[str] = LINK_SCHEMES) -> str | None:
 
 
 def safe_image_url(url: str) -> str | None:
-    """Return the address of a picture: as :func:`safe_url`, but ``data:`` addresses with pixels are permitted."""
+    """Return a picture's address: as :func:`safe_url`, but ``data:`` addresses with pixels are permitted."""
     stripped = _IGNORED.sub("", url.strip(_LEADING))
     if _DATA_IMAGE.match(stripped):
         return _UNSAFE.sub(_percent, stripped)
@@ -97,7 +97,7 @@ def absolute(text: str, base: str) -> str | None:
 
     Args:
         text: the value of an attribute.
-        base: the address of the blog, used to resolve relative addresses.
+        base: the blog's address, used to resolve relative addresses.
     """
     if _ABSOLUTE.fullmatch(text):
         return text

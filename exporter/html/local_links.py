@@ -55,7 +55,7 @@ class AssetMap:
         return None if asset is None else Local(url, asset.path, asset)
 
     def local_path(self, address: str) -> str | None:
-        """Return the path of an address's file relative to the archive, or ``None`` if the archive lacks it."""
+        """Return the path to an address's file relative to the archive, or ``None`` if the archive lacks it."""
         found = self.find(address)
         return None if found is None else found.path
 
@@ -63,7 +63,7 @@ class AssetMap:
 class EntryAddresses:
     """Maps addresses to the blog's own entries, by patterns such as ``https://{blog_id}/Entry/{entry_id}/``.
 
-    An address shared by several entries, such as that of a day, leads to no entry.
+    An address shared by several entries (such as a day's) leads to no entry.
 
     Args:
         patterns: build the blog's addresses from an entry's record.
@@ -89,7 +89,7 @@ class EntryAddresses:
         self._entries[key] = None if self._entries.get(key, entry_id) != entry_id else entry_id
 
     def entry_of(self, address: str) -> str | None:
-        """Return the id of the entry that an address leads to, ignoring query and fragment; ``None`` for others."""
+        """Return the id of an address's entry, ignoring query and fragment; ``None`` for other addresses."""
         url = absolute(address, self._base) if self._entries else None
         if url is None:
             return None
@@ -98,7 +98,7 @@ class EntryAddresses:
 
 
 def relative_link(page: str, target: str) -> str:
-    """Return the link from one file of the archive to another, both relative to the archive, percent-encoded."""
+    """Return the percent-encoded link between two paths, both relative to the archive."""
     here, there = page.split("/")[:-1], target.split("/")
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
     return quote("/".join([*[".."] * (len(here) - shared), *there[shared:]]))

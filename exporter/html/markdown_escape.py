@@ -1,4 +1,4 @@
-"""Escaping of text so that CommonMark and GFM read it literally, only where that is necessary. Pure.
+"""Escaping of text so that CommonMark and GFM read it literally, only if necessary. Pure.
 
 The rules are those of CommonMark 0.31 and of GFM's tables, strikethrough and task lists. If editions of the
 specification differ (whether symbols count as punctuation), the output is valid in all of them.
@@ -61,7 +61,7 @@ _ADDRESS = re.compile(
 )
 _SPACE = re.compile(r"[ \t\n\r\f]")
 _END = re.compile(r"[.,:!?]*(?=[ \t\n\r\f]|\Z)")
-"""Punctuation that GFM does not count as part of an address at its end, so that it needs no escape."""
+"""Punctuation that GFM does not count as part of the preceding address: it needs no escape."""
 _REST_OF_WWW = re.compile(r"[A-Za-z0-9./:?#@$'()+,;=%-]{0,100}+(?=[ \t\n\r\f]|\Z)")
 
 
@@ -168,7 +168,7 @@ def escape_line_start(line: str, start: int = 0) -> str:
 
 
 def escape_heading_end(line: str) -> str:
-    """Escape ``#`` at the end of a heading's text, which CommonMark would drop."""
+    """Escape a final ``#`` in a heading, which CommonMark would drop."""
     return _CLOSING_HASHES.sub(r"\1\\\2", line)
 
 
@@ -220,7 +220,7 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 def link_target(url: str, title: str) -> str:
-    """Return the content of a link's parentheses, for an address from :mod:`exporter.html.links`."""
+    """Return the content for a link's parentheses, given an address from :mod:`exporter.html.links`."""
     target = _ENTITY.sub(lambda found: "&amp;" + found[0][1:], readable(url))
     if not _BALANCED.fullmatch(target):
         target = target.replace("(", "\\(").replace(")", "\\)")

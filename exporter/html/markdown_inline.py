@@ -54,7 +54,7 @@ class Mark:
     Attributes:
         kind: ``strong``, ``em``, ``del``, ``link``; other tags are ``tag``.
         tag: the HTML tag with the same meaning.
-        target: of a link, the text in its parentheses.
+        target: the text in a link's parentheses.
     """
 
     kind: str
@@ -150,8 +150,8 @@ def trimmed(runs: list[Run]) -> list[Run]:
 def paragraphs(runs: list[Run]) -> list[list[Run] | int]:
     """Split runs at two or more successive breaks, which browsers show as blank lines.
 
-    Returns paragraphs, and between them the number of additional breaks if there are any. A single break at the end of
-    a block is invisible, so it is dropped.
+    Returns paragraphs, and between them the number of additional breaks if there are any. A single break at the
+    end is invisible and therefore dropped.
     """
     found: list[list[Run] | int] = []
     current: list[Run] = []
@@ -177,7 +177,7 @@ _END: Final[Run] = (RunKind.TEXT, "", ())
 
 @dataclass(slots=True, eq=False)
 class _Span:
-    """One opening and closing of a mark, at these tokens; ``delimiter`` is decided before writing."""
+    """A mark's opening and closing at these tokens; ``delimiter`` is decided before writing."""
 
     mark: Mark
     start: int
@@ -197,7 +197,7 @@ class _Span:
 
 @dataclass(slots=True, eq=False)
 class _Token:
-    """A part of the line: a span's opening or closing, or a run; ``first`` and ``last`` are its outer characters."""
+    """Part of a line; a span's opening or closing, or a run; ``first`` and ``last`` are its outer characters."""
 
     piece: RunKind | None
     value: str
@@ -242,7 +242,7 @@ def _with_safe_end(text: str) -> str:
 def _break_after(text: str, line_break: str) -> str:
     """Return the Markdown for a line break after a text.
 
-    A backslash would become part of a bare address, which GFM turns into a link. Some parsers do not read three
+    A backslash after a bare address would become part of the link that GFM makes of it. Some parsers do not read three
     backslashes in a row.
     """
     if line_break != HARD_BREAK:

@@ -45,7 +45,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 _COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s small span strong tbody td th tr u ul")
 _WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 _CACHED_TREES: Final = 128
-"""More than the entries of a chunk of the site's search data, whose pages were written just before."""
+"""More than the entries in a chunk of search data; their pages were written just before."""
 _MOST_CACHED_CHARACTERS: Final = 20_000
 _MOST_COLOURED_CHARACTERS: Final = 200_000
 """Code in longer bodies is not highlighted."""
@@ -86,7 +86,7 @@ _WORDS: Final = {
 
 
 class DrawnPicture(NamedTuple):
-    """A stored picture in a page: the path of the shown file from the site's folder, and the picture's own size."""
+    """A stored picture in a page: the shown file's path from the site's folder, and the picture's own size."""
 
     source: str
     size: tuple[int, int] | None
@@ -157,7 +157,7 @@ class BodyWriter:
         return Markup(clean(shown))  # noqa: S704  cleaned in this line
 
     def text(self, source: str) -> str:
-        """Return the visible text of a body, as :func:`~exporter.html.text.plain_text` does."""
+        """Return a body's visible text, as :func:`~exporter.html.text.plain_text` does."""
         return plain_text(source, lambda html: self._read(visible(html)[0]))
 
     def _read(self, text: str) -> Element:
@@ -248,7 +248,7 @@ class BodyWriter:
         return f"{link}{drawn}</a>"
 
     def _embed(self, element: Element, root: str) -> str:
-        """Return a link to the content of a frame or player, which is never part of the page."""
+        """Return a link in place of a frame or player, which is never part of the page."""
         for embed in embeds(element):
             href = self._link(embed.address, root)
             if href is not None and not href.startswith("#"):
@@ -270,7 +270,7 @@ class BodyWriter:
         return None if found is None else (root if found[1] else "") + found[0]
 
     def _find_target(self, href: str) -> tuple[str, bool] | None:
-        """Return the target of a link, and whether it is relative to the site's folder; ``None`` for no target."""
+        """Return a link's target, and whether it is relative to the site's folder; ``None`` for no target."""
         address = absolute(href, self._base)
         if address is None:
             return None

@@ -50,7 +50,7 @@ _VALUES: Final[dict[str, re.Pattern[str]]] = {
 
 
 def safe_style(style: str) -> str | None:
-    """Return the permitted declarations, or ``None`` if there are none.
+    """Return the permitted declarations, or ``None`` if no declaration is permitted.
 
     They contain no address, cannot move an element out of its place, and have no excessive length.
     """
@@ -69,7 +69,7 @@ def safe_style(style: str) -> str | None:
 
 
 ID_PREFIX: Final = "c-"
-"""Precedes every id of the content, so that it cannot equal one of the page's own."""
+"""Prefix for every id in the content, so that it cannot equal one of the page's own."""
 
 TAGS: Final = tag_set(
     "a abbr acronym address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del "
@@ -161,7 +161,7 @@ def _cached_style(style: str) -> str | None:
 
 
 def _page_style(style: str) -> str | None:
-    """Return the permitted part of a style, and its text colour again for pages that adapt it to their background."""
+    """Return a style's permitted part, and its text colour again for pages that adapt it to their background."""
     kept = safe_style(style)
     colours = _TEXT_COLOUR.findall(kept or "")
     return f"{kept};--c:{colours[-1]}" if colours and "background" not in (kept or "") else kept

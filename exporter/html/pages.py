@@ -78,11 +78,11 @@ def diff_page(
     Args:
         changes: the differences, from :func:`~exporter.archive.history.diff_versions`.
         blog_id: the blog's id.
-        before: the name of the earlier state, such as ``version 3 (2026-01-31)``.
+        before: the earlier state's name, such as ``version 3 (2026-01-31)``.
         after: the name of the later state.
         names: returns the names of fields.
-        kinds: the names of the kinds of records, in the table of counts.
-        language: of the page, such as ``ja``.
+        kinds: the names of record kinds in the table of counts.
+        language: the page's language, such as ``ja``.
         say: translates a sentence into that language.
     """
     kept = list(changes)
@@ -181,7 +181,7 @@ def page_head(title: str, style: str) -> str:
 def record_page(
     title: str, note: str, data: Mapping[str, Any], bodies: Iterable[str], body: Callable[[str], str]
 ) -> bytes:
-    """Return the page of a record: its bodies, then every field unchanged.
+    """Return a record's page: its bodies, then every field unchanged.
 
     Args:
         title: the heading.

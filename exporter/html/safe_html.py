@@ -54,7 +54,7 @@ def _played(value: str) -> str | None:
 
 
 def _object(value: str) -> str | None:
-    """Return the address of an object if it is on the web, or a video or sound file, which runs nothing."""
+    """Return an object's address if it is on the web, or a video or sound file, which runs nothing."""
     return safe_frame_url(value) or (_played(value) if is_played(value) else None)
 
 

@@ -1,4 +1,4 @@
-"""The visible text of a body, read with a parser, or without one if parsing would cost too much. Pure."""
+"""A body's visible text, read with a parser, or without one if parsing would cost too much. Pure."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def text_of(source: str) -> str:
     """Return a body's text without parsing it: blocks and ``<br>`` end a line, pictures are their ``alt``.
 
     Time and memory are linear in the length for any content. Comments, scripts and styles are left out; an unclosed one
-    lasts until the end of the body, as in browsers.
+    lasts until the end, as in browsers.
     """
     if "<" not in source:
         return html.unescape(source).strip()

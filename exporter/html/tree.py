@@ -111,7 +111,7 @@ def too_complex(source: str) -> bool:
 
 
 class _Scope:
-    """The open elements inside a scope of the HTML Standard, such as a table cell."""
+    """The open elements inside a scope (HTML Standard), such as a table cell."""
 
     __slots__ = ("open", "tag")
 
@@ -195,7 +195,7 @@ def too_large(source: str) -> bool:
 
 
 def too_large_words(characters: int, language: str = "ja") -> str:
-    """Return the sentence shown before the text of a body with this many characters, in Japanese or English."""
+    """Return the sentence shown before the text if a body has this many characters, in Japanese or English."""
     return _TOO_LARGE[language].format(characters)
 
 
@@ -206,7 +206,7 @@ BARE = tag_set("b blockquote br center div em h1 h2 h3 h4 h5 h6 hr i li p s stro
 
 
 class Element:
-    """An element: its lower-case tag, its attributes as far as they were read, and its children in order."""
+    """An element: its lower-case tag, the attributes that were read, and its children in order."""
 
     __slots__ = ("attributes", "children", "tag")
 

@@ -1,7 +1,7 @@
 """Old and broken HTML as valid HTML with the same look. Pure.
 
-Elements in a place that the HTML Standard forbids become plain blocks or spans, obsolete features become CSS, headings
-are renumbered below the page's own, and the depth is limited to what browsers display.
+Elements in a place that the HTML Standard forbids become plain blocks or spans, and obsolete features become CSS.
+Headings are renumbered below the page's own, and the depth is limited to what browsers display.
 
 Rules: HTML Standard, sections 3.2.5 (content models), 4.3 to 4.5 (elements) and 16.2 (obsolete features).
 """
@@ -78,7 +78,7 @@ _SEEN: Final = tag_set("img input audio embed iframe object video")
 
 
 class _Context(NamedTuple):
-    """The place of a node: its parent in the page, whether only text is permitted, whether in a link, and the depth."""
+    """A node's place: its parent in the page, whether only text is permitted, whether in a link, and the depth."""
 
     parent: Element
     line: bool
@@ -168,7 +168,7 @@ class _Rewriter:
         return "span" if tag == "details" and context.linked else tag
 
     def _heading(self, node: Element) -> str:
-        """Return the tag of a heading below the page's own, without skipping a level."""
+        """Return a heading's tag below the page's own without skipping a level."""
         if not node.text().strip():
             return "div"
         level = int(node.tag[1])
@@ -272,7 +272,7 @@ def picture_source(picture: Element) -> str:
 
 
 def looks(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:
-    """Return CSS declarations for the look of a tag and its attributes, then its own style; values are not checked.
+    """Return CSS declarations for the look of a tag with its attributes; then its own style; values are not checked.
 
     Args:
         tag: the original tag.

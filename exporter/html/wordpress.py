@@ -1,4 +1,4 @@
-"""A body as blocks of the WordPress editor, written so that WordPress shows the same as a browser. Pure.
+"""A body as WordPress editor blocks, written so that WordPress shows the same as a browser. Pure.
 
 WordPress adds paragraphs and line breaks to a post without blocks (``wpautop``). Inside blocks it still applies
 ``wptexturize`` (quotes, dashes, dots), ``convert_smilies``, ``capital_P_dangit``, ``do_shortcode`` and ``autoembed``.
@@ -81,7 +81,7 @@ def kept(html: str) -> Kept:
         done = found.end()
         piece, obeyed = found[0], 0
         if "<!--" in piece:
-            # WordPress searches the source, not the parsed page, so comments work in attributes too.
+            # WordPress searches the source, not the parsed page, so comments also work in attributes.
             piece, obeyed = _COMMAND.subn("<!-&#45;", piece)
             commands += obeyed
         if found["comment"]:
@@ -149,7 +149,7 @@ _HELD_LINES: Final = LINE_TAGS - {_LINE}
 
 
 class _Piece(NamedTuple):
-    """A part of a line, and its picture block if it is nothing but a picture."""
+    """Part of a line with its picture block if it is nothing but a picture."""
 
     html: str
     picture: str = ""
@@ -317,7 +317,7 @@ def _children(node: LexborNode) -> list[LexborNode]:
 
 
 def _picture(node: LexborNode) -> str:
-    """Return the block of a picture, with or without a link; empty for anything else."""
+    """Return a picture's block, with or without a link; empty for anything else."""
     link, image = ("", node) if node.tag == "img" else ("", None)
     if node.tag == "a" and set(node.attributes) <= {"href", "target", "rel"} and node.attributes.get("href"):
         inside = _children(node)

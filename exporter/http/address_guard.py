@@ -175,7 +175,7 @@ def _parsed(text: str, *, encoded: bool = False) -> URL:
 
 
 def origin_of(url: URL) -> str:
-    """Return the scheme and host of a URL, and its port unless that is the scheme's default."""
+    """Return a URL's scheme and host, and its port unless that is the scheme's default."""
     host = (url.raw_host or "").rstrip(".").lower()
     host = f"[{host}]" if ":" in host else host
     return f"{url.scheme}://{host}" if url.is_default_port() else f"{url.scheme}://{host}:{url.port}"

@@ -30,8 +30,8 @@ class Credentials:
         header: the name of the header that carries it.
         scheme: the word before the token; empty for the bare token.
         query: the query parameter that carries the token instead of a header; empty for the header.
-        secrets: the parts of the token, which must not be in any text either.
-        advice: what the user can do if they are refused.
+        secrets: parts of the token that must not appear in texts.
+        advice: the next step for the user if they are refused.
 
     Raises:
         UsageError: the token, header or scheme is not allowed in a header; the token is not shown.
@@ -60,7 +60,7 @@ class Credentials:
 
     @property
     def token_header(self) -> str:
-        """The name of the header that carries the token; empty if there is none."""
+        """The name of the header that carries the token; empty without a token."""
         return self.header if self.token and not self.query else ""
 
     @cached_property
@@ -121,8 +121,8 @@ class TokenSource(ABC):
 
     Attributes:
         redactor: knows all secrets that were ever returned.
-        advice: what the user can do if they are refused.
-        token_header: the name of the header that carries the token; empty if there is none.
+        advice: the next step for the user if they are refused.
+        token_header: the name of the header that carries the token; empty without a token.
     """
 
     redactor: Redactor

@@ -23,7 +23,7 @@ from exporter.errors import RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.body import FileBody, MemoryBody, MemoryBudget, Sink
 from exporter.http.credentials import Credentials, FixedSource, TokenSource
-from exporter.http.deadline import Deadlines, Timeouts
+from exporter.http.deadline import Timeouts
 from exporter.http.retry import HostWatch, RetryEvent, Retrying, RetryPolicy, ServiceWatch
 from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import (
@@ -64,14 +64,14 @@ class Engine:
     """Makes clients and downloaders, and closes their connections at the end of its context; for one event loop.
 
     A service may have any address, because a person named its base URL. Pictures use a separate pool when an address
-    guard restricts them, so that none is requested over a connection that the guard would have refused.
+    guard restricts them, so that no connection is used that the guard would have refused.
 
     Args:
         clock: measures times, and waits.
         concurrency: most requests at a time to a host for which no client set another limit.
         shared_memory: bytes of answers under way in addition to the largest one, or waiting to be used.
         resolver: replaces the system's name lookup.
-        chance: the jitter of the waits between attempts, in 0 … 1.
+        chance: returns the jitter for waits between attempts, in 0 … 1.
         most_requests: the most requests that are sent in total; ``None`` for no limit.
         throttles: throttles shared with other processes, used in place of ``concurrency``.
 
@@ -96,7 +96,6 @@ class Engine:
         self._chance = chance
         self._throttles = throttles or Throttles(self._clock, concurrency)
         self.budget = MemoryBudget(shared_memory)
-        self._deadlines = Deadlines()
         self._resolver = resolver
         self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
         self._longest_pauses: dict[str, float] = {}
@@ -106,7 +105,6 @@ class Engine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._deadlines.close()
         for session in self._sessions.values():
             await session.close()
 
@@ -156,7 +154,7 @@ class Engine:
 
         source = credentials if isinstance(credentials, TokenSource) else FixedSource(credentials)
         sender = Sender(timeouts, Statistics(), place, message(": check the address"), self.statistics)
-        transport = AiohttpTransport(self._session(_ANYWHERE), self._deadlines, self._allowance)
+        transport = AiohttpTransport(self._session(_ANYWHERE), self._allowance)
         watch = ServiceWatch(transport, policy, self._clock)
         self._longest_pauses[origin] = max(policy.longest_pause, self._longest_pauses.get(origin, 0.0))
         retrying = Retrying(
@@ -189,7 +187,7 @@ class Engine:
             max_bytes: the largest file, decoded.
             policy: when to repeat a request.
         """
-        transport = AiohttpTransport(self._session(guard), self._deadlines, self._allowance)
+        transport = AiohttpTransport(self._session(guard), self._allowance)
         watch = HostWatch(_Guarded(transport, guard), policy, self._longest_pauses)
         redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
@@ -221,7 +219,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Client:
-    """Sends the requests of one blog to its service, with its credentials; made by :meth:`Engine.client`.
+    """Sends one blog's requests to its service with its credentials; made by :meth:`Engine.client`.
 
     Attributes:
         engine: shared with other clients; it also downloads the blog's pictures.

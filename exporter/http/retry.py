@@ -129,7 +129,7 @@ class Watch(ABC):
 
     @abstractmethod
     def longest_pause(self, origin: str, /) -> float:
-        """Return the longest ``Retry-After`` of a host that is obeyed, in seconds."""
+        """Return the longest obeyed ``Retry-After`` in seconds for a host."""
 
     @abstractmethod
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
@@ -145,10 +145,10 @@ class Retrying:
     """Sends requests through a transport, and repeats those that may succeed later.
 
     Attributes:
-        throttles: those of the hosts, which pause for ``Retry-After``.
+        throttles: pause hosts for ``Retry-After``.
         redactor: removes secrets from every error.
         on_retry: is called before each wait.
-        chance: the jitter of the waits, in 0 … 1.
+        chance: returns the jitter for waits, in 0 … 1.
     """
 
     transport: Transport
@@ -170,7 +170,7 @@ class Retrying:
 
         Args:
             request: the request.
-            parse: returns the result of an answer, or raises a ServiceError.
+            parse: returns an answer's result, or raises a ServiceError.
             recover: called before each repetition; returns the effect that the request already had, or ``None``.
 
         Raises:
@@ -290,7 +290,7 @@ def _failure_of(state: RetryCallState) -> BaseException | None:
 
 
 class ServiceWatch(Watch):
-    """A transport to one service that measures how long the service has not answered, and sends a probe if in doubt.
+    """A transport to one service that measures how long the service is silent, and sends a probe if in doubt.
 
     The silence begins with the last complete answer. If nothing was sent for a while after it, it begins with the next
     request: a run that is busy with something else does not wait for the service.
@@ -443,7 +443,7 @@ class HostWatch(Watch):
         return response
 
     def longest_pause(self, origin: str, /) -> float:
-        """Return the longest pause of a host that is obeyed, in seconds."""
+        """Return the longest obeyed pause in seconds for a host."""
         return max(self._policy.longest_pause, self._longest_pauses.get(origin, 0.0))
 
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:

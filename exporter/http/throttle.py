@@ -24,7 +24,7 @@ _FIRST_REST = 2  # answers before the limit grows again after a refusal; doubled
 _LONGEST_REST = 512
 
 _DRIFT_SECONDS: Final = 0.001  # how much faster the service's clock may run in a second
-SPACING: Final = 0.9  # fraction of the even distance between starts, so that one late request does not delay all others
+SPACING: Final = 0.9  # fraction of an even spacing, so that one late request does not delay all others
 _LATE_SECONDS = 0.05  # how late a start may be without delaying the next ones
 _CUT_OFF_SECONDS = 1.0  # time in which a service notices that a connection was closed
 
@@ -314,7 +314,7 @@ class Throttle:
             raise
 
     def _pause(self, now: float, longest: float) -> float:
-        """Return the rest of the requested pause in seconds, or raise LongPause if it is too long."""
+        """Return the seconds left in the requested pause, or raise LongPause if it is too long."""
         pause = max(0.0, self._resume_at - now)
         if pause > longest:
             raise LongPause(message("the host asks to wait {wish:.0f} s", wish=pause), pause)

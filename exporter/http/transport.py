@@ -39,7 +39,7 @@ from exporter.errors import (
 from exporter.http.address_guard import is_refusal, origin_of
 from exporter.http.body import Body, BodyStream
 from exporter.http.credentials import Credentials, TokenSource
-from exporter.http.deadline import Deadline, Deadlines, Timeouts
+from exporter.http.deadline import Deadline, Timeouts
 from exporter.message import message
 from exporter.text import printable
 
@@ -135,7 +135,7 @@ class HttpResponse:
 
     @property
     def location(self) -> str | None:
-        """The target of a redirect, as sent; ``None`` for any other answer."""
+        """A redirect's target as sent; ``None`` for any other answer."""
         return self.headers.get("location") if self.status in _REDIRECTS else None
 
 
@@ -202,12 +202,10 @@ class AiohttpTransport:
 
     Attributes:
         session: holds the connections.
-        deadlines: cancel requests that take too long.
         allowance: limits the total number of requests; ``None`` for no limit.
     """
 
     session: aiohttp.ClientSession
-    deadlines: Deadlines
     allowance: Allowance | None = None
 
     async def send(self, request: HttpRequest) -> HttpResponse:
@@ -225,9 +223,9 @@ class AiohttpTransport:
             self.allowance.take()
         request.sender.statistics.requests += 1
         request.sender.total.requests += 1
-        deadline = self.deadlines.of(request.sender.timeouts, request.patience)
+        deadline = Deadline(request.sender.timeouts, request.patience)
         try:
-            with deadline:
+            async with deadline:
                 answer = await self._ask(request)
                 if request.on_answer is not None:
                     request.on_answer()

@@ -1,4 +1,4 @@
-"""The pictures and files of a blog, found in its records."""
+"""A blog's pictures and files, found in its records."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def addresses(post: Post, base: str) -> list[FoundAddress]:
 
 
 class AddressCache:
-    """A cache of the addresses in every entry between runs, so that only changed entries are parsed again.
+    """A cache for the addresses in entries; each run parses only changed entries.
 
     Args:
         path: the file.

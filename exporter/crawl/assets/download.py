@@ -1,4 +1,4 @@
-"""Downloading the pictures and files of a run: collect the addresses, read missing files, return their records."""
+"""Downloading a run's pictures and files: collect the addresses, read missing files, return their records."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _Failed(Exception):
     """The reason why a file could not be read.
 
     Attributes:
-        status: the status of the answer, if there was one.
+        status: the answer's status, if there was one.
         state: the resulting state of the asset.
         elsewhere: whether a web archive may have the file.
         size: the size limit that was exceeded.
@@ -115,7 +115,7 @@ class Fetcher:
         downloader: sends the requests.
         store: receives the files.
         max_bytes: the largest file that it reads.
-        fallback: the address of a web archive with ``{url}`` in it, used for files that are gone.
+        fallback: a web archive's address with ``{url}`` in it; used for files that are gone.
         locate: returns the address to request in place of another one.
     """
 
@@ -404,7 +404,7 @@ class AssetDownload:
         journal.add(Attempt(replace(asset, refs=()), int(lost), now, answer.etag, answer.last_modified, wanted.stamp))
 
     def _known(self, decision: AssetDecision, note: Attempt | None) -> Download | None:
-        """Return the answer of the stored file, for a conditional request."""
+        """Return the stored file's answer for a conditional request."""
         asset = decision.asset
         if asset is None or asset.state is AssetState.DOUBTFUL or not self._has(asset) or note is None:
             return None

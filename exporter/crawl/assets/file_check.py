@@ -116,7 +116,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """The result of a check: the media type, the size of a picture in pixels, and a doubt about the file."""
+    """The result: the media type, a picture's size in pixels, and a doubt about the file."""
 
     content_type: str
     size: Size | None = None
@@ -289,7 +289,7 @@ def is_cut_short(file: BinaryIO, content_type: str) -> bool:
 
 
 def _scan_start(file: BinaryIO) -> int:
-    """Return the position of a JPEG's pixels, after any thumbnail in its header; 0 if the header is invalid."""
+    """Return where a JPEG's pixels begin after any thumbnail in its header; 0 if the header is invalid."""
     file.seek(2)
     for _ in range(_MOST_SEGMENTS):
         marker = _next_marker(file)

@@ -105,7 +105,7 @@ class Attempt:
         asset: its result, without ``refs``.
         tries: how often in a row the file was gone; 0 after a success.
         tried_at: the time of the attempt.
-        etag: of the file, as sent, like ``last_modified``.
+        etag: as sent with the file, like ``last_modified``.
         stamp: changes with the file records of this address; see ``Wanted.stamp``.
     """
 

@@ -207,7 +207,7 @@ def unread_assets(layout: Layout, records: PendingState) -> AssetSummary:
 
 
 def _state_of(url: str | None, states: dict[str, AssetState], mode: AssetMode) -> AssetState:
-    """Return the state of an upload at an address, or without a known address."""
+    """Return an upload's state; its address may be unknown."""
     if url is not None:
         return states[url]
     return AssetState.LEFT_OUT if mode is AssetMode.EMBEDDED else AssetState.PENDING

@@ -15,7 +15,7 @@ LEAST_MATCHES: Final = 3
 """Fewer uploads with addresses of one form may be a coincidence."""
 
 _LEAST_SHARE: Final = 0.5
-"""The share of addresses in the form of a rule, and of uploads with an address in some form, that must follow it."""
+"""The share that must follow a rule: among addresses in its form, and among uploads with any such address."""
 
 _SIGNIFICANT_LENGTH: Final = 4
 _BEYOND_CHANCE: Final = 8
@@ -92,7 +92,7 @@ def infer_file_url(
         candidates = {number for token in _tokens(rest) for number in significant.get(token, ())}
         for number in sorted(candidates):
             record = uploads[number].record
-            # Most addresses follow the rule of the first ones, and checking a rule is faster than finding it.
+            # Most addresses follow the same rule as the first ones. Checking a rule is faster than finding it.
             rule = next((rule for rule in likely if rule.pattern.fill(record) == address), None)
             if rule is None:
                 rule = _new_rule(head + _generalised(service, rest, uploads[number], significant), record, address)
