@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -53,14 +53,7 @@ class Purpose:
 
     def document(self, started_at: str) -> dict[str, Any]:
         """Return the content of ``meta.json``."""
-        return {
-            "blog_id": self.blog_id,
-            "base_url": self.base_url,
-            "settings": self.settings,
-            "parent": self.parent,
-            "parent_sha256": self.parent_sha256,
-            "started_at": started_at,
-        }
+        return {**asdict(self), "started_at": started_at}
 
 
 class Spool:
