@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks import PEERS, SCRIPTS
 from exporter.demo.content import demo_blog, fields
 from exporter.export.post_html import as_html
-from exporter.html.anchors import wanted_places
-from exporter.html.footnotes import Numbering
+from exporter.html.anchors import Numbering, wanted_places
 from exporter.html.markdown import to_markdown
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.html.bodies import make

@@ -45,14 +45,11 @@ from benchmarks.measure import Bench
 from benchmarks.table import Goal, Row
 from benchmarks.virtual_time import LoopClock
 from exporter.errors import TransportError
-from exporter.http.body import MemoryBody
-from exporter.http.ceiling import Turn
+from exporter.http.body import MemoryBody, MemoryBudget
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import DOWNLOAD_POLICY
-from exporter.http.give_up import HostWatch, ServiceWatch
-from exporter.http.memory_budget import MemoryBudget
-from exporter.http.retry import Retrying, RetryPolicy
-from exporter.http.throttle import Throttle, Throttled, Throttles
+from exporter.http.retry import HostWatch, Retrying, RetryPolicy, ServiceWatch
+from exporter.http.throttle import Throttle, Throttled, Throttles, Turn
 from exporter.http.transport import HttpRequest, Sender, Statistics
 
 REQUESTS = 3000
@@ -298,7 +295,7 @@ def throttle(bench: Bench) -> Iterator[Row]:
             ours = known[name].run(ceiling, requests)
             seconds, setting = known[name].best(ceiling, requests)
             refused = f"{ours.refusals} refused"
-            if known[name].failing is never:
+            if known[name].failing is never and not known[name].rates:
                 refused += f", at most {MOST_REFUSALS} wanted"
             goal = Goal(wall=MOST_TIMES_BEST)
             times = ours.seconds / seconds

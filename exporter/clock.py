@@ -1,4 +1,4 @@
-"""Time as a thing that is handed in, so that tests, samples and benchmarks can hand in another."""
+"""The clock as a dependency, so that tests, samples and benchmarks can replace it."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from typing import Final, Protocol
 
 
 class Clock(Protocol):
-    """Where the program gets its time from."""
+    """The program's source of time."""
 
     def now(self) -> datetime:
-        """Return the time of day in UTC, for what is written down."""
+        """Return the current date and time in UTC, for records."""
 
     def monotonic(self) -> float:
-        """Return seconds that never go back, for measuring."""
+        """Return seconds that never decrease, for measurements."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The clock of this machine."""
 
     def now(self) -> datetime:
-        """Return the time of day in UTC."""
+        """Return the current date and time in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Return the event loop's kind of seconds."""
+        """Return the seconds of ``time.monotonic``, as the event loop does."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the event loop."""
-        import asyncio  # noqa: PLC0415 - whoever waits has it, and who only asks for the time pays nothing for it
+        import asyncio  # noqa: PLC0415 - commands that only need the time start faster
 
         await asyncio.sleep(seconds)
 
 
 def timestamp(moment: datetime) -> str:
-    """Write a time as the archive does: UTC, whole seconds, ``2026-01-31T12:34:56Z`` (RFC 3339)."""
+    """Format a time as in the archive: UTC, whole seconds, ``2026-01-31T12:34:56Z`` (RFC 3339)."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 CLOCK_TOLERANCE: Final = timedelta(days=1)
-"""A clock that is wrong by less is slow or fast; by more, it was never set or its battery is empty."""
+"""A clock with a smaller error is slow or fast; with a larger one it was never set or its battery is empty."""
 
 
 def differs(now: datetime, other: datetime | None) -> bool:
-    """Return whether another clock shows a time that is more than a day away."""
+    """Return whether another clock differs by more than a day."""
     return other is not None and abs(now - other) > CLOCK_TOLERANCE
 
 
@@ -57,7 +57,7 @@ _WRITTEN: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9
 
 
 def at_home(written: str, zone: tzinfo) -> datetime | None:
-    """Return a time that :func:`timestamp` wrote as the clocks of a zone had it; ``None`` where it is no such time."""
+    """Return the local time in a zone for a text written by :func:`timestamp`, or ``None`` for any other text."""
     try:
         return datetime.fromisoformat(written).astimezone(zone) if _WRITTEN.fullmatch(written) else None
     except (ValueError, OverflowError):
@@ -65,9 +65,9 @@ def at_home(written: str, zone: tzinfo) -> datetime | None:
 
 
 def for_people(text: str, zone: tzinfo) -> str:
-    """Return a text with each time that :func:`timestamp` wrote as a zone's: ``2026-01-31T21:34:56+09:00``.
+    """Return a text with each time written by :func:`timestamp` in a zone: ``2026-01-31T21:34:56+09:00``.
 
-    What comes out still says its offset, and ``--at`` takes it back.
+    The result includes the offset, so ``--at`` accepts it.
     """
 
     def moved(found: re.Match[str]) -> str:
@@ -78,11 +78,11 @@ def for_people(text: str, zone: tzinfo) -> str:
 
 
 class FixedClock(SystemClock):
-    """A clock whose time of day stands still, for samples that must not depend on the hour; it waits as usual."""
+    """A clock whose date and time never change, for reproducible samples; it waits as usual."""
 
     def __init__(self, moment: datetime) -> None:
         self._moment = moment
 
     def now(self) -> datetime:
-        """Return the one moment."""
+        """Return the fixed time."""
         return self._moment

@@ -125,7 +125,6 @@ class Layout:
         self.checked = self.work / "checked.jsonl"
         self.version_log = self.work / "versions.json"
         self.freshness = self.work / "freshness.jsonl"
-        self.pages = self.work / "pages.jsonl"
         self.site_facts = self.work / "site.facts"
         self.site_pictures = self.work / "site.pictures"
         self.documents_copy = self.work / "documents.jsonl"

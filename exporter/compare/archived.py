@@ -18,9 +18,8 @@ from exporter.export.post_html import comment_html
 from exporter.export.post_names import UniqueNames, wordpress_name
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
-from exporter.html.limits import TooComplex
 from exporter.html.text import collapse
-from exporter.html.tree import Element, find, parse
+from exporter.html.tree import Element, TooComplex, find, parse
 
 _TITLE_BYTES: Final = 150
 _MAY_PLAY: Final = re.compile(r"<(?:iframe|video|audio|object|embed)\b", re.IGNORECASE)

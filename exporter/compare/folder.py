@@ -15,7 +15,7 @@ from exporter.compare.pages import NoPost, read_markdown, read_page
 from exporter.compare.pictures import facts_of, look_of
 from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
 from exporter.errors import UsageError
-from exporter.html.limits import TooComplex
+from exporter.html.tree import TooComplex
 from exporter.message import message
 
 _HTML: Final = frozenset({".html", ".htm", ".xhtml"})

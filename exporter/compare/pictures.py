@@ -19,8 +19,7 @@ from typing import IO, Final, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
 from exporter.compare.posts import Difference, Fault, Picture, PictureFacts, PictureLook
-from exporter.crawl.assets.content_type import sniff
-from exporter.crawl.assets.image_size import dimensions
+from exporter.crawl.assets.file_check import dimensions, sniff
 from exporter.errors import NotPublic, ServiceError
 from exporter.html.links import host_of, meaning
 from exporter.http.engine import Downloader

@@ -18,8 +18,8 @@ from exporter.compare.pages import read_page
 from exporter.compare.pictures import PictureReader, each_of
 from exporter.compare.posts import Aspect, HomeState, NewPost, Unchecked
 from exporter.errors import ServiceError
-from exporter.html.limits import TooComplex
 from exporter.html.links import absolute, host_of
+from exporter.html.tree import TooComplex
 from exporter.http.engine import Client
 from exporter.message import message, said
 from exporter.model.exchange import Request, Response

@@ -10,12 +10,10 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from exporter.html.embeds import parse_body
-from exporter.html.footnotes import FOOTNOTE, Numbering, take_footnotes
-from exporter.html.limits import TooComplex
-from exporter.html.tags import CODE_BLOCKS, LINE_TAGS
+from exporter.html.anchors import FOOTNOTE, Numbering, take_footnotes
+from exporter.html.embedded import parse_body
 from exporter.html.text import plain_text
-from exporter.html.tree import Element
+from exporter.html.tree import CODE_BLOCKS, LINE_TAGS, Element, TooComplex
 from exporter.text import visible
 
 _EMOTICONS: Final = {

@@ -1,6 +1,6 @@
-"""One backup run: resume or begin, read, judge, commit, and write a line about it.
+"""One backup run: resume or begin, read, check, commit, and append a line to ``runs.jsonl``.
 
-The run yields events and puts what it did into ``outcome``; whoever consumes them decides what to show.
+The run yields events and records its result in ``outcome``; the consumer decides what to display.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from exporter.crawl import commit
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
-from exporter.crawl.completeness import assess
-from exporter.crawl.concurrency import finish_in_thread
 from exporter.crawl.events import ClockDiffers, Committed, Event, PageRead, Planned, Resumed, SetAside, Started
 from exporter.crawl.freshness import Freshness
-from exporter.crawl.ingest import Ingest
+from exporter.crawl.ingest import BackupSettings, Ingest
 from exporter.crawl.ledger import PendingState
-from exporter.crawl.outcome import Outcome, incomplete, later_run, still_damaged, unread_before
+from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
+from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind
@@ -44,30 +43,29 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import ChangedLine, Segments
     from exporter.clock import Clock
-    from exporter.crawl.settings import BackupSettings
     from exporter.http.engine import Client
     from exporter.service.interface import BlogService
 
 _SYNC_SECONDS = 1.0
 _SYNCER = ThreadPoolExecutor(1, "checkpoints")
-"""One thread for the checkpoints of all runs: hundreds of them would keep the threads that commits need."""
-_MANIFESTS_LOOKED_AT = 16
-"""So many of the newest manifests are compared with their hashes by every run: the views read them."""
+"""One thread for the checkpoints of all runs, because hundreds would occupy the threads that commits need."""
+_MANIFESTS_CHECKED = 16
+"""Newest manifests whose hashes every run checks, because the views read them."""
 
 
 class BackupRun:
     """A run that fills the archive at ``root`` from a blog service.
 
     Args:
-        root: the archive, or a place for one; the caller holds its lock.
+        root: the archive or the folder for a new one; the caller holds its lock.
         service: reads the blog.
         client: sends the service's requests.
-        settings: what is asked for.
+        settings: those of this run.
         clock: the time of the run.
 
     Attributes:
-        outcome: what the run did; whole once :meth:`events` has ended.
-        segments: the six files of ``latest/`` for the version that the run made, where it could write them too.
+        outcome: the result of the run; complete when :meth:`events` has ended.
+        segments: the six files of ``latest/`` for the new version, if they could be written.
     """
 
     def __init__(
@@ -91,19 +89,19 @@ class BackupRun:
         self.segments: Segments | None = None
 
     def stop(self, error: BlogExporterError) -> None:
-        """End the run soon, its checkpoint kept; ``events`` then raises ``error``.
+        """End the run soon and keep its checkpoint; ``events`` then raises ``error``.
 
-        A commit that is past the point of no return is finished first, and so is the run's line.
+        A commit that has begun is finished first, and so is the run's line.
         """
         self._end = error
         if self._task is not None and not self._concluding:
             self._task.cancel()
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Do the run and yield what happens.
+        """Run and yield events.
 
         Raises:
-            BlogExporterError: whatever ended it; ``outcome`` is filled in all the same.
+            BlogExporterError: the run failed; ``outcome`` is complete nevertheless.
         """
         self._task = asyncio.create_task(self._recorded())
         self._task.add_done_callback(lambda _: self._wake.set())
@@ -123,7 +121,7 @@ class BackupRun:
 
     def _emit(self, event: Event) -> None:
         if isinstance(event, PageRead) and not self._answered:
-            # Only a service that answers is worth an archive, and a checkpoint.
+            # An archive and a checkpoint are only created for a service that answers.
             self._answered = True
             if not self._settings.dry_run and not is_archive(self._layout):
                 service = None if self._service.name == DEFAULT_SERVICE.name else self._service.name
@@ -133,19 +131,19 @@ class BackupRun:
         self._wake.set()
 
     async def _create(self, info: ArchiveInfo) -> None:
-        """Make the archive while more is read; the run ends when that is not possible."""
+        """Create the archive while reading continues; a failure ends the run."""
         try:
             await finish_in_thread(lambda: writer.create(self._layout, info))
         except BlogExporterError as error:
             self.stop(error)
 
     async def _created(self) -> None:
-        """Wait until the archive is there, if it is being made."""
+        """Wait until the archive is created, if that has begun."""
         if self._creating is not None:
             await asyncio.wait([self._creating])
 
     async def _recorded(self) -> None:
-        """Do the run, and write its line whatever happens."""
+        """Run, and write the run's line in any case."""
         try:
             await self._run()
         except asyncio.CancelledError:
@@ -210,12 +208,10 @@ class BackupRun:
                     await self._rehearse(ingest)
                     return
                 ingest.distrust(damage.records)
-                if sealed is not None:
-                    await finish_in_thread(lambda: ingest.remember(self._layout.pages, sealed))
                 await ingest.run([*damage.records[Kind.ENTRIES], *first])
                 if not settings.accept_removals:
                     refuse_mass_disappearance(ingest)
-                removals = await find_removals(ingest, settings.window)
+                removals = await find_removals(ingest, settings.concurrency)
                 await self._created()
                 await self._read_assets(ingest, state, removals)
                 checkpoint.flush()
@@ -230,8 +226,6 @@ class BackupRun:
             if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
                 await finish_in_thread(lambda: freshness.save(newest, listed))
-                if newest != sealed or not ingest.saw_all_again:
-                    await finish_in_thread(lambda: ingest.keep_pages(self._layout.pages, newest))
             self.outcome.sweeps = len(ingest.sweeps)
             self.outcome.service_time = ingest.service_time
             self._ingest = None  # the views need the memory
@@ -242,9 +236,9 @@ class BackupRun:
             self._emit(ClockDiffers(timestamp(self._clock.now()), run_before=self._later_run))
 
     def _open_archive(self) -> tuple[State, list[str], Damage]:
-        """Return the newest state, the entries that could not be read for it, and what is damaged of it.
+        """Return the newest state, the entries that could not be read for it, and its damage.
 
-        The commit of an interrupted run is finished first.
+        An interrupted commit is finished first.
         """
         if not is_archive(self._layout):
             return State(self._settings.blog_id), [], Damage()
@@ -262,7 +256,7 @@ class BackupRun:
         if self._settings.dry_run:
             return reader.state(), unread_before(reader), Damage()
         documents = [path for path in known_damage(reader) if not is_read_again(path)]
-        self._restored(restore_documents(self._layout, None if documents else _MANIFESTS_LOOKED_AT))
+        self._restored(restore_documents(self._layout, None if documents else _MANIFESTS_CHECKED))
         finish_commit(reader)
         if reader.newest() is None:
             return reader.state(), unread_before(reader), Damage()
@@ -273,7 +267,7 @@ class BackupRun:
         return state, unread_before(reader), damage
 
     def _restored(self, repaired: Iterable[RepairedFile]) -> bool:
-        """Take note of what was restored, and return whether anything was."""
+        """Record the restored files, and return whether there were any."""
         found = list(repaired)
         self.outcome.restored += [each.path for each in found if each.restored]
         left = [each.path for each in found if not each.restored]
@@ -282,7 +276,7 @@ class BackupRun:
         return len(found) > len(left)
 
     def _remember_damage(self, damage: Damage) -> None:
-        """Name the damage that this run leaves behind, and keep it for ``status`` and the next run."""
+        """Record the damage that this run leaves behind, for ``status`` and the next run."""
         damage.remember()
         if not is_archive(self._layout):
             return
@@ -297,7 +291,7 @@ class BackupRun:
 
     @contextlib.asynccontextmanager
     async def _syncing(self, checkpoint: Checkpoint) -> AsyncIterator[None]:
-        """Bring the checkpoint to the disk every second; the run ends when that is not possible."""
+        """Make the checkpoint durable every second; a failure ends the run."""
 
         async def sync() -> None:
             try:
@@ -316,7 +310,7 @@ class BackupRun:
 
     @contextlib.asynccontextmanager
     async def _checkpoint(self, purpose: Purpose) -> AsyncIterator[Checkpoint]:
-        """Open the checkpoint; it is kept when the block ends badly, unless the run was refused or read nothing."""
+        """Open the checkpoint; a failed block keeps it, unless the run was refused or read nothing."""
         if self._settings.dry_run:
             with TemporaryDirectory() as folder:
                 checkpoint = Checkpoint.begin(Path(folder) / "checkpoint", purpose, self._clock.now())
@@ -344,7 +338,7 @@ class BackupRun:
         checkpoint.close()
 
     def _open_checkpoint(self, purpose: Purpose) -> tuple[Checkpoint, str | None]:
-        """Return the checkpoint, and why the one that was there could not be used."""
+        """Return the checkpoint, and the reason why an existing one could not be used."""
         folder = self._layout.checkpoint
         found = Checkpoint.resume(folder, purpose, self._clock.now(), self._settings.resume_max_age)
         if isinstance(found, Checkpoint):
@@ -355,7 +349,7 @@ class BackupRun:
         return Checkpoint.begin(folder, purpose, self._clock.now()), found
 
     async def _rehearse(self, ingest: Ingest) -> None:
-        """Sweep the lists once and say what a run would find; entries are not read."""
+        """Sweep the lists once and report the changes that a run would find, without reading entries."""
         results = await ingest.sweep(1)
         counts = {}
         for kind in results:

@@ -1,16 +1,15 @@
-"""What a run under way has read, in ``.work/checkpoint/``: append only, one file for each kind.
+"""The records that a run has read so far, in ``.work/checkpoint/``: append only, one file for each kind.
 
-A file holds finished ``put`` lines, which a commit copies into the version as they are, and journal lines that say how
-far the lists and the entries have come. A journal line follows the records it speaks of, and only with it do they
-count: a torn tail costs no more than what was in flight. ``meta.json`` says for which blog, settings and parent
-version it is.
+A file contains finished ``put`` lines, which a commit copies unchanged into the version, and journal lines about the
+progress of lists and entries. Records count only with the journal line that follows them, so a truncated file loses no
+more than the unfinished requests. ``meta.json`` names the blog, the settings and the parent version.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -29,10 +28,11 @@ if TYPE_CHECKING:
     from exporter.lossless_json import Frozen
 
 _META = "meta.json"
-_BUFFER = 4 << 10
-"""Hundreds of runs may be under way, with six files each; every page and every entry is flushed anyway."""
+_CLOCK_TOLERANCE = timedelta(minutes=5)
+_BUFFER_BYTES = 4 << 10
+"""Small, because hundreds of runs may have six files each, and every page and entry is flushed anyway."""
 _JOURNAL = b'{"journal":'
-_WORDS = {
+_DIFFERENCES = {
     "blog_id": message("of another blog"),
     "base_url": message("from another address"),
     "settings": message("with other settings"),
@@ -43,7 +43,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a checkpoint is good for: only a run that agrees in all of these resumes it."""
+    """The identity of a run; only a run that agrees in all fields can resume a checkpoint."""
 
     blog_id: str
     base_url: str
@@ -53,14 +53,7 @@ class Purpose:
 
     def document(self, started_at: str) -> dict[str, Any]:
         """Return the content of ``meta.json``."""
-        return {
-            "blog_id": self.blog_id,
-            "base_url": self.base_url,
-            "settings": self.settings,
-            "parent": self.parent,
-            "parent_sha256": self.parent_sha256,
-            "started_at": started_at,
-        }
+        return {**asdict(self), "started_at": started_at}
 
 
 class Spool:
@@ -71,30 +64,25 @@ class Spool:
         self._open = Lock()
         with atomic.translated(path):
             atomic.cut_torn_tail(path)
-            self._file = atomic.open_private(path, "ab", _BUFFER)
+            self._file = atomic.open_private(path, "ab", _BUFFER_BYTES)
             self.size = self._file.tell()
             self._synced = 0
 
     def put(self, record_id: str, frozen: Frozen) -> tuple[int, int]:
-        """Append a record; returns the offset and length of its line. It counts once a journal line follows."""
+        """Append a record and return the offset and length of its line; it counts once a journal line follows."""
         return self._append(put_line(record_id, frozen))
 
-    def journal(self, note: dict[str, Any] | bytes) -> tuple[int, int]:
-        """Append a note about how far the run has come, and hand all to the operating system; returns its place.
+    def journal(self, note: dict[str, Any]) -> None:
+        """Append a note about the run's progress, and flush everything to the operating system.
 
-        From then on it outlives this process, so that a killed run loses only what was in flight.
-
-        Args:
-            note: a JSON object, or one as it is written.
+        From then on the note outlives this process, so that a killed run loses only unfinished requests.
         """
-        text = note if isinstance(note, bytes) else lossless_json.dumps(note)
-        place = self._append(_JOURNAL + text + b"}\n")
+        self._append(_JOURNAL + lossless_json.dumps(note) + b"}\n")
         self.flush()
-        return place
 
     def _append(self, line: bytes) -> tuple[int, int]:
         offset = self.size
-        try:  # once for every record, where a context manager would cost as much as the write
+        try:  # for every record a context manager would cost as much as the write
             self._file.write(line)
         except OSError as error:
             raise atomic.translate(error, self.path) from error
@@ -102,14 +90,14 @@ class Spool:
         return offset, len(line)
 
     def flush(self) -> None:
-        """Hand what was appended to the operating system."""
+        """Flush appended lines to the operating system."""
         try:
             self._file.flush()
         except OSError as error:
             raise atomic.translate(error, self.path) from error
 
     def sync(self) -> None:
-        """Make what was flushed outlive a power cut; may run in another thread, also while the file is closed."""
+        """Make flushed lines durable; may run in another thread while the file is being closed."""
         size = self.size
         with self._open, atomic.translated(self.path):
             if not self._file.closed and size != self._synced:
@@ -117,7 +105,7 @@ class Spool:
                 self._synced = size
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield what was appended, each line with its offset."""
+        """Yield the appended lines with their offsets."""
         self.flush()
         offset = 0
         with self.path.open("rb") as file:
@@ -126,27 +114,27 @@ class Spool:
                 offset += len(line)
 
     def cut(self, size: int) -> None:
-        """Forget what follows the first ``size`` bytes."""
+        """Remove everything after the first ``size`` bytes."""
         with atomic.translated(self.path):
             self._file.truncate(size)
         self.size = size
         self._synced = min(size, self._synced)
 
     def close(self) -> None:
-        """Close the file, also when its last bytes cannot be written."""
+        """Close the file, even if its last bytes cannot be written."""
         with self._open, contextlib.suppress(OSError):
             self._file.close()
 
 
 def note_of(line: bytes) -> dict[str, Any] | None:
-    """Return a journal line's note, or ``None`` when the line is a record."""
+    """Return a journal line's note, or ``None`` if the line is a record."""
     if not line.startswith(_JOURNAL):
         return None
     return dict(lossless_json.loads(line)["journal"])
 
 
 class Checkpoint:
-    """The checkpoint of one run: begun or resumed, and discarded once the run is committed."""
+    """The checkpoint of one run; it is begun or resumed, and discarded after the commit."""
 
     def __init__(self, folder: Path, started_at: str) -> None:
         self.folder = folder
@@ -166,10 +154,10 @@ class Checkpoint:
 
     @classmethod
     def resume(cls, folder: Path, purpose: Purpose, now: datetime, max_age: timedelta) -> Self | str | None:
-        """Resume the checkpoint that is there.
+        """Resume an existing checkpoint.
 
         Returns:
-            The checkpoint; or in a few words why it cannot be used; or ``None`` when there is none.
+            The checkpoint, the reason why it cannot be used, or ``None`` if there is no checkpoint.
         """
         meta = read_meta(folder)
         if meta is None:
@@ -180,41 +168,38 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError):
             return message("it cannot be read")
         wanted = purpose.document(started_at)
-        differing = [_WORDS[name] for name, value in wanted.items() if meta.get(name) != value]
+        differing = [_DIFFERENCES[name] for name, value in wanted.items() if meta.get(name) != value]
         if differing:
             return message("it was made {how}", how=both(dict.fromkeys(differing)))
         if age > max_age:
             return message("it is from {started_at}, older than --resume-max-age", started_at=started_at)
-        if age < -_CLOCKS_DIFFER:
+        if age < -_CLOCK_TOLERANCE:
             return message("it is from {started_at}, which is yet to come", started_at=started_at)
         return cls(folder, started_at)
 
     def flush(self) -> None:
-        """Hand everything to the operating system."""
+        """Flush everything to the operating system."""
         for spool in self.spools.values():
             spool.flush()
 
     def sync(self) -> None:
-        """Hand what was flushed to the disk."""
+        """Make everything flushed durable."""
         for spool in self.spools.values():
             spool.sync()
 
     def close(self) -> None:
-        """Close the files; the folder stays for the next run."""
+        """Close the files and leave the folder for the next run."""
         for spool in self.spools.values():
             spool.close()
 
     def discard(self) -> None:
-        """Remove the checkpoint: what it held is committed, or worth nothing."""
+        """Remove the checkpoint, because its contents are committed or useless."""
         self.close()
         drop(self.folder)
 
 
-_CLOCKS_DIFFER = timedelta(minutes=5)
-
-
 def read_meta(folder: Path) -> dict[str, Any] | None:
-    """Return what ``meta.json`` says; ``None`` when there is no checkpoint, nothing when it cannot be read."""
+    """Return the content of ``meta.json``: ``None`` without a checkpoint, empty if the file cannot be read."""
     try:
         value = lossless_json.loads((folder / _META).read_bytes())
     except OSError:
@@ -225,7 +210,7 @@ def read_meta(folder: Path) -> dict[str, Any] | None:
 
 
 def drop(folder: Path) -> None:
-    """Remove a checkpoint in one step: a half-removed one would look like one that knows less than it did."""
+    """Remove a checkpoint atomically, because a partly removed one would look like an earlier state."""
     gone = folder.with_name("checkpoint.old")
     with atomic.translated(folder):
         atomic.remove_folder(gone)
@@ -235,7 +220,7 @@ def drop(folder: Path) -> None:
 
 
 def set_aside(folder: Path) -> None:
-    """Move a checkpoint that cannot be used out of the way, in the place of one set aside before."""
+    """Move an unusable checkpoint out of the way; it replaces one moved before."""
     old = folder.with_name("checkpoint.aside")
     with atomic.translated(folder):
         atomic.remove_folder(old)

@@ -1,4 +1,4 @@
-"""What a run writes: its version's lines, and what an interrupted commit left to be written."""
+"""Committing a run: the lines of its version, and the end of an interrupted commit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def count(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> KindCounts:
-    """Count what a run found of a kind."""
+    """Count the new, changed and removed records of a kind."""
     new = changed = 0
     for record_id, base, _ in ledger.changes():
         if base is None:
@@ -40,7 +40,7 @@ def count(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> KindCounts:
 
 
 def changes(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[ChangedLine]:
-    """Yield a version's lines of a kind, tombstones of what is ``gone`` among them; the spooled ones as they are."""
+    """Yield a version's lines of a kind: spooled lines unchanged, and tombstones for records in ``gone``."""
     kept = ((record_id, row) for record_id, _, row in ledger.changes() if record_id not in gone)
     removed = ((record_id, None) for record_id in sorted(gone, key=sort_key))
     for record_id, row in heapq.merge(kept, removed, key=lambda change: sort_key(change[0])) if gone else kept:
@@ -53,12 +53,12 @@ def changes(ledger: Ledger, gone: Mapping[str, dict[str, Any]]) -> Iterator[Chan
 def write_version(
     layout: Layout, draft: writer.VersionDraft, changes: Mapping[Kind, Iterable[ChangedLine]], state: State | None
 ) -> tuple[Manifest, Segments | None]:
-    """Commit a version, and with a ``state`` before it write what ``latest/`` is to have then, in the same pass.
+    """Commit a version; with the ``state`` before it, also write the new files of ``latest/`` in the same pass.
 
-    Where that fails there is none of it: a version needs no ``latest/``, which is made from the versions then.
+    If the latter fails, ``latest/`` is made from the versions later.
 
     Raises:
-        NoSpace: the disk is full; the archive is as before.
+        NoSpace: the disk is full; the archive is unchanged.
     """
     if state is None:
         lines = {kind: (change.line for change in found) for kind, found in changes.items()}
@@ -81,11 +81,11 @@ def has_changes(counts: Mapping[Kind, KindCounts]) -> bool:
 
 
 _UNKNOWN_FIGURES = ("requests", "retries", "bytes")
-"""What only the interrupted run knew; null in its line."""
+"""Figures that only the interrupted run knew; null in its line."""
 
 
 def finish_commit(reader: Archive) -> None:
-    """Write the line that an interrupted run could not write, and drop its checkpoint.
+    """Write the missing line of a run that was interrupted after its commit, and drop its checkpoint.
 
     The caller holds the archive's lock.
 
@@ -103,10 +103,9 @@ def finish_commit(reader: Archive) -> None:
 
 
 def _drop_committed(layout: Layout, newest: Manifest) -> None:
-    """Drop a checkpoint made on top of the newest version's parent.
+    """Drop a checkpoint whose parent is the newest version's parent.
 
-    A run resumes the checkpoint that is there, or sets it aside, before anything else. So whoever made the newest
-    version out of that parent made it out of this checkpoint.
+    A run first resumes an existing checkpoint or moves it away. So the newest version was made from this checkpoint.
     """
     meta = read_meta(layout.checkpoint)
     if meta is None:
@@ -118,13 +117,13 @@ def _drop_committed(layout: Layout, newest: Manifest) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Healing:
-    """The damage that a run met, and how far it heals it.
+    """The damage that a run found, and the part that it repairs.
 
     Attributes:
-        lines: the bad lines that nothing depends on once the run is committed.
-        records: how many records are written again.
+        lines: the damaged lines that are no longer needed after the commit.
+        records: the number of records written again.
         problems: the records that stay damaged.
-        revived: by kind, ids whose tombstone has to be written again.
+        revived: by kind, ids whose tombstones must be written again.
     """
 
     lines: Sequence[DamagedLine]
@@ -134,7 +133,7 @@ class Healing:
 
     @classmethod
     def of(cls, damage: Damage, ledgers: Mapping[Kind, Ledger], removals: Removals) -> Self:
-        """Judge what a run has read; a record that is gone needs no healing."""
+        """Compare the damage with the records that a run has read; removed records need no repair."""
         left: dict[Kind, set[str]] = {}
         records = 0
         for kind, ids in damage.records.items():
@@ -150,10 +149,10 @@ class Healing:
             for kind, ids in left.items()
             for record_id in sorted(ids)
         ]
-        # Which record an unreadable line was of is unknown, so it counts as healed once all of its kind are.
+        # An unreadable line's record is unknown. The line counts as repaired when all of its kind are.
         lines = [line for line in damage.lines if not left[line.kind]]
         return cls(lines, records + sum(map(len, damage.revived.values())), problems, damage.revived)
 
     def tombstones(self, kind: Kind) -> dict[str, dict[str, Any]]:
-        """Return the evidence of the tombstones to write again, by id."""
+        """Return the evidence for tombstones to write again by id."""
         return {record_id: {"healed": True} for record_id in self.revived[kind]}

@@ -1,4 +1,4 @@
-"""What happens in a run, as it happens."""
+"""The events of a backup run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AssetsPlanned:
-    """So many addresses are about to be read; ``held`` are in the archive, ``waiting`` are lost and not asked now."""
+    """``count`` files will be read; ``held`` are in the archive, ``waiting`` are lost and not tried now."""
 
     count: int
     held: int
@@ -42,7 +42,7 @@ AssetEvent = AssetsPlanned | AssetRead | AssetFailed
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The run begins; ``version`` is the newest version there is, ``None`` for a first run."""
+    """The run begins; ``version`` is the newest version, ``None`` in a first run."""
 
     blog_id: str
     version: int | None
@@ -50,12 +50,12 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class ClockDiffers:
-    """This machine's clock is more than a day away from the service's, or behind the run before.
+    """This machine's clock is more than a day away from the service's, or behind the previous run.
 
     Attributes:
-        now: the time that this machine's clock shows, as the archive writes it.
-        service: the time that the service states, ``None`` when it is the run before that is later.
-        run_before: when that run began, ``None`` when it is the service's clock that differs.
+        now: the time of this machine's clock, in the format of the archive.
+        service: the service's time, if its clock differs.
+        run_before: when the previous run began, if that is later.
     """
 
     now: str
@@ -65,7 +65,7 @@ class ClockDiffers:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The checkpoint of an interrupted run is resumed; ``records`` were in it."""
+    """The checkpoint of an interrupted run with ``records`` records is resumed."""
 
     started_at: str
     records: int
@@ -73,14 +73,14 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A checkpoint could not be used and was set aside."""
+    """A checkpoint could not be used and was moved out of the way."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class PageRead:
-    """A page of a list was read; ``pages`` is how many there are, as far as known."""
+    """A page of a list was read; ``pages`` is the number of pages if known."""
 
     kind: Kind
     sweep: int
@@ -90,7 +90,7 @@ class PageRead:
 
 @dataclass(frozen=True, slots=True)
 class EntriesPlanned:
-    """So many entries are about to be read."""
+    """``count`` entries will be read."""
 
     count: int
 
@@ -104,7 +104,7 @@ class EntryRead:
 
 @dataclass(frozen=True, slots=True)
 class RecordFailed:
-    """A record, or a whole list (``record_id`` is ``None``), could not be read."""
+    """A record or a whole list (``record_id`` is ``None``) could not be read."""
 
     kind: Kind
     record_id: str | None
@@ -113,7 +113,7 @@ class RecordFailed:
 
 @dataclass(frozen=True, slots=True)
 class SweepDone:
-    """All lists were swept once more; ``agreed`` compares with the sweep before."""
+    """All lists were swept; ``agreed`` if they were the same as in the sweep before."""
 
     sweep: int
     agreed: bool
@@ -121,14 +121,14 @@ class SweepDone:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a dry run found: counts by kind, as the lists show them."""
+    """The result of a dry run: counts by kind from the lists."""
 
     counts: Mapping[Kind, KindCounts]
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The run is saved; ``version`` is the new version, ``None`` when nothing had changed."""
+    """The run is saved; ``version`` is the new version, ``None`` if nothing had changed."""
 
     version: int | None
     counts: Mapping[Kind, KindCounts]

@@ -1,4 +1,4 @@
-"""Which entries to read: the listing against the archive. Pure."""
+"""The choice of entries to read, and the times and validators of earlier readings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from exporter.service.interface import Validators
 if TYPE_CHECKING:
     from pathlib import Path
 
+_NONE = Validators()
 NEWEST_ALWAYS_READ = 20
-"""``auto`` reads this many of the newest entries every time: they are the ones still being worked on."""
+"""The number of newest entries that ``auto`` always reads, because they are still being edited."""
 
 
 class Refresh(StrEnum):
-    """How much of what the archive already has is read again."""
+    """The archived entries that are read again."""
 
     ALL = "all"
     CHANGED = "changed"
@@ -32,7 +33,7 @@ class Refresh(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A listed entry: whether the archive has its record, and whether its list item differs from the archive's."""
+    """A listed entry, whether the archive has its record, and whether its list item has changed."""
 
     entry_id: str
     archived: bool
@@ -41,17 +42,17 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """What ``auto`` judges by: the time, the age nothing may exceed, and when each entry was last read."""
+    """The criteria of ``auto``: the current time, the maximum age, and when each entry was last read."""
 
     now: datetime
     max_age: timedelta
     last_read: Mapping[str, datetime]
 
     def due(self, entry_id: str) -> bool:
-        """Return whether an unchanged entry is to be read again.
+        """Return whether to read an unchanged entry again.
 
-        Each entry has its own day in the cycle of ``max_age``, given by its id, so that the reading is spread evenly;
-        one that missed its day is read once it is older than ``max_age``.
+        Each entry has a fixed day in the cycle of ``max_age``, derived from its id, so that the work is spread evenly.
+        An entry that missed its day is read when it is older than ``max_age``.
         """
         read = self.last_read.get(entry_id)
         if read is None or self.now - read >= self.max_age:
@@ -64,12 +65,12 @@ class Age:
 def entries_to_read(
     listed: Iterable[Listed], refresh: Refresh, age: Age | None, first: Iterable[str] = ()
 ) -> Iterator[str]:
-    """Yield the ids of the entries to read, newest last id first, those in ``first`` before all others.
+    """Yield the ids to read: those in ``first``, then the others from the newest on.
 
     Args:
-        listed: what the sweep saw, newest first.
+        listed: the entries that the sweep saw, newest first.
         refresh: the policy.
-        age: needed for ``Refresh.AUTO``.
+        age: required for ``Refresh.AUTO``.
         first: ids that an earlier run could not read.
     """
     urgent = list(dict.fromkeys(first))
@@ -88,15 +89,14 @@ def entries_to_read(
 
 
 class Freshness:
-    """What is remembered: for each entry id the time it was last read, and its validators where it had some.
+    """The time of each entry's last reading, and its validators, kept between runs.
 
-    It is read when it is first asked for, and written where it changed: a run that reads no entry needs none of it.
-    What an earlier run remembered counts only where it is whole, and about the very version that the archive has: a
-    validator must belong to that state, or a change would pass unnoticed.
+    The file is loaded when first used, and written if something changed. It is only valid for the archive's newest
+    version: a validator must belong to that state, or a change could be missed.
 
     Args:
-        path: where it is kept.
-        sealed: the SHA-256 of the manifest of that version, ``None`` where there is none.
+        path: the file.
+        sealed: the SHA-256 of that version's manifest, ``None`` without a version.
     """
 
     def __init__(self, path: Path, sealed: str | None) -> None:
@@ -106,16 +106,16 @@ class Freshness:
 
     @property
     def last_read(self) -> Mapping[str, datetime]:
-        """When each entry was last read."""
+        """The time of each entry's last reading."""
         return self._known[0]
 
     @property
     def validators(self) -> Mapping[str, Validators]:
-        """The validators of those that had some then."""
+        """The validators of the entries that had some."""
         return self._known[1]
 
     def note(self, entry_id: str, now: datetime, validators: Validators) -> None:
-        """Remember that an entry was read just now."""
+        """Record that an entry was read."""
         self._noted = True
         last_read, known = self._known
         last_read[entry_id] = now
@@ -125,7 +125,7 @@ class Freshness:
             known.pop(entry_id, None)
 
     def save(self, sealed: str, keep: Iterable[str]) -> None:
-        """Write it for the entries in ``keep``, as part of the version whose manifest has the SHA-256 ``sealed``."""
+        """Write the file for the entries in ``keep`` and the version whose manifest has the SHA-256 ``sealed``."""
         if self._noted or sealed != self._sealed:
             with atomic.translated(self._path):
                 atomic.write_lines(self._path, self._lines(sealed, keep))
@@ -155,6 +155,3 @@ class Freshness:
             if read is not None:
                 etag, last_modified = self.validators.get(entry_id, _NONE)
                 yield lossless_json.dumps([entry_id, timestamp(read), etag, last_modified]) + b"\n"
-
-
-_NONE = Validators()

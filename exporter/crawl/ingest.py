@@ -1,47 +1,85 @@
-"""Reading the service: ``lists -> entries -> lists again`` until two sweeps agree, into ledgers and the checkpoint."""
+"""Reading the service into ledgers and the checkpoint: ``lists -> entries -> lists again`` until two sweeps agree."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
-from exporter.archive.state import SegmentFiles
 from exporter.clock import differs, timestamp
-from exporter.crawl import pages
-from exporter.crawl.checkpoint import Checkpoint
-from exporter.crawl.concurrency import for_each, run_together, task_group
+from exporter.crawl.checkpoint import Checkpoint, Purpose
 from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
-from exporter.crawl.ledger import UNSEEN, Ledger, Place, restore
-from exporter.crawl.replaced import Replaced
+from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
 from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
+from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.interface import BlogService, Call, Cursor, Page, Validators, WrongRecord
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from exporter.archive.state import State
     from exporter.clock import Clock
+    from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
-    from exporter.crawl.settings import BackupSettings
     from exporter.http.engine import Client
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MOST_SWEEPS = 4
 
 _GONE = frozenset({404, 410})
+_NOTES_VERSION: Final = 6
+"""Incremented when the notes in checkpoints change, so that those of earlier programs are not resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupSettings:
+    """The settings of a backup.
+
+    Attributes:
+        blog_id: the blog, by its domain.
+        base_url: the service's address, as the archive states it.
+        concurrency: pages or entries that are requested at a time.
+        refresh: the archived entries that are read again.
+        max_age: the age at which ``Refresh.AUTO`` reads an entry again.
+        accept_removals: record removals even if a large part of the blog is gone.
+        dry_run: only read the lists and write nothing.
+        resume_max_age: the oldest interrupted run that is resumed.
+        assets: settings for pictures and files; ``None`` to read none.
+        strict_assets: whether files that are gone for good make the backup incomplete.
+    """
+
+    blog_id: str
+    base_url: str
+    concurrency: int = 8
+    refresh: Refresh = Refresh.ALL
+    max_age: timedelta = timedelta(days=7)
+    accept_removals: bool = False
+    dry_run: bool = False
+    resume_max_age: timedelta = timedelta(hours=24)
+    assets: AssetSettings | None = None
+    strict_assets: bool = False
+
+    def purpose(self, options: Mapping[str, Any], parent: int | None, parent_sha256: str | None) -> Purpose:
+        """Return the identity of this run for its checkpoint.
+
+        Args:
+            options: the service's options.
+            parent: the parent version.
+            parent_sha256: the SHA-256 of its manifest.
+        """
+        settings = {"notes": _NOTES_VERSION, "refresh": str(self.refresh), **options}
+        return Purpose(self.blog_id, self.base_url, settings, parent, parent_sha256)
 
 
 class Unread(NamedTuple):
-    """Why an entry could not be read, as text: an exception would keep alive all that was at hand when it was raised.
+    """The reason why an entry could not be read; a text, because an exception would keep its frames in memory.
 
-    ``last_try`` is the last sweep that asks for it again.
+    ``last_try`` is the last sweep that requests it again.
     """
 
     reason: str
@@ -49,20 +87,20 @@ class Unread(NamedTuple):
 
     @classmethod
     def after(cls, error: ServiceError) -> Unread:
-        """Judge by the error: a refusal may have been a slip of the service, but only once."""
+        """Derive the last sweep from the error; after a refusal the entry is requested once more."""
         if isinstance(error, TransportError):
             return cls(said(error), MOST_SWEEPS)
         return cls(said(error), 2 if isinstance(error, ApiError) else 0)
 
 
 class EntryCounts(NamedTuple):
-    """Entries by what this run did about them.
+    """Numbers of entries.
 
     Attributes:
         read: read by this run.
         carried_over: listed, and carried over from the archive.
-        unread: not to be read.
-        contradicted: of those that were read, the ones that the entry list does not hold.
+        unread: could not be read.
+        contradicted: read although they are not on the entry list.
     """
 
     read: int
@@ -72,20 +110,20 @@ class EntryCounts(NamedTuple):
 
 
 class Ingest:
-    """What one run reads. Afterwards the ledgers hold the records, and the attributes what could not be read.
+    """Reads everything that one run needs; afterwards the ledgers contain the records.
 
     Attributes:
-        ledgers: for each kind, the archive's records and what this run saw of them.
+        ledgers: for each kind, the archive's records and those that this run saw.
         sweeps: the results of every sweep, oldest first.
-        unread: entry ids to what kept them from being read.
-        contradicted: ids of entries that are not on the entry list, and that ``entry/get`` answered all the same.
-        not_asked: how many unlisted entries that something names were not asked for, since they are too many.
+        unread: the entries that could not be read, by id.
+        contradicted: ids of entries that are not on the entry list, although ``entry/get`` answered them.
+        not_asked: the number of named but unlisted entries that were not requested, because there are too many.
         unread_before: ids of entries that an earlier run could not read.
-        replaced: what became of the texts of entries.
-        user_failure: what kept the user from being read.
-        service_time: the time that the service states, where it is more than a day away from this machine's.
+        texts: compares the texts of new and changed entries.
+        user_failure: the reason why the user could not be read.
+        service_time: the service's time, if it is more than a day away from this machine's.
         other_user: whether the service answers as another user than those in the archive.
-        restored: how many records a checkpoint brought along.
+        restored: the number of records from a checkpoint.
         full_text_in_lists: whether entries are read from the entry list, and not one by one.
     """
 
@@ -116,24 +154,20 @@ class Ingest:
         self.contradicted: list[str] = []
         self.not_asked = 0
         self.unread_before: Sequence[str] = ()
-        self.replaced = Replaced(service)
+        self.texts = EntryTexts(service)
         self.user_failure: str | None = None
         self.other_user = False
         self.service_time: str | None = None
         self.restored = 0
         self.full_text_in_lists = service.capabilities.full_text_in_lists
-        self._kept: dict[Kind, SweepResult] = {}
-        self._kept_files = SegmentFiles()
-        self._next_second = float("-inf")
-        self._second = (datetime.min.replace(tzinfo=UTC), "")
 
     def restore(self) -> None:
-        """Restore what an interrupted run left in the checkpoint."""
+        """Load the checkpoint of an interrupted run."""
         found = restore(self._checkpoint, self.ledgers, self._freshness)
         self.restored, self._known = found.records, found.pages
 
     def distrust(self, records: Mapping[Kind, Collection[str]]) -> None:
-        """Have damaged records written again: from the archive where it has them elsewhere too, else as read."""
+        """Make the run write damaged records again, from a second copy in the archive or from the service."""
         for kind, ids in records.items():
             for record_id in ids:
                 try:
@@ -143,39 +177,8 @@ class Ingest:
                 self.ledgers[kind].distrust(record_id, None if line is None else line.frozen)
             self._checkpoint.spools[kind].flush()
 
-    def remember(self, path: Path, sealed: str) -> None:
-        """Take for read the pages of whole lists that answer as in the run before.
-
-        Args:
-            path: what that run kept of its pages.
-            sealed: the SHA-256 of the manifest of the version that the archive has.
-        """
-        same = pages.reading(sealed, self._service.options)
-        sizes = {kind: len(self.ledgers[kind].base) for kind in LISTS}
-        for kind, kept in pages.load(path, same, sizes, self._kept_files).items():
-            ledger = self.ledgers[kind]
-            if not len(ledger.fresh) and not ledger.distrusted:
-                self._kept[kind] = SweepResult(kind, **kept._asdict())
-
-    @property
-    def saw_all_again(self) -> bool:
-        """Whether every page of every list was as in the run before."""
-        return all(result.alike for results in self.sweeps for result in results.values())
-
-    def keep_pages(self, path: Path, sealed: str) -> None:
-        """Write down the pages of the lists that the last sweep saw whole, for :meth:`remember`.
-
-        ``sealed`` is the SHA-256 of the manifest of the version that the run made, or found to hold still.
-        """
-        whole = {
-            kind: pages.KeptList(found.pages, found.expected, found.short, found.over, found.unstated)
-            for kind, found in self.sweeps[-1].items()
-            if found.complete and len(found.pages)
-        }
-        pages.save(path, pages.reading(sealed, self._service.options), whole)
-
     async def run(self, first: Iterable[str] = ()) -> None:
-        """Read everything; ``first`` are entries that an earlier run could not read.
+        """Read everything, beginning with ``first``, the entries that an earlier run could not read.
 
         Raises:
             ServiceError: no list could be read, or the service as a whole failed.
@@ -197,27 +200,16 @@ class Ingest:
         self._forget_vanished()
 
     def _forget_vanished(self) -> None:
-        """Drop from ``unread`` what is no longer listed: it was not there until the end."""
+        """Remove entries from ``unread`` that are no longer listed."""
         last = len(self.sweeps)
         if self.sweeps[-1][Kind.ENTRY_LIST].complete:
             items = self.ledgers[Kind.ENTRY_LIST]
             self.unread = {key: unread for key, unread in self.unread.items() if items.seen(key) == last}
 
-    @property
-    def _lists_the_archived(self) -> bool:
-        """Whether the entry list is as the archive has it, with the record of every entry on it.
-
-        So it is in most runs, and nobody has to look at each entry then.
-        """
-        items = self.ledgers[Kind.ENTRY_LIST]
-        return not len(items.fresh) and items.base.keys.alike(self.ledgers[Kind.ENTRIES].base.keys)
-
     def count_entries(self) -> EntryCounts:
-        """Count the entries that the last sweep listed by what this run did about them."""
+        """Count the entries that the last sweep listed."""
         items, entries = self.ledgers[Kind.ENTRY_LIST], self.ledgers[Kind.ENTRIES]
         contradicted = len(self.contradicted)
-        if self._lists_the_archived and entries.untouched and not self.unread:
-            return EntryCounts(0, items.count_seen(len(self.sweeps)), 0)
         read = carried_over = 0
         unread = len(self.unread)
         for entry_id in items.seen_in(len(self.sweeps)):
@@ -232,18 +224,18 @@ class Ingest:
         return EntryCounts(read + contradicted, carried_over, unread, contradicted)
 
     def short_comments(self) -> dict[str, int]:
-        """Return, by entry, how many comments it counts that the comment list did not hold.
+        """Return, by entry, the number of counted comments that are not on the comment list.
 
-        While comments come and go the two lists may be of different moments, so what only one sweep missed does not
-        count, as long as another one looked.
+        The two lists may be of different moments, so a comment counts as missing only if two sweeps missed it, unless
+        there was only one.
         """
         return self._in_both(lambda result: result.short)
 
     def doubts(self) -> dict[Kind, list[str]]:
-        """Return what contradicts itself in each list.
+        """Return the contradictions in each list.
 
-        What only one sweep met came of a change between two pages. A list that is shorter in the end than in an earlier
-        sweep, and never the same twice, is no better.
+        A contradiction in only one sweep came from a change between two pages. A list that became shorter and was never
+        the same in two sweeps is also a contradiction.
         """
         last, before = self.sweeps[-1], self.sweeps[-2] if len(self.sweeps) > 1 else self.sweeps[-1]
         found = {kind: list(last[kind].doubts) if before[kind].doubts else [] for kind in last}
@@ -257,21 +249,15 @@ class Ingest:
         return found
 
     def extra_comments(self) -> dict[str, int]:
-        """Return, by listed entry, how many more comments the comment list held than the entry counts."""
+        """Return, by listed entry, the number of listed comments that the entry does not count."""
         items, last = self.ledgers[Kind.ENTRY_LIST], len(self.sweeps)
         return {key: count for key, count in self._more_comments().items() if items.seen(key) == last}
 
     def named_by_comments(self) -> Iterator[str]:
-        """Yield the entries that have comments and are not on the entry list, if any of that list could be read."""
+        """Yield the entries with comments that are not on the entry list, if that list could be read."""
         if self.sweeps[-1][Kind.ENTRY_LIST].failure is None:
             items, last = self.ledgers[Kind.ENTRY_LIST], len(self.sweeps)
             yield from (key for key in self._more_comments() if items.seen(key) != last)
-
-    def forget_named(self, gone: Iterable[str]) -> None:
-        """Have runs that find the lists unchanged not ask again for entries that comments name and that are gone."""
-        for entry_id in gone:
-            for results in self.sweeps:
-                results[Kind.COMMENTS].over.pop(entry_id, None)
 
     def _more_comments(self) -> dict[str, int]:
         return self._in_both(lambda result: result.over)
@@ -322,7 +308,7 @@ class Ingest:
             self._emit(ClockDiffers(timestamp(now), service=self.service_time))
 
     def _hopeless(self, error: ServiceError) -> ServiceError:
-        """Return the error that ends a run for which no list could be read."""
+        """Return the error that ends a run without any readable list."""
         if not isinstance(error, ApiError):
             return error
         text = message("{error}; check the blog ID and the base URL.", error=error)
@@ -331,7 +317,7 @@ class Ingest:
     async def _sweep(
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()
     ) -> dict[Kind, SweepResult]:
-        before = self.sweeps[-1] if self.sweeps else self._kept
+        before = self.sweeps[-1] if self.sweeps else {}
         sweeps = {
             kind: Sweep(
                 kind,
@@ -343,11 +329,11 @@ class Ingest:
                 self.ledgers[kind],
                 self._emit,
                 self._known.pop((kind, number), None),
-                before.get(kind),
+                before[kind].listed if kind in before else 0,
             )
             for kind in kinds
         }
-        found = await run_together(sweep.run(self._settings.window) for sweep in sweeps.values())
+        found = await run_together(sweep.run(self._settings.concurrency) for sweep in sweeps.values())
         return dict(zip(kinds, found, strict=True))
 
     async def _user(self) -> None:
@@ -365,21 +351,19 @@ class Ingest:
         ledger.observe(user_id, lossless_json.freeze(data), 1)
 
     async def _entries(self, number: int, first: Iterable[str]) -> None:
-        """Read what the sweep makes necessary: at first what the policy says, later what changed meanwhile."""
+        """Read entries after a sweep: in the first those chosen by the policy, later those that changed."""
         entries = self.ledgers[Kind.ENTRIES]
         if number == 1:
-            refresh = self._settings.refresh
-            listed = () if refresh is Refresh.CHANGED and self._lists_the_archived else self._listed()
-            wanted = entries_to_read(listed, refresh, self._age(), self._still_listed(first))
+            wanted = entries_to_read(self._listed(), self._settings.refresh, self._age(), self._still_listed(first))
         else:
             wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].to_read, *self._worth_another_try(number)]))
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
         if ids:
             self._emit(EntriesPlanned(len(ids)))
-            await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self._settings.window)
+            await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self._settings.concurrency)
 
     def _worth_another_try(self, number: int) -> Iterator[str]:
-        """Yield the unread entries that this sweep asks for again."""
+        """Yield the unread entries that this sweep requests again."""
         for entry_id, unread in self.unread.items():
             if number <= unread.last_try:
                 yield entry_id
@@ -417,10 +401,10 @@ class Ingest:
         self._emit(RecordFailed(Kind.ENTRIES, entry_id, unread.reason))
 
     async def fetch_entry(self, entry_id: str, sweep: int) -> ServiceError | None:
-        """Read one entry into the ledger, or return what keeps it from being read.
+        """Read one entry into the ledger, or return the error that prevents it.
 
         Raises:
-            NotAuthorised: the service does not let us read anything any more.
+            NotAuthorised: the service refuses all requests.
             ServiceError: the service as a whole failed.
         """
         ledger = self.ledgers[Kind.ENTRIES]
@@ -428,14 +412,14 @@ class Ingest:
             answered = await self._ask_for_entry(entry_id, sweep)
         except UNREADABLE as error:
             if isinstance(error, NotAuthorised):
-                # Raises the same when nothing else may be read either.
+                # Raises the same error if the service refuses everything.
                 await self._client.fetch(*self._first_page())
-            return error.with_traceback(None)  # which would hold the answer
-        now, written = self._this_second()
+            return error.with_traceback(None)  # the traceback would keep the answer in memory
+        now = self._clock.now().replace(microsecond=0)
         note = {
             "read": entry_id,
             "sweep": sweep,
-            "at": written,
+            "at": timestamp(now),
             "etag": answered.etag,
             "last_modified": answered.last_modified,
         }
@@ -466,29 +450,29 @@ class Ingest:
             frozen = lossless_json.freeze(data)
             if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
                 self._judge(entry_id, data)
-            data = None  # a long entry needs not be in memory three times
+            data = None  # release the memory of a long entry
             ledger.observe(entry_id, frozen, sweep)
         return answered
 
     def _judge(self, entry_id: str, data: dict[str, Any]) -> None:
-        """Compare an entry that is new or changed with what its list item and the archive say.
+        """Compare a new or changed entry with its list item and the archive.
 
         Raises:
-            WrongRecord: the answer has less than those, and nothing says why.
+            WrongRecord: the answer lacks content without a reason.
         """
         held = self.ledgers[Kind.ENTRIES].holds(entry_id)
         before = self._state.load(Kind.ENTRIES, entry_id) if held else None
         fault = None
-        if self.replaced.is_blank(data):
+        if self.texts.is_blank(data):
             fault = self._fault_of_blank(entry_id)
         if fault is None and before is not None and not self._settings.accept_removals:
-            fault = self.replaced.lost_text(data, before)
+            fault = self.texts.lost_text(data, before)
         if fault is not None:
             raise WrongRecord("entry/get", {"entry_id": entry_id}, 200, fault)
-        self.replaced.count(data, before)
+        self.texts.count(data, before)
 
     def _fault_of_blank(self, entry_id: str) -> str | None:
-        """Return what is wrong with an entry that has neither a title nor a text: its list item has a title."""
+        """Return a problem if an entry has neither a title nor a text, but its list item has a title."""
         item = self.ledgers[Kind.ENTRY_LIST].frozen(entry_id)
         listed = self._state.load(Kind.ENTRY_LIST, entry_id) if item is None else lossless_json.loads(item.data)
         title = self._service.title(Kind.ENTRY_LIST, listed or {})
@@ -500,17 +484,8 @@ class Ingest:
         paginator = self._service.pages(Kind.ENTRY_LIST, self._blog_id, ())
         return paginator.call(paginator.wanted(0)[0])
 
-    def _this_second(self) -> tuple[datetime, str]:
-        """Return the time in whole seconds, the same object for all entries of a second, and how it is written."""
-        if self._clock.monotonic() >= self._next_second:
-            now = self._clock.now()
-            self._second = now.replace(microsecond=0), timestamp(now)
-            self._next_second = self._clock.monotonic() + 1 - now.microsecond / 1e6
-        return self._second
-
     def close(self) -> None:
-        """Close the files read back from, and let go of the ledgers: whatever comes after a run needs their memory."""
+        """Close the files and release the ledgers, because the views after a run need their memory."""
         for ledger in self.ledgers.values():
             ledger.close()
-        self._kept_files.close()
         self.ledgers.clear()

@@ -1,13 +1,14 @@
-"""What the archive has and what this run has seen, for each kind: the join of the two sides of a backup.
+"""The records of each kind in the archive, compared with those that this run has seen.
 
-Holds hashes and places only; the records are in the archive and in the checkpoint's spools.
+A ledger holds hashes and file positions only; the records stay in the archive and in the checkpoint's spools.
 """
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.lines import intact_data, put_head, split, split_checked
@@ -25,20 +26,23 @@ if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Spool
     from exporter.crawl.freshness import Freshness
     from exporter.lossless_json import Frozen
-    from exporter.service.interface import Cursor
+    from exporter.model.records import Raw
+    from exporter.service.interface import BlogService, Cursor
 
 UNSEEN = 0
+_TEXT_BUCKETS: Final = 4096
+"""Texts are counted by a part of their hash, so that memory stays constant."""
 Place = tuple[int, int]
 """Offset and length of a line in a spool."""
 
 
 class Observed(NamedTuple):
-    """What observing a record showed.
+    """The result of observing a record.
 
     Attributes:
-        agrees: the sweep before saw it so; for the first sweep: the archive holds it so.
-        again: this sweep has seen the id before.
-        otherwise: and with other content.
+        agrees: the sweep before saw the same content; in the first sweep: the archive has the same content.
+        again: this sweep has already seen the id.
+        otherwise: this sweep has already seen the id with other content.
     """
 
     agrees: bool
@@ -50,9 +54,9 @@ _NEW = Observed(agrees=False, again=False, otherwise=False)
 
 
 class Ledger:
-    """One kind's records: ``base`` is the state of the newest version, ``fresh`` what this run read that differs.
+    """One kind's records: ``base`` is the newest version's state, ``fresh`` the records read now that differ.
 
-    Every record carries the number of the last sweep that saw it, so two sweeps are compared without keeping either.
+    Every record has the number of the last sweep that saw it. So two sweeps are compared without storing both.
     """
 
     def __init__(self, base: KindState, spool: Spool) -> None:
@@ -61,48 +65,43 @@ class Ledger:
         self.spool = spool
         self._segments = SegmentFiles()
         self._segment = self._segments.add(spool.path)
-        self._base_seen = bytearray(base.rows())  # also of what differs
-        self._fresh_seen = bytearray()  # of what is new
+        self._base_seen = bytearray(base.rows())  # including records that differ
+        self._fresh_seen = bytearray()  # for new records
         self.distrusted: set[str] = set()
 
     def distrust(self, record_id: str, spare: Frozen | None) -> None:
-        """Have a record written again, since the version that holds it is damaged.
+        """Make the run write a record again, because the version that contains it is damaged.
 
         Args:
             record_id: the record.
-            spare: the same state of it, where the archive has it elsewhere too; otherwise it has to be read again.
+            spare: a second copy in the archive; without one the record must be read again.
         """
         self.distrusted.add(record_id)
         if spare is not None and record_id not in self.fresh:
             self.restore(record_id, spare.identity, self.spool.put(record_id, spare), UNSEEN)
 
     def holds(self, record_id: str) -> bool:
-        """Return whether the archive has a record undamaged, so that "unchanged" is an answer."""
+        """Return whether the archive has an undamaged copy, so that "unchanged" is a usable answer."""
         return record_id in self.base and record_id not in self.distrusted
 
     def heals(self, record_id: str) -> bool:
-        """Return whether a record is written again although it did not change."""
+        """Return whether a record is written again although it is unchanged."""
         if record_id not in self.distrusted:
             return False
         row = self.base.row(record_id)
         return (None if row is None else self.base.identity(row)) == self.identity(record_id)
 
     def lacks(self, record_id: str) -> bool:
-        """Return whether a record has to be written again and was not read."""
+        """Return whether a record must be written again but was not read."""
         return record_id in self.distrusted and record_id not in self.fresh
 
-    @property
-    def untouched(self) -> bool:
-        """Whether this run saw none of its records, and none that is new."""
-        return not len(self.fresh) and self.count_seen(UNSEEN) == len(self._base_seen)
-
     def seen(self, record_id: str) -> int:
-        """Return the last sweep that saw a record, ``UNSEEN`` when none did."""
+        """Return the last sweep that saw a record, or ``UNSEEN``."""
         sightings, row = self._sightings(record_id)
         return UNSEEN if row is None else sightings[row]
 
     def mark(self, record_id: str, sweep: int) -> int:
-        """Note that a sweep saw a record whose state is known; return the last one that had, ``UNSEEN`` for none."""
+        """Record that a sweep saw a record with a known state; return the last sweep before, or ``UNSEEN``."""
         sightings, row = self._sightings(record_id)
         if row is None:
             return UNSEEN
@@ -111,7 +110,7 @@ class Ledger:
         return before
 
     def _sightings(self, record_id: str) -> tuple[bytearray, int | None]:
-        """Return where it is noted which sweeps saw a record: if the archive has it, by its row there."""
+        """Return the list with the sweeps that saw a record, and the record's row in it."""
         key = key_of_id(record_id)
         row = self.base.keys.find(key)
         return (self._base_seen, row) if row is not None else (self._fresh_seen, self.fresh.keys.find(key))
@@ -129,7 +128,7 @@ class Ledger:
             self._fresh_seen[fresh] = sweep
 
     def identity(self, record_id: str) -> bytes | None:
-        """Return the identity of the newest state known of a record."""
+        """Return the identity of the newest known state of a record."""
         for state in (self.fresh, self.base):
             row = state.row(record_id)
             if row is not None:
@@ -137,15 +136,15 @@ class Ledger:
         return None
 
     def observe(self, record_id: str, frozen: Frozen, sweep: int) -> Observed:
-        """Note a record as a sweep saw it, and spool it where it differs.
+        """Record a record's state as seen by a sweep, and spool it if it differs.
 
-        The first sweep is compared with the archive and not with ``fresh``, where an interrupted run may have left a
-        state that no reading of this entry has followed yet.
+        The first sweep is compared with the archive and not with ``fresh``: an interrupted run may have left a list
+        item there whose entry is still unread.
         """
         key = key_of_id(record_id)
         base, fresh = self.base.keys.find(key), self.fresh.keys.find(key)
         identity = frozen.identity
-        if base is None and fresh is None:  # as nearly all of a first backup
+        if base is None and fresh is None:  # nearly all records of a first backup
             self.fresh.add_line(key, identity, *self.spool.put(record_id, frozen))
             self._fresh_seen.append(sweep)
             return _NEW
@@ -175,20 +174,8 @@ class Ledger:
             self.fresh.replace_line(fresh, identity, *place)
         self._sight(base, fresh, sweep)
 
-    def see_again(self, sweep: int, listed: int) -> bool:
-        """Note that a sweep saw just what the sweep before did, if those are so many records; return whether they are.
-
-        The first sweep then saw what the archive has.
-        """
-        before = sweep - 1
-        if self.count_seen(before) != listed:
-            return False
-        again = bytes.maketrans(bytes([before]), bytes([sweep]))
-        self._base_seen, self._fresh_seen = self._base_seen.translate(again), self._fresh_seen.translate(again)
-        return True
-
     def changes(self) -> Iterator[tuple[str, int | None, int]]:
-        """Yield the ids that differ from the newest version, in order, with their rows in it and in ``fresh``."""
+        """Yield the ids that differ from the newest version, in order, with their rows in ``base`` and ``fresh``."""
         for key, row in self.fresh.keys.items():
             base = self.base.keys.find(key)
             differs = base is None or self.base.identity(base) != self.fresh.identity(row)
@@ -212,38 +199,32 @@ class Ledger:
         return text
 
     def frozen(self, record_id: str) -> Frozen | None:
-        """Return the newest state of a record that this run found to differ, ``None`` where the archive has it so."""
+        """Return the newest state of a record that differs from the archive; ``None`` if it does not differ."""
         row = self.fresh.row(record_id)
         return None if row is None else split(self.line(record_id, row)).frozen
 
     def absent_since(self, sweep: int) -> Iterator[str]:
         """Yield the ids of the newest version that no sweep from ``sweep`` on has seen."""
-        if not self._base_seen.translate(None, delete=bytes(range(sweep, 256))):
-            return  # as nearly always, and told without a look at every id
         for key, row in self.base.keys.items():
             if self._base_seen[row] < sweep:
                 yield str(key)
 
     def never_seen_since(self, sweep: int, ids: IdRows) -> Iterator[str]:
-        """Yield those of some ids that no sweep from ``sweep`` on has seen."""
-        if ids.alike(self.base.keys):
-            yield from self.absent_since(sweep)
-        else:
-            yield from (str(key) for key, _ in ids.items() if self.seen(str(key)) < sweep)
+        """Yield those of ``ids`` that no sweep from ``sweep`` on has seen."""
+        yield from (str(key) for key, _ in ids.items() if self.seen(str(key)) < sweep)
 
     def vanished(self, sweep: int) -> Iterator[str]:
-        """Yield the ids that the archive does not have and that only sweeps of this run before ``sweep`` have seen."""
-        if any(self._fresh_seen.count(before) for before in range(UNSEEN + 1, sweep)):
-            for key, row in self.fresh.keys.items():
-                if UNSEEN < self._fresh_seen[row] < sweep:
-                    yield str(key)
+        """Yield the ids that are not in the archive and that only sweeps of this run before ``sweep`` have seen."""
+        for key, row in self.fresh.keys.items():
+            if UNSEEN < self._fresh_seen[row] < sweep:
+                yield str(key)
 
     def count_seen(self, sweep: int) -> int:
-        """Return how many records a sweep was the last to see."""
+        """Return the number of records that ``sweep`` was the last to see."""
         return self._base_seen.count(sweep) + self._fresh_seen.count(sweep)
 
     def seen_in(self, sweep: int) -> Iterator[str]:
-        """Yield the ids that a sweep was the last to see, in order."""
+        """Yield the ids that ``sweep`` was the last to see, in order."""
         for key, base, fresh in merged(self.base.keys, self.fresh.keys):
             if self._seen(base, fresh) == sweep:
                 yield str(key)
@@ -253,16 +234,66 @@ class Ledger:
         return self._segments.read(self._segment, offset, length)
 
     def close(self) -> None:
-        """Close the file the lines are read back from."""
+        """Close the file that lines are read from."""
         self._segments.close()
 
 
+class EntryTexts:
+    """Finds new or changed entries with less text than in the archive, or with the same text as many others.
+
+    Args:
+        service: names the fields.
+
+    Attributes:
+        emptied: the number of entries that lost their text.
+    """
+
+    def __init__(self, service: BlogService) -> None:
+        self._service = service
+        self._names = service.bodies[Kind.ENTRIES]
+        self._texts = array("L", bytes(array("L").itemsize * _TEXT_BUCKETS))
+        self.emptied = 0
+
+    @property
+    def alike(self) -> int:
+        """The largest number of entries with the same text."""
+        return max(self._texts)
+
+    def is_blank(self, raw: Raw) -> bool:
+        """Return whether an entry has neither a title nor a text."""
+        return not any(self._bodies(raw)) and not self._service.title(Kind.ENTRIES, raw)
+
+    def count(self, raw: Raw, before: Raw | None) -> None:
+        """Count a new entry's text, or that of one that differs from ``before``."""
+        text = "".join(self._bodies(raw))
+        if text:
+            self._texts[hash(text) % _TEXT_BUCKETS] += 1
+        elif before is not None and any(self._bodies(before)):
+            self.emptied += 1
+
+    def lost_text(self, raw: Raw, before: Raw) -> str | None:
+        """Return a problem if an entry's text became shorter without an update, otherwise ``None``."""
+        new, old = ([self._service.title(Kind.ENTRIES, each), *self._bodies(each)] for each in (raw, before))
+        if not any(len(now) < len(then) and then.startswith(now) for now, then in zip(new, old, strict=True)):
+            return None
+        updated = self._service.post(before).updated
+        if updated is None or self._service.post(raw).updated != updated:
+            return None
+        return message(
+            "a part of its text is missing, although last_update is unchanged; the archive keeps the whole text. "
+            "If the service is right, run again with --accept-removals"
+        )
+
+    def _bodies(self, raw: Raw) -> list[str]:
+        return [found if isinstance(found := raw.get(name), str) else "" for name in self._names]
+
+
 class PendingState:
-    """The state about to be committed: records are read from the checkpoint where it has them, else from the archive.
+    """The state about to be committed: records come from the checkpoint if it has them, otherwise from the archive.
 
     Args:
         state: the newest version.
-        ledgers: what this run has seen.
+        ledgers: the records that this run has seen.
         gone: by kind, the ids that the new version removes.
     """
 
@@ -279,11 +310,11 @@ class PendingState:
         return [record_id for record_id in found if record_id not in gone]
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        """Return what the record's states are compared by, or ``None`` when it is not there."""
+        """Return the hash of the record, or ``None`` if there is no such record."""
         return None if record_id in self._gone.get(kind, ()) else self._ledgers[kind].identity(record_id)
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
-        """Read a record's raw object; ``None`` when it is not there."""
+        """Read a record's raw object; ``None`` if there is no such record."""
         if record_id in self._gone.get(kind, ()):
             return None
         ledger = self._ledgers[kind]
@@ -304,11 +335,11 @@ class PendingState:
 
 @dataclass(slots=True)
 class Restored:
-    """What a checkpoint held.
+    """The contents of a checkpoint.
 
     Attributes:
-        records: how many records it held.
-        pages: for each list and sweep, the pages that had been dealt with, and where their notes are.
+        records: the number of records.
+        pages: for each list and sweep, the completed pages with the positions of their notes.
     """
 
     records: int = 0
@@ -318,9 +349,9 @@ class Restored:
 def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: Freshness) -> Restored:
     """Fill the ledgers from the checkpoint's files.
 
-    A record counts only with the note that follows it, and a line that is none, or whose record is not what its hash
-    says, ends its file: a power cut may leave a hole in what was written last. In the sweep that was under way, pages
-    that could not be read are asked for again; in earlier ones they stay unread, since later sweeps went on from there.
+    A record counts only with the note that follows it. An invalid line, or a record that contradicts its hash, ends the
+    file, because a power cut may damage the last writes. Pages that could not be read are requested again in the newest
+    sweep; in earlier sweeps they stay unread, because later sweeps already followed.
     """
     found = Restored()
     failed: list[tuple[Kind, int, Cursor]] = []
@@ -344,9 +375,9 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
 
 
 def _passages(spool: Spool) -> Iterator[tuple[int, dict[str, Any], dict[str, tuple[bytes, Place]], int]]:
-    """Yield each note of a spool with its place and the records it speaks of; cut off what follows a damaged line.
+    """Yield each note of a spool with its position and records; remove everything after a damaged line.
 
-    What comes after it may not be believed either: a note without its record says that the version has it.
+    Later lines cannot be trusted: a note without its record means that the version already has the record.
     """
     records: dict[str, tuple[bytes, Place]] = {}
     begun = 0
@@ -370,10 +401,10 @@ def _passages(spool: Spool) -> Iterator[tuple[int, dict[str, Any], dict[str, tup
 
 
 def _ids(note: dict[str, Any]) -> list[str]:
-    """Return the records that a note speaks of.
+    """Return the ids of a note's records.
 
     Raises:
-        KeyError, TypeError, ValueError: it is not a note that a run writes.
+        KeyError, TypeError, ValueError: the note is invalid.
     """
     if type(note["sweep"]) is not int:
         raise TypeError(message("a note names no sweep"))

@@ -1,34 +1,38 @@
-"""What a run did: its line in ``runs.jsonl``."""
+"""A run's outcome, its line in ``runs.jsonl``, and its completeness, computed from every stated total."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
 from exporter.clock import at_home, differs
+from exporter.crawl.assets.summary import AssetSummary, Tally
+from exporter.crawl.sweep import SweepResult
 from exporter.errors import ArchiveDamaged, Incomplete
-from exporter.message import listed, message, suggested
+from exporter.message import listed, message, message_n, suggested
+from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
     from pathlib import Path
 
     from exporter.archive.archive import Archive
-    from exporter.crawl.assets.summary import AssetSummary
+    from exporter.crawl.ingest import EntryCounts
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run did.
+    """The outcome of a run.
 
     Attributes:
-        version: the version it made, ``None`` when it made none.
-        service_time: the time that the service stated, where this machine's clock was more than a day away from it.
-        damaged: paths of damaged files that nothing could restore; for the summary; ``verify`` finds them too.
+        version: the new version, ``None`` if nothing had changed.
+        service_time: the service's time, if this machine's clock was more than a day away from it.
+        damaged: paths of damaged files that could not be restored, for the summary; ``verify`` finds them again.
     """
 
     started_at: str
@@ -61,7 +65,7 @@ class Outcome:
 
     @classmethod
     def of(cls, manifest: Manifest) -> Outcome:
-        """Return what the run did that made a version, as far as the version's manifest says."""
+        """Return the outcome from a version's manifest as far as that states it."""
         partial = incomplete(manifest.problems)
         return cls(
             started_at=manifest.started_at,
@@ -78,17 +82,18 @@ class Outcome:
         )
 
 
-_SHOWN = 400
+_MOST_SHOWN: Final = 400  # characters of a problem
+_MOST_NAMED: Final = 10
 
 
 def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
-    """Return the error of a run that saved what it could, ``None`` when that was everything."""
+    """Return the error if the run could not save everything, otherwise ``None``."""
     if not problems:
         return None
     first, more = problems[0], len(problems) - 1
     what = first.kind if first.id is None else f"{first.kind} {first.id}"
     reason = message("{what}: {reason}", what=what, reason=first.reason)
-    shown = reason if len(reason) <= _SHOWN else reason[:_SHOWN]
+    shown = reason if len(reason) <= _MOST_SHOWN else reason[:_MOST_SHOWN]
     if not more:
         return Incomplete(message("Not everything could be saved: {first}; the next run tries again.", first=shown))
     return Incomplete(
@@ -101,7 +106,7 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
 
 
 def still_damaged(root: Path, paths: Sequence[str]) -> ArchiveDamaged | None:
-    """Return the error of a run that leaves damaged files behind, ``None`` when there are none."""
+    """Return the error if the run leaves damaged files behind, otherwise ``None``."""
     if not paths:
         return None
     return ArchiveDamaged(
@@ -114,7 +119,7 @@ def still_damaged(root: Path, paths: Sequence[str]) -> ArchiveDamaged | None:
 
 
 def later_run(reader: Archive, now: datetime) -> str | None:
-    """Return when the newest run began, if that is more than a day after ``now``."""
+    """Return the start of the newest run if it is more than a day after ``now``."""
     begun = next((run.get("started_at") for run in reader.newest_runs()), None)
     moment = at_home(begun, UTC) if isinstance(begun, str) else None
     return begun if moment is not None and moment > now and differs(now, moment) else None
@@ -130,3 +135,230 @@ def unread_before(reader: Archive) -> list[str]:
                 if problem.get("kind") == Kind.ENTRIES and isinstance(problem.get("id"), str)
             ]
     return []
+
+
+def assess(
+    sweeps: Mapping[Kind, SweepResult],
+    *,
+    number_of_sweeps: int,
+    entries: EntryCounts,
+    unread: Mapping[str, str],
+    short_comments: Mapping[str, int],
+    user: str | None,
+    assets: AssetSummary,
+    other_user: bool = False,
+    doubts: Mapping[Kind, Sequence[str]] = MappingProxyType({}),
+    extra_comments: Mapping[str, int] = MappingProxyType({}),
+    contradicted: Sequence[str] = (),
+    not_asked: int = 0,
+    strict_assets: bool = False,
+    provable: bool = True,
+) -> tuple[dict[str, Any], list[RecordProblem]]:
+    """Compare the records read with the totals that the service states.
+
+    A backup is complete if everything that was requested is in the archive, was left out by a setting, or is gone for
+    good.
+
+    Args:
+        sweeps: the last sweep of each list.
+        number_of_sweeps: how often the lists were swept.
+        entries: the numbers of entries.
+        unread: the reason for each entry that could not be read, by id.
+        short_comments: by entry, the number of counted comments that are not on the comment list.
+        user: why the user could not be read, or ``None``.
+        assets: the results for pictures and files.
+        other_user: whether the service answers as another user than before.
+        doubts: contradictions in each list.
+        extra_comments: by listed entry, the number of listed comments that the entry does not count.
+        contradicted: entries that are not on the entry list although ``entry/get`` answers them.
+        not_asked: the number of named but unlisted entries that were not requested.
+        strict_assets: whether files that are gone for good make the backup incomplete.
+        provable: whether the service states totals to compare with.
+
+    Returns:
+        The ``completeness`` object of FORMAT.md, and everything that could not be read.
+    """
+    comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
+    unlisted_files = max(0, (files.total or 0) - files.listed)
+    unread_entries = [RecordProblem(str(Kind.ENTRIES), entry_id, reason) for entry_id, reason in unread.items()]
+    in_lists: list[tuple[Kind, str]] = [(kind, text) for kind, result in sweeps.items() for text in result.problems]
+    in_lists += [(kind, text) for kind, texts in doubts.items() for text in texts]
+    others: list[tuple[Kind, str]] = []
+    if user is not None:
+        others.append((Kind.USER, message("the user could not be read: {user}", user=user)))
+    if other_user:
+        text = message("the service knows us as another user than before, who may see less: check the token")
+        others.append((Kind.USER, text))
+    others += [(Kind.ENTRIES, text) for text in _unlisted(contradicted, not_asked)]
+    if short_comments:
+        others.append((Kind.COMMENTS, _short(short_comments)))
+    if provable:
+        others += [(Kind.COMMENTS, text) for text in _extra_comments(extra_comments, comments.unstated)]
+    others += [(Kind.FILES, text) for text in _file_totals(files, unlisted_files)]
+    problems = [
+        *(RecordProblem(str(kind), None, text) for kind, text in in_lists),
+        *unread_entries,
+        *(RecordProblem(str(kind), None, text) for kind, text in others),
+        *_asset_problems(assets, strict_assets=strict_assets),
+    ]
+    uploads = assets.uploads
+    document: dict[str, Any] = {
+        "complete": not problems,
+        "sweeps": number_of_sweeps,
+        "sweeps_agreed": all(result.agreed for result in sweeps.values() if result.complete),
+        "entries": {
+            **Tally(entries.read + entries.carried_over, entries.unread).document(),
+            "read": entries.read,
+            "carried_over": entries.carried_over,
+            "contradicted": entries.contradicted,
+            "list_complete": sweeps[Kind.ENTRY_LIST].complete,
+        },
+        "comments": {
+            **Tally(comments.listed, sum(short_comments.values())).document(),
+            "expected": comments.expected if provable else None,
+            "list_complete": comments.complete,
+        },
+        "files": {
+            **replace(uploads, pending=uploads.pending + unlisted_files).document(),
+            "without_address": len(assets.nameless),
+            "not_on_list": unlisted_files,
+            "expected": files.total,
+            "bytes_saved": assets.bytes_saved,
+            "bytes_listed": files.tally,
+            "bytes_expected": files.total_size,
+            "list_complete": files.complete,
+        },
+        "assets": assets.addresses.document(),
+        "user": {"read": user is None},
+    }
+    if not provable:
+        # Written only for services whose missing totals prove nothing.
+        document["provable"] = False
+    return document, problems
+
+
+def _unlisted(contradicted: Sequence[str], not_asked: int) -> Iterator[str]:
+    """Yield problems about entries that the service has and the entry list lacks."""
+    if contradicted:
+        yield message_n(
+            "{n} entry is not on the entry list, and the service answers when asked for it ({ids}); it is saved, "
+            "and the list may leave out more",
+            "{n} entries are not on the entry list, and the service answers when asked for them ({ids}); they are "
+            "saved, and the list may leave out more",
+            len(contradicted),
+            ids=_first(contradicted),
+        )
+    if not_asked:
+        yield message_n(
+            "{n} more entry that comments name is not on the entry list and was not asked for; run again",
+            "{n} more entries that comments name are not on the entry list and were not asked for; run again",
+            not_asked,
+        )
+
+
+def _extra_comments(extra: Mapping[str, int], unstated: Sequence[str]) -> Iterator[str]:
+    """Yield problems about comments that entries do not count, and entries without a count."""
+    if extra:
+        yield message_n(
+            "the comment list holds {count} more comments than the entry list counts (of entry {ids})",
+            "the comment list holds {count} more comments than the entry list counts (of entries {ids})",
+            len(extra),
+            count=sum(extra.values()),
+            ids=_first(list(extra)),
+        )
+    if unstated:
+        yield message_n(
+            "the entry list does not say how many comments {n} entry has ({ids}), so some may be missing",
+            "the entry list does not say how many comments {n} entries have ({ids}), so some may be missing",
+            len(unstated),
+            ids=_first(unstated),
+        )
+
+
+def _short(comments: Mapping[str, int]) -> str:
+    return message_n(
+        "{count} comments that the entries count are not on the comment list (of entry {ids}); "
+        "the service keeps them back",
+        "{count} comments that the entries count are not on the comment list (of entries {ids}); "
+        "the service keeps them back",
+        len(comments),
+        count=sum(comments.values()),
+        ids=_first(list(comments)),
+    )
+
+
+def _file_totals(files: SweepResult, unlisted: int) -> Iterator[str]:
+    """Yield contradictions between the totals and a complete file list."""
+    if not files.complete:
+        return
+    if files.total is not None and (unlisted or files.listed > files.total):
+        yield message(
+            "the file list holds {listed} files, its summary counts {total}", listed=files.listed, total=files.total
+        )
+    elif files.tally is not None and files.total_size is not None and files.tally > files.total_size:
+        yield message(
+            "the {listed} files on the list have {tally} bytes together, and its summary says {total_size}",
+            listed=files.listed,
+            tally=files.tally,
+            total_size=files.total_size,
+        )
+    elif files.tally is not None and files.total_size is not None and files.tally < files.total_size:
+        yield (
+            message(
+                "the {listed} files on the list have {tally} bytes together, its summary says "
+                "{total_size}; the service keeps some back",
+                listed=files.listed,
+                tally=files.tally,
+                total_size=files.total_size,
+            )
+        )
+
+
+def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[RecordProblem]:
+    """Yield problems about files that were requested and not saved: unknown addresses, and failures for now."""
+    if assets.nameless:
+        lack = message("nothing says where uploads are served: give the rule with --file-url or --profile")
+        if assets.file_url is not None:
+            lack = message(
+                "the rule {file_url} needs a field that the record lacks: give another one with --file-url",
+                file_url=assets.file_url,
+            )
+        reason = message_n(
+            "{n} upload is not saved ({ids}): {lack}, or leave uploads out with --assets embedded",
+            "{n} uploads are not saved ({ids}): {lack}, or leave uploads out with --assets embedded",
+            len(assets.nameless),
+            ids=_first(assets.nameless),
+            lack=lack,
+        )
+        yield RecordProblem(str(Kind.FILES), None, reason)
+    if assets.doubted:
+        yield RecordProblem(
+            str(Kind.FILES),
+            None,
+            message(
+                "{count} uploads are not saved: nothing is where the rule {file_url} leads; "
+                "if it is wrong, correct it with --file-url",
+                count=len(assets.doubted),
+                file_url=assets.file_url,
+            ),
+        )
+    for absent in assets.of(AssetState.PENDING):
+        if absent.url not in assets.doubted:
+            yield RecordProblem(str(Kind.ASSETS), absent.url, absent.reason)
+    for refused in assets.of(AssetState.REFUSED):
+        yield RecordProblem(str(Kind.ASSETS), refused.url, refused.reason)
+    for doubtful in assets.of(AssetState.DOUBTFUL):
+        yield RecordProblem(
+            str(Kind.ASSETS),
+            doubtful.url,
+            message(
+                "doubtful: {doubt}. The file is kept; if it is right, confirm it with --accept-doubtful",
+                doubt=doubtful.reason,
+            ),
+        )
+    if strict_assets:
+        yield from (RecordProblem(str(Kind.ASSETS), lost.url, lost.reason) for lost in assets.of(AssetState.LOST))
+
+
+def _first(ids: Sequence[str]) -> str:
+    return ", ".join(each[:40] for each in ids[:_MOST_NAMED]) + (", …" if len(ids) > _MOST_NAMED else "")

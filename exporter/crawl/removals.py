@@ -1,6 +1,7 @@
-"""What is gone: claimed only on evidence, and refused when too much vanishes at once.
+"""Removed and emptied records: recorded only with evidence, and refused if too many are affected at once.
 
-An entry that the list does not hold is asked for. If it answers it is kept, and the list is contradicted.
+An entry that is missing from the entry list is requested. If the service answers, the entry is kept and the list is
+reported as contradicted.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.crawl.concurrency import for_each
 from exporter.crawl.sweep import LONGEST_ID
+from exporter.crawl.tasks import for_each
 from exporter.errors import ApiError, MassDisappearance, ServiceError
 from exporter.message import message
 from exporter.model.kinds import Kind
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 MOST_GONE_SHARE = 0.30
 MOST_GONE_ALWAYS = 5
 MOST_NAMED_ASKED: Final = 1000
-"""Entries that only comments name, asked for by one run; a hostile service could name a million."""
+"""Entries named only by comments that one run requests; a hostile service could name a million."""
 _GONE: Final = frozenset({404, 410})
 
 
 @dataclass(slots=True)
 class Removals:
-    """For each kind the ids believed to be gone, with the evidence a tombstone carries."""
+    """For each kind the ids of removed records, with the evidence for their tombstones."""
 
     evidence: dict[Kind, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
@@ -39,18 +40,18 @@ class Removals:
 
 
 def absent(ingest: Ingest, kind: Kind) -> list[str]:
-    """Return the archived ids that neither of the last two sweeps saw; none unless both saw the whole list."""
+    """Return the archived ids that the last two sweeps did not see; both must have seen the whole list."""
     if len(ingest.sweeps) < 2 or not all(results[kind].vouches for results in ingest.sweeps[-2:]):
         return []
     return list(ingest.ledgers[kind].absent_since(len(ingest.sweeps) - 1))
 
 
 def refuse_mass_disappearance(ingest: Ingest) -> None:
-    """Refuse to believe that a large part of a blog is gone.
+    """Refuse the removal of a large part of a blog.
 
     Raises:
-        MassDisappearance: over 30 % of a kind, and more than 5, are absent; or so many entries lost their text, or have
-            one text now.
+        MassDisappearance: over 30 % and more than 5 records of one kind are absent, or as many entries lost their text
+            or have the same text now.
     """
     for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES):
         gone = len(absent(ingest, kind))
@@ -65,22 +66,22 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
                     kind=kind.value.replace("_", " "),
                 )
             )
-    replaced, listed = ingest.replaced, ingest.sweeps[-1][Kind.ENTRY_LIST].listed
-    if _is_mass(replaced.alike, listed):
+    texts, listed = ingest.texts, ingest.sweeps[-1][Kind.ENTRY_LIST].listed
+    if _is_mass(texts.alike, listed):
         raise MassDisappearance(
             message(
                 "{n} of {total} entries have the same text, which may be a notice of the service in their place; "
                 "nothing was written. If that is right, run again with --accept-removals.",
-                n=replaced.alike,
+                n=texts.alike,
                 total=listed,
             )
         )
-    if _is_mass(replaced.emptied, listed):
+    if _is_mass(texts.emptied, listed):
         raise MassDisappearance(
             message(
                 "{n} of {total} entries have lost their text at once; nothing was written. If that is right, run again "
                 "with --accept-removals.",
-                n=replaced.emptied,
+                n=texts.emptied,
                 total=listed,
             )
         )
@@ -90,10 +91,11 @@ def _is_mass(count: int, total: int) -> bool:
     return count > MOST_GONE_ALWAYS and count > MOST_GONE_SHARE * total
 
 
-async def find_removals(ingest: Ingest, window: int) -> Removals:
-    """Collect what is gone; an entry counts only once ``entry/get`` refuses it too.
+async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
+    """Collect the removed records; an entry counts only if ``entry/get`` refuses it.
 
-    An unlisted entry that answers is read, and recorded in ``ingest.contradicted``. So is one that only comments name.
+    An unlisted entry that the service answers is read and recorded in ``ingest.contradicted``. This includes entries
+    that only comments name.
     """
     last = len(ingest.sweeps)
     sweeps = {"absent_in_sweeps": [last - 1, last]}
@@ -105,13 +107,12 @@ async def find_removals(ingest: Ingest, window: int) -> Removals:
         for entry_id in gone:
             _remove(removals, ingest, entry_id, sweeps)
         return removals
-    refused = await _ask(ingest, [*gone, *_named(ingest, set(gone))], window)
+    refused = await _ask(ingest, [*gone, *_named(ingest, set(gone))], concurrency)
     if refused and not await _is_believable(ingest):
         for entry_id, error in refused.items():
             doubt = message("{error}, and the same for entries that are listed; run again", error=error)
             ingest.fail(entry_id, ServiceError(doubt))
         return removals
-    ingest.forget_named(refused)
     for entry_id in gone:
         if entry_id in refused:
             said = {"status": refused[entry_id].status, "message": refused[entry_id].message}
@@ -120,7 +121,7 @@ async def find_removals(ingest: Ingest, window: int) -> Removals:
 
 
 def _unlisted(ingest: Ingest) -> Iterable[str]:
-    """Return the archived entries that neither of the last two sweeps listed; none unless both saw the whole list."""
+    """Return the archived entries that the last two sweeps did not list; both must have seen the whole list."""
     if len(ingest.sweeps) < 2 or not all(results[Kind.ENTRY_LIST].vouches for results in ingest.sweeps[-2:]):
         return ()
     archived = ingest.ledgers[Kind.ENTRIES].base.keys
@@ -128,14 +129,14 @@ def _unlisted(ingest: Ingest) -> Iterable[str]:
 
 
 def _remove(removals: Removals, ingest: Ingest, entry_id: str, evidence: dict[str, Any]) -> None:
-    """Remove an entry and its list item, as far as the archive has them."""
+    """Record the removal of an entry and its list item if the archive has them."""
     for kind in (Kind.ENTRIES, Kind.ENTRY_LIST):
         if entry_id in ingest.ledgers[kind].base:
             removals.evidence[kind][entry_id] = dict(evidence)
 
 
 def _named(ingest: Ingest, asked: set[str]) -> list[str]:
-    """Return unlisted entries that the archive lacks and that something names: comments, a sweep or an earlier run."""
+    """Return unlisted entries that the archive lacks and that comments, a sweep or an earlier run name."""
     last = len(ingest.sweeps)
     items, entries = ingest.ledgers[Kind.ENTRY_LIST], ingest.ledgers[Kind.ENTRIES]
     named = dict.fromkeys([*ingest.named_by_comments(), *items.vanished(last), *ingest.unread_before])
@@ -151,8 +152,8 @@ def _named(ingest: Ingest, asked: set[str]) -> list[str]:
     return wanted[:MOST_NAMED_ASKED]
 
 
-async def _ask(ingest: Ingest, entry_ids: Collection[str], window: int) -> dict[str, ApiError]:
-    """Ask for unlisted entries; return those that the service says it does not have, with what it said."""
+async def _ask(ingest: Ingest, entry_ids: Collection[str], concurrency: int) -> dict[str, ApiError]:
+    """Request unlisted entries; return those that the service does not have, with its answers."""
     refused: dict[str, ApiError] = {}
 
     async def ask(entry_id: str) -> None:
@@ -165,12 +166,12 @@ async def _ask(ingest: Ingest, entry_ids: Collection[str], window: int) -> dict[
         else:
             ingest.fail(entry_id, error)
 
-    await for_each(entry_ids, ask, window)
+    await for_each(entry_ids, ask, concurrency)
     return refused
 
 
 async def _is_believable(ingest: Ingest) -> bool:
-    """Return whether ``entry/get`` answers at all in this run: for a listed entry, if the run read none yet."""
+    """Return whether ``entry/get`` works in this run; if no entry was read yet, request a listed one."""
     last = len(ingest.sweeps)
     entries = ingest.ledgers[Kind.ENTRIES]
     if any(entries.count_seen(sweep) for sweep in range(1, last + 1)):

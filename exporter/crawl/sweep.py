@@ -1,4 +1,4 @@
-"""One sweep over one list: its pages in order, their records into the ledger, and a note on each page."""
+"""One sweep over one list: its pages in order, their records into the ledger, and a note about each page."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import asyncio
 import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.crawl.checkpoint import note_of
-from exporter.crawl.concurrency import task_group
 from exporter.crawl.events import PageRead
-from exporter.crawl.pages import PageIndex, page_note, seen_again, without_records
+from exporter.crawl.tasks import task_group
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
@@ -28,47 +27,41 @@ if TYPE_CHECKING:
 LARGEST_COUNT: Final = 2**40
 """More comments or bytes than any record has, and more files than any blog."""
 LARGEST_TOTAL: Final = 2**53
-"""More bytes than any blog has; larger numbers are not the same for every reader of JSON (RFC 8259, 6)."""
+"""More bytes than any blog has; JSON readers disagree about larger numbers (RFC 8259, 6)."""
 UNREADABLE = (ApiError, TransportError, NotAuthorised)
-"""What makes one page or record unreadable; any other :class:`ServiceError` ends the run."""
+"""Errors that make one page or record unreadable; any other :class:`ServiceError` ends the run."""
 LONGEST_ID: Final = 1000
-"""Characters; ids are short numbers as a rule, every id read stays in memory, and an address must hold it."""
-_FACTS = tuple(each.name for each in fields(PageFacts))
-_NAMED: Final = 100
-"""So many unusable items are named one by one, in a page and in a list."""
+"""Characters; ids are usually short numbers, all of them stay in memory, and an address must contain them."""
+_MOST_NAMED: Final = 100
+"""Unusable items named one by one, in a page and in a list."""
 
 
 @dataclass(slots=True)
 class SweepResult:
-    """What one sweep of one list found.
+    """The result of one sweep of one list.
 
     Attributes:
         kind: the kind listed.
         complete: whether the whole list was seen.
-        listed: how many distinct records it held.
-        differing: how many of them are new or changed against the sweep before (in a first sweep: the archive).
+        listed: the number of distinct records.
+        differing: how many of them are new or changed since the sweep before (in a first sweep: since the archive).
         to_read: for the entry list, the ids of these; in a first sweep without the new ones, which are read anyway.
-        agreed: whether it saw just what the sweep before saw.
+        agreed: whether it saw exactly the same as the sweep before.
         problems: sentences about pages and items that could not be used.
-        doubts: sentences about pages that contradict one another, which may also come of a list that changes meanwhile.
-        tally: the sum of :meth:`BlogService.amount` over the records; ``None`` where one of them does not say.
-        comments: comments by entry: for the entry list those each item counts, for the comment list those listed;
+        doubts: sentences about pages that contradict one another, possibly because the list changed meanwhile.
+        tally: the sum of :meth:`BlogService.amount` over the records; ``None`` if a record has no amount.
+        comments: comments by entry: for the entry list the stated counts, for the comment list the listed ones;
             emptied by :func:`compare_comments`.
-        expected: for the comment list, how many comments the entries count.
-        short: for the comment list, by entry, how many of the comments that it counts are not listed.
-        over: for the comment list, by entry, how many more comments are listed than the entry counts. An entry that is
-            not on the entry list counts none.
-        hidden: for the comment list, by entry, how many comments its count may leave out; emptied likewise.
-        unstated: the listed entries that state no comment count; for both lists once they were compared.
-        total: how many records the list says it has.
-        total_size: the sum of their sizes, as the list says.
+        expected: for the comment list, the sum of the counts stated by entries.
+        short: for the comment list, by entry, the number of counted comments that are not listed.
+        over: for the comment list, by entry, the number of listed comments that are not counted. An entry that is not
+            on the entry list counts no comments.
+        hidden: for the comment list, by entry, the number of comments that its count may leave out; emptied likewise.
+        unstated: the listed entries that state no comment count; set for both lists after their comparison.
+        total: the number of records that the list states.
+        total_size: the sum of their sizes that the list states.
         date: the ``Date`` of the answer with its first page.
-        failure: the error that kept its first page from being read, to end the run with where no list could be read.
-        pages: the pages that were read, for the next sweep; none when a record was on the list twice.
-        repeated: how many pages, from the first on, were as the sweep before saw them.
-        alike: whether all were.
-        uncounted: whether its ``comments`` were not counted, since all is as in the sweep before; ``expected``,
-            ``short``, ``over`` and ``unstated`` are then as they were.
+        failure: the error of its first page, which ends the run if no list could be read.
     """
 
     kind: Kind
@@ -90,18 +83,14 @@ class SweepResult:
     total_size: int | None = None
     date: str | None = None
     failure: ServiceError | None = None
-    pages: PageIndex = field(default_factory=PageIndex)
-    repeated: int = 0
-    alike: bool = False
-    uncounted: bool = False
 
     @property
     def vouches(self) -> bool:
-        """Whether what the sweep did not see can be believed to be absent."""
+        """Whether a record that the sweep did not see is absent."""
         return self.complete and not self.doubts
 
     def count(self, records: Mapping[str, Any], new: Iterable[int]) -> int | None:
-        """Count those records of a page that this sweep sees for the first time; return the sum of their amounts."""
+        """Count the records of a page that this sweep sees for the first time; return the sum of their amounts."""
         comments = self.comments
         if self.kind is Kind.COMMENTS:
             owners = records["owners"]
@@ -123,31 +112,20 @@ class SweepResult:
                     self.unstated.append(ids[at])
         return total
 
-    def count_again(self) -> None:
-        """Count the comments of the pages that nobody had to look at so far."""
-        if self.uncounted:
-            for page in range(1, len(self.pages) + 1):
-                records = self.pages.note(page)["records"]
-                self.count(records, range(len(records["ids"])))
-
 
 def compare_comments(entries: SweepResult, comments: SweepResult, is_listed: Callable[[str], bool]) -> None:
-    """Compare, entry by entry, what the entry list counts with what the comment list holds, and forget the counts.
+    """Compare the comment counts on the entry list with the comment list for each entry, and drop the counts.
 
-    One sum for all would let comments of entries that nobody lists make up for others that are kept back.
+    With one sum for all entries, comments of unlisted entries could compensate for missing ones.
 
     Args:
         entries: the sweep of the entry list.
         comments: the sweep of the comment list at the same time.
-        is_listed: whether that sweep saw an entry on the entry list.
+        is_listed: returns whether that sweep saw an entry on the entry list.
     """
-    if entries.uncounted and comments.uncounted:
-        return
-    entries.count_again()
-    comments.count_again()
     comments.expected = entries.comments.total()
     if comments.complete:
-        # Subtracting counters keeps what is short only.
+        # Subtracting counters keeps positive differences only.
         comments.short = dict(entries.comments - comments.comments)
     comments.unstated = entries.unstated
     unstated, hidden = set(entries.unstated), comments.hidden
@@ -162,17 +140,16 @@ def compare_comments(entries: SweepResult, comments: SweepResult, is_listed: Cal
 
 
 class _Answer(NamedTuple):
-    """A page that was read; ``page`` is ``None`` when the answer is the very one that the sweep before got."""
+    """A page that was read, and the memory that it takes."""
 
-    page: Page | None
-    body: bytes = b""
-    weight: int = 0
+    page: Page
+    weight: int
 
 
 class _Asked(NamedTuple):
-    """A page that was asked for; ``task`` reads it ahead of its turn, ``None`` where it is read when its turn comes.
+    """A requested page; ``task`` reads it ahead, ``None`` if it is read when it is needed.
 
-    ``number`` counts from 1: the cursor itself where that is a number.
+    ``number`` counts from 1; it is the cursor itself if that is a number.
     """
 
     cursor: Cursor
@@ -189,12 +166,11 @@ class Sweep:
         service: reads the records.
         client: sends the requests.
         blog_id: the blog.
-        entry_ids: the listed entries, where comments are listed for each of them.
-        ledger: where the records go.
+        entry_ids: the listed entries, if comments are listed for each of them.
+        ledger: receives the records.
         emit: is called for every page.
-        known: the pages that an interrupted run had dealt with.
-        before: what the sweep before found, or the run before. A page whose answer is the very same as then is not
-            parsed again: its records are taken from the note about it.
+        known: the pages that an interrupted run had completed.
+        listed_before: the number of records in the sweep before.
     """
 
     def __init__(
@@ -208,7 +184,7 @@ class Sweep:
         ledger: Ledger,
         emit: Callable[[Event], None],
         known: Mapping[Cursor, Place] | None = None,
-        before: SweepResult | None = None,
+        listed_before: int = 0,
     ) -> None:
         self._service = service
         self._client = client
@@ -217,32 +193,25 @@ class Sweep:
         self._emit = emit
         self._number = number
         self._known = known or {}
-        self._before = before or SweepResult(kind)
+        self._listed_before = listed_before
         self._asked = 0
         self._items = 0
         self._held = 0
         self._unnamed = 0
-        self._marked = 0
-        self._result = SweepResult(kind, pages=PageIndex(ledger.note))
+        self._result = SweepResult(kind)
 
-    async def run(self, window: int) -> SweepResult:
-        """Read to the end of the list.
+    async def run(self, concurrency: int) -> SweepResult:
+        """Read the whole list with up to ``concurrency`` pages requested at a time.
 
         Raises:
             ServiceError: the service as a whole failed.
         """
         try:
             async with task_group() as group:
-                await self._read_pages(window, group)
+                await self._read_pages(concurrency, group)
         finally:
             self._client.budget.release(self._held)
         result = self._result
-        result.alike = 0 < len(result.pages) == result.repeated
-        if result.alike and self._ledger.see_again(self._number, result.listed):
-            result.uncounted, result.expected, result.short = True, self._before.expected, self._before.short
-            result.over, result.unstated = self._before.over, self._before.unstated
-        else:
-            self._mark_repeated()
         if self._unnamed:
             what = message(
                 "{unnamed} more items had no usable id, or one that was there twice; run again", unnamed=self._unnamed
@@ -250,21 +219,17 @@ class Sweep:
             result.problems.append(message("{kind} list: {problem}", kind=result.kind, problem=what))
         result.problems = [*self._paginator.problems, *result.problems]
         result.complete = self._paginator.complete and not result.problems
-        result.agreed = not result.differing and result.listed == self._before.listed
-        self._before.pages.clear()
-        result.pages.records = result.listed
+        result.agreed = not result.differing and result.listed == self._listed_before
         result.doubts = self._paginator.doubts
         if self._items != result.listed:
             twice = message("{n} items are listed more than once", n=self._items - result.listed)
             result.doubts = [*result.doubts, message("{kind} list: {problem}", kind=result.kind, problem=twice)]
-            # Then the newest state of a record is not what every page with it holds.
-            result.pages.clear()
         return result
 
-    async def _read_pages(self, window: int, group: asyncio.TaskGroup) -> None:
+    async def _read_pages(self, concurrency: int, group: asyncio.TaskGroup) -> None:
         asked: deque[_Asked] = deque()
         while not self._paginator.finished:
-            for cursor in self._paginator.wanted(window):
+            for cursor in self._paginator.wanted(concurrency):
                 self._asked += 1
                 number = cursor if isinstance(cursor, int) else self._asked
                 ahead = asked and cursor not in self._known
@@ -281,24 +246,20 @@ class Sweep:
 
     async def _read(self, cursor: Cursor, number: int) -> _Answer | ServiceError:
         call = self._paginator.call(cursor)
-        known = self._before.pages.body(number)
 
         def parse(response: Response) -> _Answer:
             if number == 1:
                 self._result.date = response.headers.get("date")
-            body = hashlib.sha256(response.body).digest()
-            if body == known:
-                return _Answer(None)
-            return _Answer(call.parse(response), body, lossless_json.weight(response.body))
+            return _Answer(call.parse(response), lossless_json.weight(response.body))
 
         try:
-            # A list that was just read is what tells best, later, whether the service still answers.
+            # A list that was just read is the best later probe of whether the service still answers.
             return await self._client.fetch(call.request, parse, probe=True)
         except UNREADABLE as error:
-            return error.with_traceback(None)  # which would hold the answer
+            return error.with_traceback(None)  # the traceback would keep the answer in memory
 
     async def _read_ahead(self, cursor: Cursor, number: int) -> _Answer | ServiceError | None:
-        """Read a page that has to wait for its turn; ``None`` for one that is too heavy to wait."""
+        """Read a page ahead; return ``None`` if it is too large to keep until it is needed."""
         answer = await self._read(cursor, number)
         if isinstance(answer, _Answer):
             if not self._client.budget.hold(answer.weight):
@@ -307,7 +268,7 @@ class Sweep:
         return answer
 
     async def _ingest(self, asked: _Asked) -> None:
-        """Ingest the page whose turn it is."""
+        """Ingest the next page."""
         answer = await asked.task if asked.task is not None else None
         held = answer.weight if isinstance(answer, _Answer) else 0
         if answer is None:
@@ -323,10 +284,8 @@ class Sweep:
             }
             self._ledger.spool.journal(note)
             self._fail(asked, answer, missing=missing)
-        elif answer.page is None:
-            self._repeat(asked)
         else:
-            self._accept(asked, answer.page, answer.body)
+            self._accept(asked, answer.page)
         self._client.budget.release(held)
         self._held -= held
 
@@ -335,16 +294,15 @@ class Sweep:
             self._result.failure = error
         self._paginator.accept_failure(asked.cursor, said(error), missing=missing)
 
-    def _accept(self, asked: _Asked, page: Page, body: bytes) -> None:
-        """Put a page's records into the ledger, and a note about it behind them."""
-        self._mark_repeated()
+    def _accept(self, asked: _Asked, page: Page) -> None:
+        """Put a page's records into the ledger, followed by a note about the page."""
         kind, ledger, service = self._result.kind, self._ledger, self._service
         digest = hashlib.sha256()
         ids: list[str] = []
         here: set[str] = set()
-        amounts: list[int | None] = []  # of all but comments
-        owners: list[str] = []  # of comments
-        hidden: list[int] = []  # of comments, by position
+        amounts: list[int | None] = []  # for all kinds except comments
+        owners: list[str] = []  # for comments
+        hidden: list[int] = []  # for comments, by position
         new: list[int] = []
         to_read: list[str] = []
         problems: list[str] = []
@@ -354,7 +312,7 @@ class Sweep:
         items = page.items
         items.reverse()
         while items:
-            # An ingested item goes at once, so that the objects of a long page and its records add up to little more.
+            # Items are released one by one, because a long page and its records would take much memory together.
             item = items.pop()
             position += 1
             record_id = service.key(kind, item)
@@ -403,71 +361,38 @@ class Sweep:
             asked.cursor, position, len(new), digest.hexdigest(), page.echo, page.next, page.pages, page.page_size,
             page.total, page.total_size, self._result.count(records, new),
         )  # fmt: skip
-        note = page_note(
-            self._number,
-            asked.cursor,
-            {name: getattr(facts, name) for name in _FACTS},
-            records,
-            differing=differing,
-            to_read=to_read,
-            problems=problems[:_NAMED],
-            unnamed=len(problems[_NAMED:]),
-            body=body.hex(),
-        )
-        self._count(asked, facts, note, len(ids), ledger.spool.journal(note))
+        note: dict[str, Any] = {
+            "sweep": self._number,
+            "page": asked.cursor,
+            "differing": differing,
+            "to_read": to_read,
+            "facts": asdict(facts),
+            "problems": problems[:_MOST_NAMED],
+            "unnamed": len(problems[_MOST_NAMED:]),
+            "records": records,
+        }
+        ledger.spool.journal(note)
+        self._count(asked, facts, note)
 
     def _replay(self, asked: _Asked) -> None:
-        """Ingest a page from the note that an interrupted run left of it; the ledger has its records already."""
-        place = self._known[asked.cursor]
-        note = note_of(self._ledger.note(*place)) or {}
+        """Ingest a page from the note of an interrupted run; the ledger already has its records."""
+        note = note_of(self._ledger.note(*self._known[asked.cursor])) or {}
         if "failed" in note:
             self._fail(asked, ServiceError(note["failed"]), missing=note["missing"])
-        else:
-            self._count(asked, self._mark(asked, note), note, len(note["records"]["ids"]), place)
+            return
+        records = note["records"]
+        new = [at for at, each in enumerate(records["ids"]) if self._ledger.mark(each, self._number) != self._number]
+        counted = {"cursor": asked.cursor, "new": len(new), "new_size": self._result.count(records, new)}
+        self._count(asked, PageFacts(**{**note["facts"], **counted}), note)
 
-    def _repeat(self, asked: _Asked) -> None:
-        """Ingest a page that is as the sweep before saw it, when its records were on no other page.
-
-        As long as that is so of all pages, nothing can have moved, and all records are noted as seen at the end.
-        """
-        text = seen_again(self._before.pages.line(asked.number), self._number, asked.cursor)
-        place = self._ledger.spool.journal(text)
+    def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any]) -> None:
         result = self._result
-        if asked.number == result.repeated + 1 == len(result.pages) + 1:
-            result.repeated += 1
-            note = without_records(text)
-            facts = PageFacts(**{**note["facts"], "cursor": asked.cursor})
-            self._count(asked, facts, note, facts.new, place)
-        else:
-            note = dict(lossless_json.loads(text))
-            self._count(asked, self._mark(asked, note), note, len(note["records"]["ids"]), place)
-
-    def _mark_repeated(self) -> None:
-        """Note that this sweep saw the records of the pages that were as before, and count their comments."""
-        for page in range(self._marked + 1, self._result.repeated + 1):
-            records = self._before.pages.note(page)["records"]
-            self._result.count(records, range(len(records["ids"])))
-            for record_id in records["ids"]:
-                self._ledger.mark(record_id, self._number)
-        self._marked = self._result.repeated
-
-    def _mark(self, asked: _Asked, note: dict[str, Any]) -> PageFacts:
-        """Note that this sweep saw the records of a page, and return what the paginator needs to know of it."""
-        self._mark_repeated()
-        sweep, mark, records = self._number, self._ledger.mark, note["records"]
-        new = [at for at, each in enumerate(records["ids"]) if mark(each, sweep) != sweep]
-        new_size = self._result.count(records, new)
-        return PageFacts(**{**note["facts"], "cursor": asked.cursor, "new": len(new), "new_size": new_size})
-
-    def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any], items: int, place: Place) -> None:
-        result = self._result
-        result.pages.put(asked.number, bytes.fromhex(note.get("body", "")), place)
-        self._items += items
+        self._items += len(note["records"]["ids"])
         result.listed += facts.new
         result.tally = _sum(result.tally, facts.new_size)
         result.differing += note["differing"]
         result.to_read += note["to_read"]
-        room = max(0, _NAMED - len(result.problems))
+        room = max(0, _MOST_NAMED - len(result.problems))
         result.problems += note["problems"][:room]
         self._unnamed += len(note["problems"][room:]) + note["unnamed"]
         if facts.total is not None:

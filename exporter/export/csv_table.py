@@ -14,8 +14,8 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.html.embedded import Use, embedded
-from exporter.html.limits import too_large
 from exporter.html.text import text_of
+from exporter.html.tree import too_large
 from exporter.message import message
 from exporter.text import visible
 

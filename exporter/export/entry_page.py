@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from exporter.html.anchors import wanted_places
-from exporter.html.footnotes import Numbering
+from exporter.html.anchors import Numbering, wanted_places
 from exporter.html.links import commenter_link
 from exporter.html.markdown import Block, quote_block, to_markdown
 from exporter.html.markdown_escape import escape_heading_end, escape_text, link_target

@@ -25,11 +25,10 @@ from exporter.export.report import Report
 from exporter.export.targets import Matter, Target
 from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
-from exporter.html.limits import too_complex, too_large
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
-from exporter.html.wordpress import Kept, block, kept, more_block, more_mark
-from exporter.html.wordpress_blocks import blocks
+from exporter.html.tree import too_complex, too_large
+from exporter.html.wordpress import Kept, block, blocks, kept, more_block, more_mark
 from exporter.model.publication import Cause, PostStatus
 from exporter.model.records import Comment
 from exporter.text import visible

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 
 from exporter.export.closing import why_not_saved
@@ -17,28 +17,22 @@ from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Link, Report
 from exporter.export.words import Reason
-from exporter.html.anchors import mark_places, place_of, rename_places, wanted_places
+from exporter.html.anchors import Numbering, mark_places, place_of, rename_places, wanted_places
 from exporter.html.embedded import (
     EmbeddedAddress,
     Use,
     attribute_text,
     embedded,
-    embedded_in,
     rewrite_addresses,
-    with_addresses,
 )
-from exporter.html.footnotes import Numbering
-from exporter.html.limits import TooComplex
 from exporter.html.links import absolute, host_of, meaning
 from exporter.html.local_links import EntryAddresses
-from exporter.html.markdown import Markdown, pieces_to_markdown, to_markdown
+from exporter.html.markdown import Markdown, to_markdown
 from exporter.html.markdown_inline import HARD_BREAK
-from exporter.html.simple import Piece, simple_pieces
-from exporter.html.tree import Element, parse
+from exporter.html.tree import TooComplex, parse
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw, Upload
-from exporter.text import visible
 
 FOLDER: Final = "media"
 SLUG: Final = "slug"
@@ -119,7 +113,7 @@ class Media:
         """Return what a post shows, and the blog's files it links to, each once and in their order."""
         found: dict[str, PostPicture] = {}
         for body in (post.record.body, post.record.more):
-            for address, _ in _read(body).addresses:
+            for address, _ in _addresses(body):
                 picture = self.find(address)
                 if picture is not None:
                     found.setdefault(picture.asset.url, picture)
@@ -152,7 +146,7 @@ class Media:
         why = reason or (Reason.NEW_ADDRESS if self._options.media_base_url else Reason.OLD_ADDRESS)
         lost = leads_out = False
         for body in (post.record.body, post.record.more):
-            for found in _read(body).addresses:
+            for found in _addresses(body):
                 picture = self.find(found.text)
                 if picture is not None and picture.source is not None:
                     report.picture(picture.asset.url, None if picture.name in written else why, referred=referred)
@@ -250,22 +244,14 @@ class Media:
         """Return what :func:`~exporter.html.markdown.to_markdown` makes of what :meth:`rewritten` returns.
 
         The ids of ``places`` are marked, with ``prefix`` before each and in the links to them.
-
-        A simple body, as nearly all are, is neither written as HTML again for it nor read a second time: a fifth of the
-        time of an export of pages.
         """
-        pieces = None if places else _read(body).pieces
-        if pieces is None:
-            return to_markdown(
-                self.rewritten(body, folder),
-                partial(rename_places, prefix=prefix, wanted=places),
-                places,
-                line_break=line_break,
-                footnotes=footnotes,
-            )
-        resolve = partial(self._resolved, folder)
-        new = [piece if isinstance(piece, str) else with_addresses(piece, resolve) for piece in pieces]
-        return Markdown(pieces_to_markdown(new, line_break), 0)
+        return to_markdown(
+            self.rewritten(body, folder),
+            partial(rename_places, prefix=prefix, wanted=places) if places else None,
+            places,
+            line_break=line_break,
+            footnotes=footnotes,
+        )
 
     def _resolved(self, folder: str | None, address: str) -> str | None:
         """Return the address that the new home has for one; ``None`` where it stays."""
@@ -346,22 +332,10 @@ def address_of(posts: Posts, post: ExportPost) -> str | None:
     return new if new is not None and new[0] != "/" else next(old_addresses(post, posts.options), None)
 
 
-class _Read(NamedTuple):
-    """What was read of a body: its addresses, each once; and where it is simple, its pieces, which nobody changes."""
-
-    addresses: tuple[EmbeddedAddress, ...]
-    pieces: list[Piece] | None
-
-
 @lru_cache(maxsize=4)
-def _read(body: str) -> _Read:
-    """Read a body; those of a post are asked for several times in a row."""
-    source, replaced = visible(body)
-    pieces = None if replaced else simple_pieces(source)
-    if pieces is None:
-        return _Read(tuple(dict.fromkeys(embedded(body))), None)
-    found = (address for piece in pieces if isinstance(piece, Element) for address in embedded_in(piece))
-    return _Read(tuple(dict.fromkeys(found)), pieces)
+def _addresses(body: str) -> tuple[EmbeddedAddress, ...]:
+    """Return the addresses in a body, each once; cached, because those of a post are requested several times."""
+    return tuple(dict.fromkeys(embedded(body)))
 
 
 def _spellings(url: str) -> Iterator[str]:

@@ -11,13 +11,11 @@ from exporter.export.posts import ExportPost, PostComment
 from exporter.export.report import Report
 from exporter.export.words import Reason
 from exporter.html.anchors import rename_places
-from exporter.html.embeds import parse_body, scripts_in
-from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
+from exporter.html.embedded import parse_body, scripts_in
 from exporter.html.links import commenter_link
 from exporter.html.safe_html import safe_html
-from exporter.html.tags import LINE_TAGS
 from exporter.html.text import collapse, text_of
-from exporter.html.tree import Element
+from exporter.html.tree import LINE_TAGS, Element, TooComplex, TooLarge, too_large, too_large_words
 from exporter.model.records import Comment
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
@@ -34,7 +32,7 @@ def as_html(body: str) -> str:
 def comment_html(comment: Comment) -> str:
     """Return an untrusted comment as HTML without anything that runs; its title, if any, is its first line.
 
-    One beyond :mod:`exporter.html.limits` is its text; see :func:`report_bodies`.
+    One beyond :mod:`exporter.html.tree` is its text; see :func:`report_bodies`.
     """
     try:
         shown = safe_html(_tree(comment.text))
@@ -84,7 +82,7 @@ def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> N
 def safe_body(body: str, places: Collection[str] = (), prefix: str = "") -> str:
     """Return a body as HTML whose every tag is closed and where nothing runs.
 
-    One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.limits` as its text,
+    One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.tree` as its text,
     after a sentence that says so: see :func:`report_bodies`. The ids of ``places`` are marked, with ``prefix`` before
     each and in the links to them.
     """

@@ -20,8 +20,7 @@ from exporter.export.post_html import comment_block, report_bodies, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
-from exporter.html.anchors import wanted_places
-from exporter.html.footnotes import Numbering
+from exporter.html.anchors import Numbering, wanted_places
 from exporter.html.markdown import Markdown
 from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse

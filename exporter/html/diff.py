@@ -1,9 +1,12 @@
-"""What changed between two texts, word by word, and between records; Japanese words are runs of one script. Pure.
+"""Differences between two texts, word by word, and between records; a Japanese word is a run of one script. Pure.
 
-Texts are aligned at what is unique in both (which costs little however long they are), and between these anchors by
-:class:`difflib.SequenceMatcher`, as long as the budget of comparisons lasts; then a gap counts as replaced as a whole.
+Texts are aligned at words that are unique in both, which is cheap for any length. Between these anchors they are
+aligned by :class:`difflib.SequenceMatcher` until the budget of comparisons is used up; the rest counts as replaced.
 Long texts are first aligned by lines, and the longest by their ends only. So time and memory are bounded, and short
 texts get the best alignment.
+
+Edits are then joined and moved so that they read well. If the equal text between two edits is shorter than both, the
+two become one. An edit that could also be a few characters earlier or later begins where a sentence begins.
 """
 
 from __future__ import annotations
@@ -14,10 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from exporter import lossless_json
-from exporter.html.sentences import SENTENCE_END, Op, settled
 from exporter.message import message
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.model.kinds import Kind
@@ -27,11 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 Match = tuple[int, int, int]
+Op = Literal["equal", "delete", "insert"]
 
 LONG: Final = 20_000
+"""Characters; longer texts are first aligned by lines."""
 _BUDGET: Final = 5_000_000
+"""Comparisons."""
 _LONGEST: Final = 1_000_000
-"""Beyond so many characters, words would take hundreds of megabytes: what lies between the same ends is replaced."""
+"""Above this number of characters, words would take hundreds of megabytes, so only equal ends are kept."""
 
 _MARKS: Final = "\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
 _WORD: Final = re.compile(
@@ -41,6 +46,19 @@ _WORD: Final = re.compile(
     re.DOTALL,
 )
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_CRUMB: Final = 8
+"""The most characters of equal text that joins two edits."""
+_FARTHEST: Final = 2_000
+"""The most characters that an edit is moved by, so that the time stays linear."""
+_CONTINUES: Final = re.compile("[\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]")
+"""Characters that belong to the one before them."""
+SENTENCE_END: Final = re.compile(r"\n|[。！？!?．]+[」』）)”’]*|[.]+[)\"”’]*(?=\s)|[」』]")
+_BOUNDARY_RANKS: Final = {
+    "\n": 4,
+    **dict.fromkeys("。！？!?．", 3),
+    **dict.fromkeys("」』）)", 2),
+    **dict.fromkeys("、，, \u3000", 1),
+}
 
 
 def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
@@ -64,7 +82,7 @@ def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
 
 
 def _around(before: str, after: str) -> list[tuple[Op, str]]:
-    """Keep what both begin and end with, and count the rest as replaced."""
+    """Keep the equal beginning and end, and count the rest as replaced."""
     most = min(len(before), len(after))
     start = _shared(most, lambda length: before[:length] == after[:length])
     rest = most - start
@@ -80,7 +98,7 @@ def _around(before: str, after: str) -> list[tuple[Op, str]]:
 
 
 def _shared(most: int, same: Callable[[int], bool]) -> int:
-    """Return the greatest length for which something is the same, given that it is for all shorter ones."""
+    """Return the greatest length for which ``same`` holds, given that it holds for all shorter ones."""
     low = 0
     while low < most:
         middle = (low + most + 1) // 2
@@ -89,13 +107,13 @@ def _shared(most: int, same: Callable[[int], bool]) -> int:
 
 
 class _Budget:
-    """How many comparisons are left."""
+    """The number of comparisons left."""
 
     def __init__(self, left: int) -> None:
         self._left = left
 
     def pays(self, cost: int) -> bool:
-        """Take the cost from what is left, or say that it is too much."""
+        """Subtract the cost and return whether there was enough left."""
         if cost > self._left:
             return False
         self._left -= cost
@@ -113,7 +131,7 @@ def _words(before: str, after: str, budget: _Budget) -> list[tuple[Op, str]]:
 
 
 def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
-    """Join neighbours of the same operation, deletions before insertions, and drop what is empty."""
+    """Join neighbours with the same operation, put deletions before insertions, and drop empty parts."""
     found: list[tuple[Op, str]] = []
     pending: dict[Op, list[str]] = {"delete": [], "insert": []}
 
@@ -137,7 +155,7 @@ def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
 
 
 def _aligned(a: list[str], b: list[str], budget: _Budget) -> Iterator[tuple[bool, list[str], list[str]]]:
-    """Yield the two sequences in parts: equal ones, and ones that were replaced, in order."""
+    """Yield the two sequences in parts, equal or replaced, in order."""
     at_a = at_b = 0
     for start_a, start_b, length in [*_matches(a, b, budget), (len(a), len(b), 0)]:
         if start_a > at_a or start_b > at_b:
@@ -148,7 +166,7 @@ def _aligned(a: list[str], b: list[str], budget: _Budget) -> Iterator[tuple[bool
 
 
 def _matches(a: list[str], b: list[str], budget: _Budget) -> list[Match]:
-    """Return what is equal, as ``(start in a, start in b, length)`` in order."""
+    """Return the equal parts as ``(start in a, start in b, length)``, in order."""
     found: list[Match] = []
     todo = [(0, len(a), 0, len(b))]
     while todo:
@@ -171,13 +189,13 @@ def _matches(a: list[str], b: list[str], budget: _Budget) -> list[Match]:
 
 
 def _most_comparisons(a: list[str], b: list[str]) -> int:
-    """Return a bound of what the matcher does: each of its steps looks at every item and every pair of equal ones."""
+    """Return an upper bound for the matcher's work: each step examines every item and every pair of equal ones."""
     in_b = Counter(b)
     return (len(a) + sum(in_b[item] for item in a)) * min(len(a), len(b))
 
 
 def _edges(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, high_b: int) -> tuple[int, int]:
-    """Return how many items at the beginning, and of the rest at the end, are the same."""
+    """Return the number of equal items at the beginning, and of the rest at the end."""
     most = min(high_a - low_a, high_b - low_b)
     start = 0
     while start < most and a[low_a + start] == b[low_b + start]:
@@ -189,7 +207,7 @@ def _edges(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, high
 
 
 def _anchors(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, high_b: int) -> list[tuple[int, int]]:
-    """Return the longest chain of items that are unique in both parts and are in the same order (patience)."""
+    """Return the longest chain of items that are unique in both parts and in the same order (patience diff)."""
     in_a, in_b = _unique(a, low_a, high_a), _unique(b, low_b, high_b)
     pairs = [(i, in_b[item]) for item, i in in_a.items() if item in in_b]
     tops: list[int] = []
@@ -209,11 +227,105 @@ def _anchors(a: list[str], b: list[str], low_a: int, high_a: int, low_b: int, hi
 
 
 def _unique(items: list[str], low: int, high: int) -> dict[str, int]:
-    """Return the items that are there once between the bounds, with their places, in order."""
+    """Return the items that occur once between the bounds, with their positions, in order."""
     places: dict[str, int] = {}
     for at in range(low, high):
         places[items[at]] = at if items[at] not in places else -1
     return {item: at for item, at in places.items() if at >= 0}
+
+
+class _Edit:
+    """The texts deleted and inserted at one place, and the equal text after them."""
+
+    def __init__(self) -> None:
+        self.old: list[str] = []
+        self.new: list[str] = []
+        self.lengths = [0, 0]
+        self.equal = ""
+
+    def add(self, op: Op, text: str) -> None:
+        """Add a deletion or an insertion."""
+        (self.old if op == "delete" else self.new).append(text)
+        self.lengths[op == "insert"] += len(text)
+
+    def join(self, other: _Edit) -> None:
+        """Add the next edit and the text between the two."""
+        self.old += [self.equal, *other.old]
+        self.new += [self.equal, *other.new]
+        self.lengths = [sum(lengths) + len(self.equal) for lengths in zip(self.lengths, other.lengths, strict=True)]
+        self.equal = other.equal
+
+
+def settled(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, str]]:
+    """Yield an equivalent diff with short equal texts joined into the edits, and edits moved to sentence starts."""
+    first = parts[0][1] if parts and parts[0][0] == "equal" else ""
+    before = first
+    for edit in _whole(parts[1:] if first else parts):
+        old, new = "".join(edit.old), "".join(edit.new)
+        if bool(old) != bool(new):
+            before, moved, edit.equal = _moved(before, old or new, edit.equal)
+            old, new = (moved, "") if old else ("", moved)
+        yield from _named(before, old, new)
+        before = edit.equal
+    if before:
+        yield "equal", before
+
+
+def _named(before: str, old: str, new: str) -> Iterator[tuple[Op, str]]:
+    if before:
+        yield "equal", before
+    if old:
+        yield "delete", old
+    if new:
+        yield "insert", new
+
+
+def _whole(parts: Sequence[tuple[Op, str]]) -> list[_Edit]:
+    """Return the edits; neighbours with a short equal text between them are joined."""
+    found: list[_Edit] = []
+    for op, text in parts:
+        if op == "equal":
+            found[-1].equal = text
+            continue
+        if not found or found[-1].equal:
+            found.append(_Edit())
+        found[-1].add(op, text)
+    joined: list[_Edit] = []
+    for edit in found:
+        while joined and _is_crumb(joined[-1], edit):
+            last = joined.pop()
+            last.join(edit)
+            edit = last  # noqa: PLW2901  continue with the joined edit
+        joined.append(edit)
+    return joined
+
+
+def _is_crumb(before: _Edit, after: _Edit) -> bool:
+    text = before.equal
+    return len(text) <= min(_CRUMB, max(before.lengths), max(after.lengths)) and SENTENCE_END.search(text) is None
+
+
+def _moved(before: str, edit: str, after: str) -> tuple[str, str, str]:
+    """Return the text before, the edit and the text after, with the edit at its best position; their sum stays."""
+    text = before[-_FARTHEST:] + edit + after[:_FARTHEST]
+    start, length = len(before[-_FARTHEST:]), len(edit)
+    low = high = start
+    while low > 0 and text[low - 1] == text[low + length - 1]:
+        low -= 1
+    while high + length < len(text) and text[high] == text[high + length]:
+        high += 1
+    best = max(range(low, high + 1), key=lambda at: (_rank(text, at) + _rank(text, at + length), -abs(at - start)))
+    if _rank(text, best) + _rank(text, best + length) <= _rank(text, start) + _rank(text, start + length):
+        return before, edit, after
+    head, tail = before[: max(0, len(before) - _FARTHEST)], after[_FARTHEST:]
+    return head + text[:best], text[best : best + length], text[best + length :] + tail
+
+
+def _rank(text: str, at: int) -> int:
+    """Return how suitable the position before a character is for a cut."""
+    if at in (0, len(text)):
+        return 4
+    return 0 if _CONTINUES.match(text[at]) or text[at - 1] == "\u200d" else _BOUNDARY_RANKS.get(text[at - 1], 0)
 
 
 RECORD_NAMES: Final[Mapping[Kind, str]] = {
@@ -235,16 +347,16 @@ _ELLIPSIS: Final = "…"
 
 
 def value_text(value: Any) -> str:
-    """Return a field's value as text: strings as they are, nothing for an absent one, JSON for everything else."""
+    """Return a field's value as text: strings unchanged, nothing for an absent one, JSON for everything else."""
     if value is ABSENT:
         return ""
     return str(value) if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")
 
 
 def in_context(parts: Sequence[tuple[Op, str]], width: int, *, sentences: bool = False) -> Iterator[tuple[Op, str]]:
-    """Cut long equal stretches, so that ``width`` characters of them remain beside what changed.
+    """Cut long equal parts so that ``width`` characters remain next to each change.
 
-    With ``sentences`` there may be fewer: what remains begins and ends with a sentence, where one does in its far half.
+    With ``sentences`` fewer may remain: a part begins or ends with a sentence if one does in its far half.
     """
     for number, (op, text) in enumerate(parts):
         first, last = number == 0, number == len(parts) - 1
@@ -263,7 +375,7 @@ def in_context(parts: Sequence[tuple[Op, str]], width: int, *, sentences: bool =
 
 
 def count_changes(changes: Iterable[RecordChange]) -> dict[Kind, dict[Change, int]]:
-    """Count by kind and change; kinds without a change are left out."""
+    """Count the changes by kind and type of change, without kinds that did not change."""
     counted = Counter((change.kind, change.change) for change in changes)
     return {
         kind: {change: counted[kind, change] for change in Change}
@@ -281,11 +393,11 @@ _COLOURED: Final[dict[Op, tuple[str, str]]] = {"equal": ("", ""), "delete": (_RE
 
 
 FieldNames = Callable[[Kind, str], str]
-"""Says what people call a field of a kind."""
+"""Returns the display name of a field of a kind."""
 
 
 def as_sent(_kind: Kind, name: str) -> str:
-    """Call a field what the service does."""
+    """Return the service's own name of a field."""
     return name
 
 
@@ -296,7 +408,7 @@ def diff_text(
     names: FieldNames = as_sent,
     kinds: Mapping[Kind, str] = RECORD_NAMES,
 ) -> Iterator[str]:
-    """Yield the lines of a diff: a line for each record, and below it one for each field of a changed record.
+    """Yield lines of text: one for each record, and below it one for each field of a changed record.
 
     Deleted words are written as ``[-words-]`` and new ones as ``{+words+}``, or in red and green.
     """

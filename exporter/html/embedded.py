@@ -1,19 +1,24 @@
-"""The addresses in a body: of what it shows and plays, and of its links, found and rewritten. Pure."""
+"""Embedded content: addresses of pictures, players and links in a body, found and rewritten. Pure.
+
+Frames, players and scripts of other services are never run: they become links.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from enum import StrEnum, auto
+from collections.abc import Callable, Collection, Iterator
+from enum import Enum, StrEnum, auto
 from functools import partial
 from html import escape, unescape
 from html.entities import html5
 from itertools import islice
 from typing import Final, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
-from exporter.html.embeds import is_media_file
-from exporter.html.limits import TooComplex
-from exporter.html.tree import Element, find
+from exporter.html.anchors import mark_places
+from exporter.html.links import host_of, is_picture, safe_frame_url
+from exporter.html.tree import BARE, Element, TooComplex, find, parse
+from exporter.text import visible
 
 _WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(", "data", "value")
 _TAG = re.compile(
@@ -24,11 +29,11 @@ _TAG = re.compile(
 _STYLE_URL = re.compile(
     r"@(?:import|namespace)\b[^;]*|url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\"'()\s]+))\s*\)", re.IGNORECASE
 )
-"""An address in declarations; that of another style sheet has no group, since it is nothing that is shown."""
+"""An address in CSS declarations; that of another style sheet has no group, because it shows nothing."""
 _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 _DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
 
-_TOGETHER: Final = 500
+_TAGS_PER_PARSE: Final = 500
 
 _ATTRIBUTES: Final = {
     "img": ("src", "data-src", "data-original", "lowsrc"),
@@ -41,36 +46,36 @@ _ATTRIBUTES: Final = {
 _PLAYED: Final = {"video": "src", "audio": "src", "source": "src", "bgsound": "src"}
 _OBJECTS: Final = {"object": "data", "embed": "src", "param": "value", "iframe": "src"}
 _PARAMETERS: Final = frozenset({"filename", "movie", "src", "url"})
-"""Names of the parameters of an object that hold the address of what it plays."""
+"""Parameters of an object that contain the address of the played file."""
 _SELECTOR: Final = ", ".join(
     [*{**_ATTRIBUTES, **_PLAYED, **_OBJECTS}, "a", "area", "input", "style", '[style*="url(" i]']
 )
 
 
 class Use(StrEnum):
-    """What an entry does with an address."""
+    """How an entry uses an address."""
 
     SHOWN = auto()
     """It is embedded as a picture."""
     LINKED = auto()
     """It is the target of a link."""
     PLAYED = auto()
-    """It is embedded as a video, a sound, or another file that a browser or a plug-in shows."""
+    """It is embedded as a video, a sound, or another file for the browser or a plug-in."""
     FRAMED = auto()
-    """It is embedded as a page, or as a player of another service: there is no file to keep."""
+    """It is embedded as a page or as a player of another service: there is no file to save."""
 
 
 class EmbeddedAddress(NamedTuple):
-    """An address as the HTML has it, and what it is used for."""
+    """An address as in the HTML, and its use."""
 
     text: str
     use: Use
 
 
 def embedded(html: str) -> Iterator[EmbeddedAddress]:
-    """Yield the addresses of pictures and links in their order.
+    """Yield the addresses of pictures, players and links in their order.
 
-    A body too complex or too large to be parsed as a whole is read tag by tag.
+    A body that is too complex or too large to be parsed as a whole is read tag by tag.
     """
     lower = html.lower()
     if "<" not in html or not any(word in lower for word in _WORTH_PARSING):
@@ -79,12 +84,12 @@ def embedded(html: str) -> Iterator[EmbeddedAddress]:
         yield from _in_tree(html)
     except TooComplex:
         tags = (found[0] for found in _TAG.finditer(html))
-        while some := list(islice(tags, _TOGETHER)):
+        while some := list(islice(tags, _TAGS_PER_PARSE)):
             yield from _in_tags(some)
 
 
 def _in_tags(tags: list[str]) -> list[EmbeddedAddress]:
-    """Read some tags as one body, since each body costs as much as many tags; one by one where one is too complex."""
+    """Parse several tags together, because each parse has a fixed cost; one by one if a tag is too complex."""
     try:
         return list(_in_tree("".join(tags)))
     except TooComplex:
@@ -97,7 +102,7 @@ def candidates(srcset: str) -> Iterator[str]:
 
 
 def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
-    """Yield where each address of a ``srcset`` attribute begins and ends."""
+    """Yield the start and end of each address in a ``srcset`` attribute."""
     at = 0
     while (found := _CANDIDATE.match(srcset, at)) is not None:
         at = found.end()
@@ -114,7 +119,7 @@ def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
 
 
 def embedded_in(element: Element) -> Iterator[EmbeddedAddress]:
-    """Yield the addresses that an element itself has."""
+    """Yield the addresses in the attributes of an element."""
     attributes = element.attributes
     if element.tag in {"a", "area"}:
         if attributes.get("href"):
@@ -153,13 +158,13 @@ def _players(element: Element) -> Iterator[EmbeddedAddress]:
 
 
 def _in_style(style: str) -> Iterator[tuple[int, int]]:
-    """Yield where each address in declarations begins and ends."""
+    """Yield the start and end of each address in CSS declarations."""
     if "url(" in style.lower():
         for found in _STYLE_URL.finditer(style):
             yield from (found.span(number) for number in (1, 2, 3) if found[number])
 
 
-# What is never closed lasts until the end, as in browsers; looking for its end from each of many would take hours.
+# An unclosed element lasts until the end, as in browsers; searching its end again for each tag would take hours.
 _SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
 _TAG_WITH_ADDRESS = re.compile(
     rf"{_SKIPPED}|<[a-zA-Z](?=[^<>]*?(?:href|src|original|poster|background|url\(|data\s*=|value\s*=))[^<>]*>",
@@ -179,16 +184,16 @@ Resolve = Callable[[str], str | None]
 
 
 def attribute_text(value: str) -> str:
-    """Return what an attribute's value says: ``&copy=`` in an address is no sign (HTML Standard, section 13.2.5.73)."""
+    """Return an attribute's value with its references decoded (HTML Standard, section 13.2.5.73, keeps ``&copy=``)."""
     return _REFERENCE.sub(lambda found: html5.get(found[1], found[0]) if found[1] else unescape(found[0]), value)
 
 
 def rewrite_addresses(html: str, resolve: Resolve) -> str:
-    """Return the HTML with each address that ``resolve`` knows replaced by what it returns.
+    """Return the HTML with each address replaced by the result of ``resolve``.
 
     Args:
         html: a body.
-        resolve: is given an address with its character references read; returns the new one, or ``None`` to keep it.
+        resolve: receives an address with its references decoded; returns the new one, or ``None`` to keep it.
     """
 
     def in_attribute(found: re.Match[str], other: str = "") -> str:
@@ -203,24 +208,15 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
     def in_tag(found: re.Match[str]) -> str:
         if found[0].startswith("<!") or found[1]:
             return _restyled(found[0], resolve) if (found[1] or "").lower() == "style" else found[0]
-        # Only there is a value an address.
+        # Only a parameter's value can be an address.
         in_this = partial(in_attribute, other="value") if found[0][:7].lower() == "<param " else in_attribute
         return _ATTRIBUTE.sub(in_this, found[0])
 
     return _replaced(html, ((*found.span(), in_tag(found)) for found in _TAG_WITH_ADDRESS.finditer(html)))
 
 
-def with_addresses(element: Element, resolve: Resolve) -> Element:
-    """Return an element of a simple body, without what is in it, as :func:`rewrite_addresses` writes its tag."""
-    attributes = {
-        name: _readdressed(name, value, resolve) if name in _ADDRESSES else value
-        for name, value in element.attributes.items()
-    }
-    return Element(element.tag, attributes, [])
-
-
 def _readdressed(name: str, value: str, resolve: Resolve) -> str:
-    """Return the value that an attribute is to have."""
+    """Return the new value of an attribute."""
     if name == "srcset":
         return _replaced(value, ((at, end, resolve(value[at:end])) for at, end in candidate_places(value)))
     if name == "style":
@@ -230,7 +226,7 @@ def _readdressed(name: str, value: str, resolve: Resolve) -> str:
 
 
 def _restyled(style: str, resolve: Resolve) -> str:
-    """Return declarations with the new addresses as a style may hold them."""
+    """Return CSS declarations with the new addresses, escaped for CSS."""
     return _replaced(
         style, ((start, end, _in_style_form(resolve(style[start:end]))) for start, end in _in_style(style))
     )
@@ -241,7 +237,7 @@ def _in_style_form(address: str | None) -> str | None:
 
 
 def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:
-    """Return a text with something else at some places; nothing is held for a place that stays as it is."""
+    """Return a text with the given ranges replaced; ``None`` keeps a range."""
     parts: list[str] = []
     done = 0
     for start, end, new in places:
@@ -249,3 +245,174 @@ def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:
             parts += [text[done:start], new]
             done = end
     return "".join([*parts, text[done:]]) if parts else text
+
+
+_PAGES: Final = (
+    (re.compile(r"(?:https?:)?//gist\.github\.com/((?:[\w.-]{1,80}/)?[0-9a-f]{1,64})\.js(?:\?.*)?"), "https://gist.github.com/"),
+    (re.compile(r"(?:https?:)?//ext\.nicovideo\.jp/thumb_watch/([a-z]{0,2}[0-9]{1,20})(?:\?.*)?"), "https://www.nicovideo.jp/watch/"),
+    (re.compile(r"(?:https?:)?//asciinema\.org/a/([0-9A-Za-z]{1,64})\.js(?:\?.*)?"), "https://asciinema.org/a/"),
+)  # fmt: skip
+_WATCHED: Final = (
+    (re.compile(r"//(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|v)/(?!videoseries)([\w-]{1,40})"), "https://www.youtube.com/watch?v="),
+    (re.compile(r"//embed\.nicovideo\.jp/watch/([a-z]{0,2}[0-9]{1,20})"), "https://www.nicovideo.jp/watch/"),
+    (re.compile(r"//player\.vimeo\.com/video/([0-9]{1,20})"), "https://vimeo.com/"),
+    (re.compile(r"//www\.dailymotion\.com/embed/video/(\w{1,40})"), "https://www.dailymotion.com/video/"),
+)  # fmt: skip
+"""Video players, and the address of the page of a video for each."""
+_VIDEO_HOSTS: Final = re.compile(
+    r"(?:.*\.)?(?:youtube(?:-nocookie)?\.com|youtu\.be|nicovideo\.jp|vimeo\.com|dailymotion\.com|video\..+)"
+)
+_SOUND_HOSTS: Final = re.compile(r"(?:.*\.)?(?:soundcloud\.com|open\.spotify\.com|bandcamp\.com)")
+_VIDEO_FILE: Final = re.compile(r".*\.(?:3gp|avi|flv|m4v|mov|mp4|mpe?g|ogv|webm|wmv)", re.IGNORECASE)
+_SOUND_FILE: Final = re.compile(r".*\.(?:aac|flac|m4a|midi?|mp3|oga|ogg|wav|wma)", re.IGNORECASE)
+_OTHER_FILE: Final = re.compile(
+    r".*\.(?:3g2|aiff?|asf|au|dcr|docx?|opus|pdf|pptx?|ra|rm|rmvb|swf|xlsx?|zip)", re.IGNORECASE
+)
+_WRAPPED: Final = re.compile(r".*/(?:embed|media\.html|plugins/(?:post|video)\.php)/?")
+"""Paths of pages that only show another page, whose address is in their query."""
+_QUERY_NAMES: Final = ("url", "href")
+_EMBED_ATTRIBUTES: Final = ("src", "data", "href", "movie")
+_MOST_TITLE_CHARACTERS: Final = 200
+_MOST_QUERY_CHARACTERS: Final = 4_000
+_BLUESKY: Final = re.compile(r"at://([\w:.%-]{1,200})/app\.bsky\.feed\.post/(\w{1,64})")
+
+
+class EmbedKind(Enum):
+    """The kind of embedded content as seen by a reader."""
+
+    PAGE = auto()
+    VIDEO = auto()
+    SOUND = auto()
+
+
+class Embed(NamedTuple):
+    """The content of a frame or player: its address as in the body, its title (may be empty), and its kind."""
+
+    address: str
+    title: str
+    kind: EmbedKind
+
+
+def embeds(element: Element) -> Iterator[Embed]:
+    """Yield the possible contents of a frame or player; the likeliest comes first.
+
+    A page that only shows another one (``embed?url=``) is replaced by that one, a known player by its video's page.
+    """
+    nested = [node for node in element.walk() if isinstance(node, Element)]
+    found = [each.attributes.get(name, "") for each in (element, *nested) for name in _EMBED_ATTRIBUTES]
+    found += [each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"]
+    title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MOST_TITLE_CHARACTERS]
+    for address in filter(None, map(_unwrapped, found)):
+        yield Embed(next(filter(None, _watched(address)), address), title, _kind(element.tag, address))
+
+
+def link_frames(body: Element) -> None:
+    """Replace each frame with a web page by a line with a link to it."""
+    for element in [node for node in body.walk() if isinstance(node, Element) and node.tag == "iframe"]:
+        address = next(filter(None, (safe_frame_url(each.address) for each in embeds(element))), None)
+        if address is not None:
+            title = next(each.title for each in embeds(element))
+            link = Element("a", {"href": address}, [title or address])
+            element.tag, element.attributes, element.children = "div", {}, [link]
+
+
+def parse_body(html: str, places: Collection[str] = (), *, bare: frozenset[str] = BARE) -> Element:
+    """Return a body's tree as :func:`~exporter.html.tree.parse` does, with links in place of content shown by scripts.
+
+    This applies to embedding scripts (Gist, Niconico, asciinema), and to quotations from X or Bluesky whose link has no
+    text, because a script would replace it. The ids of ``places`` are marked as anchors.
+    """
+    if places:
+        body = parse_body(html, bare=frozenset())
+        mark_places(body, places)
+        return body
+    if "<script" not in html.lower():
+        return parse(html, bare=bare)
+    body = parse(html, bare=bare - {"blockquote"})
+    for element in body.walk():
+        if isinstance(element, Element):
+            if element.tag == "script":
+                page = page_of(element.attributes.get("src", ""))
+                if page is not None:
+                    element.tag, element.attributes, element.children = "a", {"href": page}, [page]
+            elif element.tag == "blockquote":
+                _fill(element)
+    return body
+
+
+def scripts_in(html: str) -> int:
+    """Return the number of scripts in a body."""
+    return html.lower().count("<script")
+
+
+def page_of(script: str) -> str | None:
+    """Return the address of the page that an embedding script shows; ``None`` for any other script."""
+    for pattern, page in _PAGES:
+        found = pattern.fullmatch(script.strip())
+        if found is not None:
+            return page + found[1]
+    return None
+
+
+def _fill(quotation: Element) -> None:
+    post = _BLUESKY.fullmatch(quotation.attributes.get("data-bluesky-uri", ""))
+    if post is not None and not quotation.text().strip():
+        address = f"https://bsky.app/profile/{post[1]}/post/{post[2]}"
+        quotation.children.append(Element("a", {"href": address}, [address]))
+    for link in quotation.walk():
+        if isinstance(link, Element) and link.tag == "a" and not link.children and link.attributes.get("href"):
+            link.children.append(link.attributes["href"])
+
+
+def is_media_file(address: str) -> bool:
+    """Return whether an object or player shows a media file, and not a page or player of another service.
+
+    Args:
+        address: as in the body; only its ending and its host count.
+    """
+    path = _path(address)
+    if is_picture(path) or is_played(path):
+        return True
+    host = host_of(f"https:{address}" if address.startswith("//") else address)
+    is_player = _VIDEO_HOSTS.fullmatch(host) or _SOUND_HOSTS.fullmatch(host)
+    return _OTHER_FILE.fullmatch(path) is not None and not is_player
+
+
+def is_played(address: str) -> bool:
+    """Return whether an address has the ending of a video or sound file."""
+    path = _path(address)
+    return _VIDEO_FILE.fullmatch(path) is not None or _SOUND_FILE.fullmatch(path) is not None
+
+
+def _path(address: str) -> str:
+    return re.split(r"[?#]", address, maxsplit=1)[0].strip()
+
+
+def _unwrapped(address: str) -> str:
+    """Return the address in the query if a page only shows another one, otherwise its own."""
+    try:
+        parts = urlsplit(address.strip())
+    except ValueError:
+        return address
+    if not _WRAPPED.fullmatch(parts.path) or len(parts.query) > _MOST_QUERY_CHARACTERS:
+        return address
+    named = parse_qs(parts.query)
+    inner = next((named[name][0].strip() for name in _QUERY_NAMES if name in named), "")
+    return inner if safe_frame_url(inner) is not None else address
+
+
+def _watched(address: str) -> Iterator[str]:
+    for pattern, page in _WATCHED:
+        found = pattern.match(address.partition(":")[2] if address.lower().startswith("http") else address)
+        if found is not None:
+            yield page + found[1]
+
+
+def _kind(tag: str, address: str) -> EmbedKind:
+    host = host_of(f"https:{address}" if address.startswith("//") else address)
+    path = _path(address)
+    if tag == "video" or _VIDEO_HOSTS.fullmatch(host) or _VIDEO_FILE.fullmatch(path):
+        return EmbedKind.VIDEO
+    if tag == "audio" or _SOUND_HOSTS.fullmatch(host) or _SOUND_FILE.fullmatch(path):
+        return EmbedKind.SOUND
+    return EmbedKind.PAGE

@@ -1,4 +1,4 @@
-"""Untrusted addresses: which may become links, what they are in full, and patterns that make them of records. Pure."""
+"""Untrusted addresses: sanitizing, resolving, and patterns that build them from records. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PICTURE_ENDINGS: Final = frozenset(
     {"apng", "avif", "bmp", "gif", "heic", "heif", "ico", "jfif", "jp2"}
     | {"jpe", "jpeg", "jpg", "jxl", "png", "svg", "tif", "tiff", "webp"}
 )
-"""Endings of addresses that a link to a picture has."""
+"""File name extensions of pictures."""
 
 LINK_SCHEMES = frozenset({"http", "https", "mailto", "ftp", "tel"})
 WEB_SCHEMES = frozenset({"http", "https"})
@@ -29,10 +29,11 @@ _PROTOCOL_RELATIVE = re.compile(r"[/\\]{2}")
 
 
 def safe_url(url: str, schemes: frozenset[str] = LINK_SCHEMES) -> str | None:
-    """Return the address as a link may hold it, or ``None`` when following it could run or embed something.
+    """Return the address for a link, or ``None`` if following it could run or embed something.
 
-    Addresses are read as browsers read them (the URL Standard): leading spaces and controls go, and so do tabs and line
-    ends inside. Relative addresses are safe. What cannot be in a link, in HTML or in Markdown is percent-encoded.
+    Addresses are read as in browsers (the URL Standard): leading spaces and controls are removed, and so are tabs and
+    line ends inside. Relative addresses are safe. Characters that are invalid in links, HTML or Markdown are
+    percent-encoded.
     """
     url = _IGNORED.sub("", url.strip(_LEADING))
     if not url:
@@ -46,7 +47,7 @@ def safe_url(url: str, schemes: frozenset[str] = LINK_SCHEMES) -> str | None:
 
 
 def safe_image_url(url: str) -> str | None:
-    """Return the address of a picture: as :func:`safe_url`, and pixels written into the address itself (``data:``)."""
+    """Return a picture's address: as :func:`safe_url`, but ``data:`` addresses with pixels are permitted."""
     stripped = _IGNORED.sub("", url.strip(_LEADING))
     if _DATA_IMAGE.match(stripped):
         return _UNSAFE.sub(_percent, stripped)
@@ -54,7 +55,7 @@ def safe_image_url(url: str) -> str | None:
 
 
 def safe_frame_url(url: str) -> str | None:
-    """Return the address of an embedded page or player: the web only, with a host of its own."""
+    """Return the address of an embedded page or player; it must be on the web and name a host."""
     found = safe_url(url, WEB_SCHEMES)
     if found is None or not (_SCHEME.match(found) or _PROTOCOL_RELATIVE.match(found)):
         return None
@@ -80,7 +81,7 @@ _QUERY_SAFE = _PATH_SAFE + "?[]|"
 _ABSOLUTE = re.compile(
     r"https?://[a-z0-9.-]+/[a-zA-Z0-9%/:@!$&'()*+,=~._-]*(?:\?[a-zA-Z0-9%/:@!$&'()*+,;=~._?-]+)?", re.ASCII
 )
-"""What :func:`absolute` returns as it is: most addresses, and finding that out takes a tenth of the time."""
+"""Addresses that :func:`absolute` returns unchanged: most of them, in a tenth of the time."""
 _WEB = re.compile(r"(https?):[/\\]*", re.IGNORECASE)
 _WEB_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*:")
 _FIELD = re.compile(r"\{([^{}]*)\}")
@@ -88,15 +89,15 @@ _ANY_HOST = "https://path.invalid"
 
 
 def absolute(text: str, base: str) -> str | None:
-    """Return an address from an entry as an absolute one in ASCII, read as browsers read it; ``None`` when it is none.
+    """Return an entry's address as an absolute one in ASCII, read as in browsers; ``None`` if it is not an address.
 
-    Spaces around it and line ends inside go, backslashes are slashes, the host is lower case and in its ASCII form, a
-    default port and the fragment are dropped, and what cannot be in an address is percent-encoded as UTF-8.
-    Only http and https have addresses here.
+    Surrounding spaces and line ends inside are removed, and backslashes become slashes. The host is in lower case and
+    in its ASCII form. A default port and the fragment are dropped, and invalid characters are percent-encoded as UTF-8.
+    Only http and https are accepted.
 
     Args:
         text: the value of an attribute.
-        base: the address of the blog, which relative addresses start from.
+        base: the blog's address, used to resolve relative addresses.
     """
     if _ABSOLUTE.fullmatch(text):
         return text
@@ -109,16 +110,16 @@ def absolute(text: str, base: str) -> str | None:
     path, mark, query = text.partition("?")
     try:
         parts = urlsplit(urljoin(base, path.replace("\\", "/") + mark + query))
-        place = _place(parts.scheme, parts.netloc)
+        authority = _authority(parts.scheme, parts.netloc)
     except ValueError:
         return None
-    if place is None:
+    if authority is None:
         return None
     path = quote(parts.path or "/", safe=_PATH_SAFE, errors="replace")
-    return urlunsplit((parts.scheme, place, path, quote(parts.query, safe=_QUERY_SAFE, errors="replace"), ""))
+    return urlunsplit((parts.scheme, authority, path, quote(parts.query, safe=_QUERY_SAFE, errors="replace"), ""))
 
 
-def _place(scheme: str, netloc: str) -> str | None:
+def _authority(scheme: str, netloc: str) -> str | None:
     user, at, place = netloc.rpartition("@")
     host = urlsplit(f"//{place}").hostname
     port = urlsplit(f"//{place}").port
@@ -130,7 +131,7 @@ def _place(scheme: str, netloc: str) -> str | None:
 
 
 def host_of(address: str) -> str:
-    """Return the host of an absolute address, in lower case; empty where it has none."""
+    """Return the host of an absolute address in lower case; empty if there is no host."""
     try:
         return (urlsplit(address).hostname or "").rstrip(".").lower()
     except ValueError:
@@ -138,26 +139,26 @@ def host_of(address: str) -> str:
 
 
 def meaning(address: str) -> str:
-    """Return what two addresses of one place share: the address without its scheme and without a final slash."""
+    """Return a key that equivalent addresses share: the address without its scheme and final slash."""
     return address.partition("://")[2].rstrip("/")
 
 
 def is_picture(address: str) -> bool:
-    """Tell whether an absolute address ends the way those of pictures do."""
+    """Return whether an absolute address has the extension of a picture."""
     name = urlsplit(address).path.rpartition("/")[2]
     return name.rpartition(".")[2].lower() in _PICTURE_ENDINGS if "." in name else False
 
 
 class AddressPattern:
-    """An address with fields of a record in braces, such as ``https://files.example/{user_id}/{mtime}``.
+    """An address with a record's fields in braces, such as ``https://files.example/{user_id}/{mtime}``.
 
     Args:
         text: the address.
-        what: what it is called where it is refused.
-        path: whether it may be a path, such as ``/archives/{name}/``, which is then filled as one.
+        what: its name in error messages.
+        path: whether a path, such as ``/archives/{name}/``, is also permitted and then filled as a path.
 
     Raises:
-        UsageError: it is no such thing.
+        UsageError: the text is not such a pattern.
     """
 
     def __init__(self, text: str, what: str, *, path: bool = False) -> None:
@@ -183,11 +184,11 @@ class AddressPattern:
         self._shape = re.compile(shape.rstrip("/"))
 
     def fill(self, record: Mapping[str, Any], *, encoded: str = "") -> str | None:
-        """Return a record's address; ``None`` when it lacks one of the fields or has it empty.
+        """Return a record's address, or ``None`` if one of the fields is missing or empty.
 
         Args:
             record: the values of the fields.
-            encoded: the field whose value is percent-encoded already.
+            encoded: the field whose value is already percent-encoded.
         """
         values = [record.get(name) for name in self.fields]
         if any(value is None or isinstance(value, bool | dict | list) or str(value) == "" for value in values):
@@ -200,10 +201,10 @@ class AddressPattern:
         return None if made is None else made.removeprefix(self._host)
 
     def check(self, names: Iterable[str]) -> None:
-        """Compare the fields with those that records have.
+        """Check that records have the pattern's fields.
 
         Raises:
-            UsageError: a field is none of them.
+            UsageError: records do not have a field.
         """
         known = list(names)
         for name in self.fields:
@@ -229,5 +230,5 @@ class AddressPattern:
                 )
 
     def fits(self, address: str) -> bool:
-        """Tell whether an absolute address could have been made by this pattern, for whatever record."""
+        """Return whether this pattern could have built an absolute address from some record."""
         return self._shape.fullmatch(meaning(address)) is not None

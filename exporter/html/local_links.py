@@ -1,4 +1,4 @@
-"""Where an address of the blog leads inside the archive: to a picture's file, or to the page of an entry. Pure."""
+"""Addresses of the blog mapped to the archive: to a picture's file or an entry's page. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from exporter.model.asset import Asset
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What the archive knows of an address.
+    """An address known to the archive.
 
     Attributes:
-        address: the address, absolute, which a reader can still try where the file is lost.
-        path: the file's path relative to the archive; ``None`` when the file is lost.
+        address: the absolute address, which a reader can still try if the file is lost.
+        path: the file's path relative to the archive; ``None`` if the file is lost.
         asset: its record.
     """
 
@@ -29,11 +29,11 @@ class Local:
 
 
 class AssetMap:
-    """From addresses, as entries write them, to files of the archive.
+    """Maps addresses in entries to files of the archive.
 
     Args:
         assets: the raw records of the kind ``assets``.
-        base: the blog's address, which relative addresses start from.
+        base: the blog's address, used to resolve relative addresses.
     """
 
     def __init__(self, assets: Iterable[Mapping[str, Any]], base: str) -> None:
@@ -47,7 +47,7 @@ class AssetMap:
                 self._by_meaning[meaning(asset.url)] = asset
 
     def find(self, address: str) -> Local | None:
-        """Return what is known of an address from an entry; ``None`` when it is no asset."""
+        """Return the archive's knowledge of an address in an entry; ``None`` if it is not an asset."""
         url = absolute(address, self._base)
         if url is None:
             return None
@@ -55,20 +55,20 @@ class AssetMap:
         return None if asset is None else Local(url, asset.path, asset)
 
     def local_path(self, address: str) -> str | None:
-        """Return the path of an address's file relative to the archive, or ``None`` when the archive has none."""
+        """Return the path to an address's file relative to the archive, or ``None`` if the archive lacks it."""
         found = self.find(address)
         return None if found is None else found.path
 
 
 class EntryAddresses:
-    """From addresses to the blog's own entries, by patterns such as ``https://{blog_id}/Entry/{entry_id}/``.
+    """Maps addresses to the blog's own entries, by patterns such as ``https://{blog_id}/Entry/{entry_id}/``.
 
-    An address that several entries would have, such as that of a day, leads to none of them.
+    An address shared by several entries (such as a day's) leads to no entry.
 
     Args:
-        patterns: how the blog's addresses are made from an entry's record.
+        patterns: build the blog's addresses from an entry's record.
         entries: id and raw record of each entry.
-        base: the blog's address, which relative addresses start from.
+        base: the blog's address, used to resolve relative addresses.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class EntryAddresses:
                     self.add(entry_id, address)
 
     def add(self, entry_id: str, address: str) -> None:
-        """Add an address that a pattern made of an entry's record."""
+        """Add an address that a pattern built from an entry's record."""
         key = meaning(address)
         self._entries[key] = None if self._entries.get(key, entry_id) != entry_id else entry_id
 
     def entry_of(self, address: str) -> str | None:
-        """Return the id of the entry an address leads to, whatever its query and fragment; ``None`` for any other."""
+        """Return the id of an address's entry, ignoring query and fragment; ``None`` for other addresses."""
         url = absolute(address, self._base) if self._entries else None
         if url is None:
             return None
@@ -98,7 +98,7 @@ class EntryAddresses:
 
 
 def relative_link(page: str, target: str) -> str:
-    """Return the link from one file of the archive to another, both relative to the archive, percent-encoded."""
+    """Return the percent-encoded link between two paths, both relative to the archive."""
     here, there = page.split("/")[:-1], target.split("/")
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
     return quote("/".join([*[".."] * (len(here) - shared), *there[shared:]]))
@@ -109,7 +109,7 @@ _NO_ALT = "(画像)"
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLinks:
-    """What a page can point at; all paths are relative to the archive.
+    """The possible targets of links in a page; all paths are relative to the archive.
 
     Attributes:
         assets: the pictures and files.
@@ -122,10 +122,10 @@ class ArchiveLinks:
     pages: Mapping[str, str]
 
     def localise(self, body: Element, page: str) -> None:
-        """Change the tree of a body on ``page``.
+        """Replace the addresses in the tree of a body on ``page`` by local ones.
 
-        A picture whose file is there points at it; one that is lost becomes a link to its address with its alternative
-        text. A link to a file or to an entry of the blog leads there.
+        A stored picture points at its file. A lost one becomes a link to its address with its alternative text. A link
+        to a file or to an entry of the blog leads to the local copy.
         """
         for element in body.walk():
             if isinstance(element, Element):

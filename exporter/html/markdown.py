@@ -1,4 +1,4 @@
-"""HTML bodies as Markdown: their blocks, and how these are put into lists, quotes and each other. Pure."""
+"""HTML bodies as Markdown: their blocks, and the nesting of these in lists and quotes. Pure."""
 
 from __future__ import annotations
 
@@ -7,19 +7,37 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exporter.html.anchors import mark_places
-from exporter.html.embeds import link_frames, parse_body
-from exporter.html.footnotes import Numbering, take_footnotes
-from exporter.html.limits import TooComplex, TooLarge, too_large_words
+from exporter.html.anchors import Numbering, mark_places, take_footnotes
+from exporter.html.embedded import link_frames, parse_body
 from exporter.html.markdown_escape import code_fence, escape_heading_end
-from exporter.html.markdown_inline import HARD_BREAK, collect, enter_inline, is_leaf, render_inline
-from exporter.html.markdown_runs import Marks, Run, Runs, paragraphs, trimmed
-from exporter.html.markdown_short import Step, short_paragraphs
+from exporter.html.markdown_inline import (
+    HARD_BREAK,
+    Marks,
+    Run,
+    Runs,
+    collect,
+    enter_inline,
+    paragraphs,
+    render_inline,
+    trimmed,
+)
 from exporter.html.safe_html import safe_html
-from exporter.html.simple import Piece, element_at, element_of, plain, simple_pieces
-from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, HTML_BLOCKS, LINE_TAGS, LISTS, PLAIN_INLINE
 from exporter.html.text import text_of
-from exporter.html.tree import BARE, Element
+from exporter.html.tree import (
+    BARE,
+    BLOCKS,
+    CODE_BLOCKS,
+    DROPPED,
+    HEADINGS,
+    HTML_BLOCKS,
+    LINE_TAGS,
+    LISTS,
+    PLAIN_INLINE,
+    Element,
+    TooComplex,
+    TooLarge,
+    too_large_words,
+)
 from exporter.text import visible
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
@@ -33,10 +51,10 @@ class Block(NamedTuple):
 
     Attributes:
         kind: ``text``, ``heading``, ``code``, ``table``, ``rule``, ``html``, ``quote`` or ``list``.
-        text: the Markdown, without a line end at its end.
-        marker: a list's bullet, or the mark behind its numbers.
-        follows: whether it may be directly under a paragraph.
-        stray: whether it is an item without a list around it.
+        text: the Markdown, without a final line end.
+        marker: a list's bullet, or the mark after its numbers.
+        follows: whether it may directly follow a paragraph.
+        stray: whether it is an item outside of a list.
     """
 
     kind: str
@@ -47,7 +65,7 @@ class Block(NamedTuple):
 
 
 def join(blocks: list[Block], *, tight: bool = False) -> str:
-    """Return the blocks with a blank line between them; tight lists are directly under their item's text."""
+    """Return the blocks with a blank line between them; tight lists directly follow their item's text."""
     parts: list[str] = []
     for number, block in enumerate(blocks):
         if number:
@@ -64,7 +82,7 @@ def quote_block(inside: list[Block]) -> Block:
 def list_block(into: list[Block], items: list[list[Block]], start: int | None, *, stray: bool) -> None:
     """Append a list to ``into``; ``start`` is its first number, ``None`` for bullets.
 
-    A list behind another takes the other marker, or the two would become one; stray items in a row are one list.
+    A list after another one uses the other marker, or the two would become one; successive stray items form one list.
     """
     before = into[-1] if into else None
     ordered = start is not None
@@ -98,7 +116,7 @@ def _item(blocks: list[Block], marker: str, *, tight: bool) -> str:
 
 
 def code_block(element: Element) -> str | None:
-    """Return a fenced block with the element's text as it is; ``None`` when marks or links in it need HTML."""
+    """Return a fenced block with the element's text; ``None`` if marks or links in it need HTML."""
     parts: list[str] = []
     for node in element.walk():
         if isinstance(node, str):
@@ -126,9 +144,9 @@ _ALIGNED = {"left": ":---", "center": ":---:", "right": "---:"}
 
 
 def gfm_table(table: Element, marks: Marks = ()) -> str | None:
-    """Return a GFM table with every cell of ``table``, its first row as the header; ``None`` when it needs HTML.
+    """Return a GFM table with every cell of ``table``, its first row as the header; ``None`` if it needs HTML.
 
-    It needs HTML when a cell spans others or holds a block, when rows differ in length, or when it has a caption.
+    It needs HTML if a cell spans others or contains a block, if rows differ in length, or if it has a caption.
     """
     rows = list(_rows(table))
     if not rows or None in rows:
@@ -144,7 +162,7 @@ def gfm_table(table: Element, marks: Marks = ()) -> str | None:
 
 
 def _rows(table: Element) -> Iterator[list[Element] | None]:
-    """Yield each row's cells, and ``None`` for whatever GFM cannot say; the parser puts every row into a section."""
+    """Yield each row's cells, or ``None`` if GFM cannot express it; the parser puts every row into a section."""
     for part in _elements(table):
         if part.tag in _SECTIONS:
             for row in _elements(part):
@@ -176,14 +194,11 @@ def _cell_text(cell: Element, marks: Marks) -> str:
     return render_inline(runs.take(), one_line=True).replace("|", "\\|")
 
 
-_NESTING_MAX = 14
-"""CommonMark parsers stop reading at some depth, the strictest at 20; deeper lists and quotes are written flat."""
+_MOST_NESTING = 14
+"""CommonMark parsers have a maximum depth, the lowest is 20; deeper lists and quotes are written flat."""
 
 _OWN_HTML_BLOCK = frozenset({"details", "dialog", "dl", "table"})
-"""Tags that begin an HTML block by themselves (CommonMark 4.6, condition 6); others are put into a ``div``."""
-
-_READ_WHOLE = frozenset({"code", "table"})
-"""Tags that are written by all that is in them."""
+"""Tags that begin an HTML block (CommonMark 4.6, condition 6); others are put into a ``div``."""
 
 _Leave = Callable[[], None]
 _Level = tuple[Iterator[Element | str], _Leave]
@@ -191,7 +206,7 @@ _Level = tuple[Iterator[Element | str], _Leave]
 
 @dataclass(slots=True, eq=False)
 class _Container:
-    """An open list or quote, or the body: where finished blocks go. A list has one list of blocks for each item."""
+    """The open list, quote or body that receives finished blocks; a list has a list of blocks for each item."""
 
     items: list[list[Block]] = field(default_factory=lambda: [[]])
     is_list: bool = False
@@ -205,13 +220,12 @@ class _Container:
 
 
 class BlockWriter:
-    """Writes one body with these breaks of lines; ``keep_lines`` makes the line ends of its texts breaks."""
+    """Writes one body with the given line breaks; with ``keep_lines`` the line ends of texts become breaks."""
 
     def __init__(self, line_break: str, *, keep_lines: bool = False) -> None:
-        self._hard_break = line_break
+        self._line_break = line_break
         self._open: list[_Container] = [_Container()]
-        self._keep_lines = keep_lines
-        self._steps: list[Step] = []
+        self._runs = Runs(keep_lines=keep_lines)
         self._marks: list[Marks] = [()]
         self._heading = 0
         self._centered = False
@@ -222,38 +236,13 @@ class BlockWriter:
         return self._open[0].blocks
 
     def write(self, body: Element) -> None:
-        """Write everything in the tree."""
-        self._walk(body, self._flush)
-
-    def write_pieces(self, pieces: list[Piece]) -> None:
-        """Write a simple body, as its tree would be."""
-        leaves: list[_Leave] = []
-        at = 0
-        while at < len(pieces):
-            piece = pieces[at]
-            if isinstance(piece, str) and at % 2 == 0:
-                self._steps.append(plain(piece))
-            elif isinstance(piece, str) and piece[0] == "/":
-                leaves.pop()()
-            else:
-                is_whole = (piece if isinstance(piece, str) else piece.tag) in _READ_WHOLE
-                element, at = element_at(pieces, at) if is_whole else (element_of(piece), at)
-                leave = self._enter(element)
-                if leave is not None and (is_whole or element.children):
-                    self._walk(element, leave)
-                elif leave is not None:
-                    leaves.append(leave)
-            at += 1
-        self._flush()
-
-    def _walk(self, parent: Element, leave_parent: _Leave) -> None:
-        """Write what is in an element, without recursion, and leave it."""
-        todo: list[_Level] = [(iter(parent.children), leave_parent)]
+        """Write everything in the tree, without recursion."""
+        todo: list[_Level] = [(iter(body.children), self._flush)]
         while todo:
             children, leave = todo[-1]
             for child in children:
                 if isinstance(child, str):
-                    self._steps.append(child)
+                    self._runs.text(child, self._marks[-1])
                     continue
                 inside = self._enter(child)
                 if inside is not None:
@@ -264,13 +253,14 @@ class BlockWriter:
                 leave()
 
     def _enter(self, element: Element) -> _Leave | None:
-        """Write what the element itself shows; return what ends it, ``None`` where nothing in it is to be written."""
+        """Write the element's own content; return the function that ends it, or ``None`` to skip its children."""
         tag = element.tag
         if tag not in BLOCKS:
-            if tag in DROPPED:
+            marks = None if tag in DROPPED else enter_inline(element, self._marks[-1], self._runs)
+            if marks is None:
                 return None
-            self._steps.append(element)
-            return None if is_leaf(element) else self._leave_inline
+            self._marks.append(marks)
+            return self._leave_inline
         self._flush()
         if tag == "table":
             self._table(element)
@@ -286,7 +276,7 @@ class BlockWriter:
         return None
 
     def _leave_inline(self) -> None:
-        self._steps.append(None)
+        self._marks.pop()
 
     def _enter_container(self, element: Element) -> _Leave:
         tag = element.tag
@@ -302,7 +292,7 @@ class BlockWriter:
             top.items.append([])
             return self._flush
         cost = 2 if tag in LISTS or tag == "li" else 1 if tag == "blockquote" else 0
-        if not cost or sum(container.cost for container in self._open) + cost > _NESTING_MAX:
+        if not cost or sum(container.cost for container in self._open) + cost > _MOST_NESTING:
             return self._flush
         if tag == "blockquote":
             self._open.append(_Container(cost=cost))
@@ -339,38 +329,15 @@ class BlockWriter:
 
     def _flush(self) -> None:
         """Write the inline content collected so far as a heading or as paragraphs."""
-        steps, self._steps = self._steps, []
-        if not steps:
+        runs = self._runs.take()
+        if self._heading:
+            self._write_heading(runs)
             return
-        parts = None
-        if not self._heading and not self._marks[-1]:
-            parts = short_paragraphs(steps, self._hard_break, keep_lines=self._keep_lines)
-        if parts is None:
-            runs = self._runs(steps)
-            if self._heading:
-                self._write_heading(runs)
-                return
-            split = paragraphs(runs)
-            parts = [part if isinstance(part, int) else render_inline(part, self._hard_break) for part in split]
-        for part in parts:
+        for part in paragraphs(runs):
             if isinstance(part, int):
                 self._add("html", "<br>" * part)
             else:
-                self._add("text", part)
-
-    def _runs(self, steps: list[Step]) -> list[Run]:
-        """Return what the steps show, under the marks of the elements that are open, and go on from there."""
-        runs = Runs(keep_lines=self._keep_lines)
-        for step in steps:
-            if step is None:
-                self._marks.pop()
-            elif isinstance(step, str):
-                runs.text(step, self._marks[-1])
-            else:
-                below = enter_inline(step, self._marks[-1], runs)
-                if below is not None:
-                    self._marks.append(below)
-        return runs.take()
+                self._add("text", render_inline(part, self._line_break))
 
     def _write_heading(self, runs: list[Run]) -> None:
         text = escape_heading_end(render_inline(trimmed(runs), one_line=True))
@@ -406,7 +373,7 @@ def _start_of(element: Element) -> int:
 
 
 class Markdown(NamedTuple):
-    """A Markdown text without a line end at its end, how many characters in it became U+FFFD, and its footnotes."""
+    """Markdown without a final line end, the number of characters replaced by U+FFFD, and of footnotes."""
 
     text: str
     replaced: int
@@ -421,19 +388,14 @@ def to_markdown(
     line_break: str = HARD_BREAK,
     footnotes: Numbering | None = None,
 ) -> Markdown:
-    """Convert a body, its tree changed by ``change`` first: each element by itself, whatever is around it.
+    """Convert a body after ``change`` has modified its tree.
 
-    A body without any tag that ends lines keeps its line ends, since the meanings of ``text_format`` are not known
-    (API 2.8). One too complex to parse is shown as its source, and one beyond :mod:`exporter.html.limits` as its text
-    after a sentence that says so, each in a code block. The ids of ``places`` are marked as HTML, and ``line_break`` is
-    what breaks a line. Links to these that are footnotes become those of GFM, numbered as ``footnotes`` says.
+    A body without any tag that ends lines keeps its line ends, because the meanings of ``text_format`` are not known
+    (API 2.8). One that is too complex to parse is shown as its source, and one that is too large as its text after an
+    explanation, each in a code block. The ids of ``places`` are marked as HTML. ``line_break`` is the Markdown for a
+    line break. If links to these are footnotes, they become GFM footnotes, numbered by ``footnotes``.
     """
     source, replaced = visible(html)
-    pieces = None if places else simple_pieces(source)
-    if pieces is not None:
-        if change is not None:
-            change(Element("body", {}, [piece for piece in pieces if isinstance(piece, Element)]))
-        return Markdown(pieces_to_markdown(pieces, line_break), replaced)
     try:
         body = parse_body(source, bare=frozenset() if places else BARE)
     except TooLarge:
@@ -459,14 +421,6 @@ def to_markdown(
         writer.write(note.held)
         text = _LINE_INSIDE.sub("\n    ", join(writer.blocks))
         blocks.append(Block("footnote", f"[^{note.label}]: {text}"))
-    # What no text file can hold comes from numbers in character references alone.
+    # Characters that no text file can contain can only come from numeric character references.
     text, more = visible(join(blocks)) if "&#" in source else (join(blocks), 0)
     return Markdown(text, replaced + more, len(notes))
-
-
-def pieces_to_markdown(pieces: list[Piece], line_break: str = HARD_BREAK) -> str:
-    """Convert a simple body, whose elements are used up by it."""
-    tags = (piece if isinstance(piece, str) else piece.tag for piece in pieces[1::2])
-    writer = BlockWriter(line_break, keep_lines=LINE_TAGS.isdisjoint(tags))
-    writer.write_pieces(pieces)
-    return join(writer.blocks)

@@ -1,15 +1,19 @@
-"""A paragraph's runs as a line of Markdown, and the runs that inline elements give. Pure."""
+"""Inline elements as runs of text with marks, and the runs of a paragraph as a line of Markdown. Pure.
+
+Since the runs are flat, crossing, nested and touching tags need no special rules: the writer opens and closes marks
+wherever neighbouring runs differ.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from html import escape
 from typing import Final
 
-from exporter.html.anchors import ANCHOR
-from exporter.html.footnotes import FOOTNOTE
+from exporter.html.anchors import ANCHOR, FOOTNOTE
 from exporter.html.links import safe_image_url, safe_url
 from exporter.html.markdown_escape import (
     can_delimit,
@@ -19,23 +23,161 @@ from exporter.html.markdown_escape import (
     escape_text,
     link_target,
 )
-from exporter.html.markdown_runs import SPACES, Mark, Marks, Run, RunKind, Runs
-from exporter.html.tags import DROPPED, PLAIN_INLINE, RUBY, TAG_NAME
 from exporter.html.text import collapse
-from exporter.html.tree import Element, styled_as
+from exporter.html.tree import DROPPED, PLAIN_INLINE, RUBY, TAG_NAME, Element, styled_as
 
-DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
-LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
+_WHITE = " \t\n\r\f"
+"""The white space of HTML; an ideographic or no-break space is text."""
+
+_SPACES = re.compile(f"[{_WHITE}]+")
+_DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
+_LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
+HARD_BREAK: Final = "\\\n"
+"""A line break in CommonMark. Older Markdown readers only know two spaces at the end of a line."""
+_ADDRESS_AT_END: Final = re.compile(r"(?<!\]\()(?<!\")(?:(?:https?|ftp)://|www\.)[^\s<\"]*\Z")
+
+
+class RunKind(Enum):
+    """The kinds of run: text, a space or line end between texts, a line break, a code span, finished Markdown."""
+
+    TEXT = 1
+    SPACE = 2
+    BREAK = 3
+    CODE = 4
+    RAW = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mark:
+    """A mark that applies to runs: one object for each element, so that two adjacent elements stay separate.
+
+    Attributes:
+        kind: ``strong``, ``em``, ``del``, ``link``; other tags are ``tag``.
+        tag: the HTML tag with the same meaning.
+        target: the text in a link's parentheses.
+    """
+
+    kind: str
+    tag: str
+    target: str = ""
+
+
+Marks = tuple[Mark, ...]
+Run = tuple[RunKind, str, Marks]
+
+
+class Runs:
+    """Collects the runs of one block; white space collapses as in browsers, or line ends are kept as breaks."""
+
+    __slots__ = ("_keep_lines", "_spaced", "runs")
+
+    def __init__(self, *, keep_lines: bool = False) -> None:
+        self._keep_lines = keep_lines
+        self.runs: list[Run] = []
+        self._spaced = True
+
+    def text(self, text: str, marks: Marks) -> None:
+        """Add a text node; white space that contains a line end becomes a line end."""
+        if self._keep_lines and "\n" in text:
+            first, *lines = text.split("\n")
+            self._words(first, marks)
+            for line in lines:
+                self.line_break()
+                self._words(line, marks)
+        else:
+            self._words(text, marks)
+
+    def _words(self, text: str, marks: Marks) -> None:
+        words = text.strip(_WHITE)
+        if not words:
+            self._space(text)
+            return
+        start = text.index(words[0])
+        self._space(text[:start])
+        self.runs.append((RunKind.TEXT, _collapsed(words), marks))
+        self._spaced = False
+        if text[-1] in _WHITE:
+            self._space(text[len(text.rstrip(_WHITE)) :])
+
+    def line_break(self) -> None:
+        """Add a ``<br>``."""
+        self._trim()
+        self.runs.append((RunKind.BREAK, "", ()))
+        self._spaced = True
+
+    def add(self, piece: RunKind, value: str, marks: Marks) -> None:
+        """Add a code span (its text) or finished Markdown."""
+        self.runs.append((piece, value, marks))
+        self._spaced = False
+
+    def take(self) -> list[Run]:
+        """Return the runs so far and start again."""
+        self._trim()
+        taken, self.runs, self._spaced = self.runs, [], True
+        return taken
+
+    def _space(self, spaces: str) -> None:
+        if spaces and not self._spaced:
+            self.runs.append((RunKind.SPACE, "\n" if "\n" in spaces else " ", ()))
+            self._spaced = True
+
+    def _trim(self) -> None:
+        if self.runs and self.runs[-1][0] is RunKind.SPACE:
+            self.runs.pop()
+
+
+def _collapsed(text: str) -> str:
+    """Return text with each white space as one space, or as one line end if it contains one."""
+    if "  " in text or "\n" in text or "\t" in text or "\r" in text or "\f" in text:
+        return _SPACES.sub(_one_space, text)
+    return text
+
+
+def _one_space(found: re.Match[str]) -> str:
+    return "\n" if "\n" in found[0] else " "
+
+
+def trimmed(runs: list[Run]) -> list[Run]:
+    """Return runs without breaks at both ends."""
+    start, end = 0, len(runs)
+    while start < end and runs[start][0] is RunKind.BREAK:
+        start += 1
+    while end > start and runs[end - 1][0] is RunKind.BREAK:
+        end -= 1
+    return runs[start:end]
+
+
+def paragraphs(runs: list[Run]) -> list[list[Run] | int]:
+    """Split runs at two or more successive breaks, which browsers show as blank lines.
+
+    Returns paragraphs, and between them the number of additional breaks if there are any. A single break at the
+    end is invisible and therefore dropped.
+    """
+    found: list[list[Run] | int] = []
+    current: list[Run] = []
+    breaks = 0
+    for run in runs:
+        if run[0] is RunKind.BREAK:
+            breaks += 1
+            continue
+        if breaks == 1 and current:
+            current.append((RunKind.BREAK, "", ()))
+        elif breaks:
+            found += [current, breaks - 2] if current else [breaks]
+            current = []
+        breaks = 0
+        current.append(run)
+    found += [current, breaks - 1]
+    return [part for part in found if part and part != -1]
+
+
 _FINISHED: Final = (RunKind.CODE, RunKind.RAW)
 _END: Final[Run] = (RunKind.TEXT, "", ())
-HARD_BREAK: Final = "\\\n"
-"""What breaks a line in CommonMark. Older readers of Markdown know two spaces at its end alone."""
-_ADDRESS_AT_END: Final = re.compile(r"(?<!\]\()(?<!\")(?:(?:https?|ftp)://|www\.)[^\s<\"]*\Z")
 
 
 @dataclass(slots=True, eq=False)
 class _Span:
-    """One place where a mark is opened and closed, at these tokens; ``delimiter`` is decided before writing."""
+    """A mark's opening and closing at these tokens; ``delimiter`` is decided before writing."""
 
     mark: Mark
     start: int
@@ -45,17 +187,17 @@ class _Span:
     def opening(self) -> str:
         if self.mark.kind == "link":
             return "["
-        return DELIMITERS[self.mark.kind] if self.delimiter else f"<{self.mark.tag}>"
+        return _DELIMITERS[self.mark.kind] if self.delimiter else f"<{self.mark.tag}>"
 
     def closing(self) -> str:
         if self.mark.kind == "link":
             return f"]({self.mark.target})"
-        return DELIMITERS[self.mark.kind] if self.delimiter else f"</{self.mark.tag}>"
+        return _DELIMITERS[self.mark.kind] if self.delimiter else f"</{self.mark.tag}>"
 
 
 @dataclass(slots=True, eq=False)
 class _Token:
-    """A step of the line: a span's opening or closing, or a run; ``first`` and ``last`` are its outer characters."""
+    """Part of a line; a span's opening or closing, or a run; ``first`` and ``last`` are its outer characters."""
 
     piece: RunKind | None
     value: str
@@ -70,26 +212,26 @@ def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bo
     """Return the Markdown of one paragraph's runs.
 
     Args:
-        runs: what :class:`~exporter.html.markdown_runs.Runs` collected.
-        line_break: what breaks a line.
+        runs: collected by :class:`Runs`.
+        line_break: the Markdown for a line break.
         one_line: for headings and table cells: breaks become ``<br>`` and line ends spaces.
     """
     if one_line:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
     line_break = "<br>" if one_line else line_break
     if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
-        return with_safe_end(_plain(runs, line_break, one_line=one_line))
+        return _with_safe_end(_plain(runs, line_break, one_line=one_line))
     tokens, spans = _tokens(_with_space_marks(runs))
     _enclose_at_edges(tokens)
     _choose_delimiters(tokens, spans)
     text, line_starts = _write(tokens, line_break)
     for start in [] if one_line else reversed(line_starts):
         text = escape_line_start(text, start)
-    return with_safe_end(text)
+    return _with_safe_end(text)
 
 
-def with_safe_end(text: str) -> str:
-    """Write the last break as a tag where only ideographic and the like spaces follow: some parsers strip these."""
+def _with_safe_end(text: str) -> str:
+    """Write the last break as a tag if only ideographic or similar spaces follow, which some parsers strip."""
     shown = text.rstrip()
     end = len(shown)
     if end == len(text) or text[end] != "\n" or not shown.endswith("\\"):
@@ -97,10 +239,11 @@ def with_safe_end(text: str) -> str:
     return f"{shown[:-1]}<br>{text[end:]}"
 
 
-def break_behind(text: str, line_break: str) -> str:
-    """Return what breaks a line behind a text.
+def _break_after(text: str, line_break: str) -> str:
+    """Return the Markdown for a line break after a text.
 
-    A backslash would be part of a bare address, which GFM makes a link of, and some do not read three of them in a row.
+    A backslash after a bare address would become part of the link that GFM makes of it. Some parsers do not read three
+    backslashes in a row.
     """
     if line_break != HARD_BREAK:
         return line_break
@@ -110,16 +253,16 @@ def break_behind(text: str, line_break: str) -> str:
 
 
 def _plain(runs: list[Run], line_break: str, *, one_line: bool) -> str:
-    """Write runs without marks: most paragraphs have none, and need none of the steps below."""
+    """Write runs without marks, as most paragraphs are, without the steps below."""
     segments = "".join("\0" if piece is RunKind.BREAK else value for piece, value, _ in runs).split("\0")
     escaped = [escape_text(segment, "", "") for segment in segments]
     if not one_line:
         escaped = ["\n".join(escape_line_start(line) for line in segment.split("\n")) for segment in escaped]
-    return "".join(f"{line}{break_behind(line, line_break)}" for line in escaped[:-1]) + escaped[-1]
+    return "".join(f"{line}{_break_after(line, line_break)}" for line in escaped[:-1]) + escaped[-1]
 
 
 def _with_space_marks(runs: list[Run]) -> list[Run]:
-    """Put each space under the marks its neighbours share, so that no mark begins or ends with a space."""
+    """Apply to each space the marks that its neighbours share, so that no mark begins or ends with a space."""
     found: list[Run] = []
     for number, (piece, value, marks) in enumerate(runs):
         if (piece is RunKind.SPACE or piece is RunKind.BREAK) and found and number + 1 < len(runs):
@@ -175,7 +318,7 @@ def _edge(span: _Span, *, opens: bool) -> _Token:
 
 
 def _append_run(tokens: list[_Token], piece: RunKind, value: str, *, in_link: bool) -> None:
-    """Add a run; texts and the spaces between them become one token, so that escaping sees whole lines."""
+    """Add a run; texts and the spaces between them form one token, so that whole lines are escaped."""
     if piece is RunKind.SPACE:
         piece = RunKind.TEXT
     if piece is RunKind.TEXT and tokens and tokens[-1].piece is RunKind.TEXT:
@@ -190,7 +333,7 @@ def _append_run(tokens: list[_Token], piece: RunKind, value: str, *, in_link: bo
 
 
 def _enclose_at_edges(tokens: list[_Token]) -> None:
-    """Say which texts begin or end with an address that will be between ``<`` and ``>``, where a mark can be beside."""
+    """Set the outer characters of texts that begin or end with an address between ``<`` and ``>``."""
     for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
         if token.piece is RunKind.TEXT and not token.in_link:
             for start, end in enclosed_addresses(token.value, behind.first if behind is not None else ""):
@@ -200,18 +343,18 @@ def _enclose_at_edges(tokens: list[_Token]) -> None:
 
 
 def _choose_delimiters(tokens: list[_Token], spans: list[_Span]) -> None:
-    """Decide for each span whether asterisks and tildes work at both its ends, outer spans first.
+    """Decide for each span, outer spans first, whether asterisks and tildes work at both its ends.
 
-    Two delimiters never touch: their runs would merge into one with another meaning.
+    Two delimiters never touch, because they would merge into one with another meaning.
     """
     for span in spans:
         start, end = span.start, span.end
-        if span.mark.kind in DELIMITERS:
+        if span.mark.kind in _DELIMITERS:
             span.delimiter = _works(tokens, start, start - 1, start + 1) and _works(tokens, end, end + 1, end - 1)
 
 
 def _works(tokens: list[_Token], at: int, outer: int, inner: int) -> bool:
-    """Tell whether a delimiter at ``at`` faces the right way, given the tokens outside and inside of it."""
+    """Return whether a delimiter at ``at`` works, given the tokens outside and inside of it."""
     for neighbour in (outer, inner):
         span = tokens[neighbour].span if 0 <= neighbour < len(tokens) else None
         if span is not None and span.delimiter:
@@ -222,7 +365,7 @@ def _works(tokens: list[_Token], at: int, outer: int, inner: int) -> bool:
 
 
 def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
-    """Return the line, and where in it literal text begins a line."""
+    """Return the line, and the positions at which literal text begins a line."""
     parts: list[str] = []
     line_starts: list[int] = []
     length = 0
@@ -233,13 +376,13 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
             text = token.span.opening() if token.opens else token.span.closing()
         elif token.piece is RunKind.TEXT:
             text = escape_text(token.value, last, after, in_brackets=token.in_link)
-            if last == "]" and text[0] in "([:":  # behind a footnote's mark, which would be a link's or a definition
+            if last == "]" and text[0] in "([:":  # after a footnote's mark it would begin a link or a definition
                 text = f"\\{text}"
             if not last or last == "\n":
                 line_starts.append(length)
-            line_starts.extend(length + found.end() for found in LINE_END_INSIDE.finditer(text))
+            line_starts.extend(length + found.end() for found in _LINE_END_INSIDE.finditer(text))
         elif token.piece is RunKind.BREAK:
-            text = break_behind(parts[-1] if parts else "", line_break)
+            text = _break_after(parts[-1] if parts else "", line_break)
         elif token.piece is RunKind.CODE:
             text = _code(token, last)
         else:
@@ -251,19 +394,19 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
 
 
 def _code(token: _Token, before: str) -> str:
-    """A code span right behind another's backticks, or holding only spaces, would not be one: the tag is."""
+    """Write a code span, or a tag if it follows another one directly or contains only spaces."""
     if before != "`" and token.value.strip():
         return code_span(token.value)
     return f"<code>{escape_text(token.value, '>', '<', in_brackets=token.in_link)}</code>"
 
 
-_MARKS_MAX = 24
+_MOST_MARKS = 24
 _DELIMITED = frozenset({"strong", "em", "del"})
-SYNONYMS = {"b": "strong", "i": "em", "s": "del", "strike": "del"}
+_SYNONYMS = {"b": "strong", "i": "em", "s": "del", "strike": "del"}
 
 
 def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
-    """Add what the element itself shows; return the marks of its children, or ``None`` where they are not shown."""
+    """Add the element's own content; return the marks of its children, or ``None`` if they are not shown."""
     tag = element.tag
     leaf = _LEAVES.get(tag)
     if leaf is not None:
@@ -273,16 +416,8 @@ def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
     return _with_tag(tag, marks) if tag not in PLAIN_INLINE else _with_tag(styled_as(element), marks)
 
 
-def is_leaf(element: Element) -> bool:
-    """Tell whether :func:`enter_inline` shows all that there is of an element that is not dropped."""
-    tag = element.tag
-    return tag in {"br", "img", ANCHOR, FOOTNOTE} or (
-        tag == "code" and all(isinstance(child, str) for child in element.children)
-    )
-
-
 def collect(element: Element, runs: Runs, marks: Marks) -> None:
-    """Add everything below an element that holds no blocks."""
+    """Add all descendants of an element without blocks."""
     todo = [(iter(element.children), marks)]
     while todo:
         children, under = todo[-1]
@@ -299,9 +434,9 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
 
 
 def _with_tag(tag: str, marks: Marks) -> Marks:
-    """Add a mark, unless the same is there already, there are too many, or CommonMark knows no such tag."""
-    tag = SYNONYMS.get(tag, tag)
-    if len(marks) >= _MARKS_MAX or (tag not in RUBY and any(mark.tag == tag for mark in marks)):
+    """Add a mark, unless it already applies, there are too many, or CommonMark does not know the tag."""
+    tag = _SYNONYMS.get(tag, tag)
+    if len(marks) >= _MOST_MARKS or (tag not in RUBY and any(mark.tag == tag for mark in marks)):
         return marks
     if tag in _DELIMITED:
         return (*marks, Mark(tag, tag))
@@ -315,21 +450,21 @@ def _line_break(_element: Element, _marks: Marks, runs: Runs) -> None:
 def _link(element: Element, marks: Marks, _runs: Runs) -> Marks:
     url = safe_url(element.attributes.get("href", ""))
     outer = tuple(mark for mark in marks if mark.kind != "link")
-    if url is None or len(outer) >= _MARKS_MAX:
+    if url is None or len(outer) >= _MOST_MARKS:
         return marks
     return (*outer, Mark("link", "a", link_target(url, element.attributes.get("title", ""))))
 
 
 def _image(element: Element, marks: Marks, runs: Runs) -> None:
-    shown = picture(element)
+    shown = _picture(element)
     if shown is None:
         runs.text(collapse(element.attributes.get("alt", "")), marks)
     else:
         runs.add(RunKind.RAW, shown, marks)
 
 
-def picture(element: Element) -> str | None:
-    """Return the Markdown of an ``img``; ``None`` where its address is none that may be shown."""
+def _picture(element: Element) -> str | None:
+    """Return the Markdown of an ``img``; ``None`` if its address must not be shown."""
     url = safe_image_url(element.attributes.get("src", ""))
     if url is None:
         return None
@@ -343,9 +478,9 @@ def _code_runs(element: Element, marks: Marks, runs: Runs) -> Marks | None:
     text = element.text()
     content = collapse(text)
     if content and not any(mark.tag == "code" for mark in marks):
-        runs.text(text[: len(text) - len(text.lstrip(SPACES))], marks)
+        runs.text(text[: len(text) - len(text.lstrip(_WHITE))], marks)
         runs.add(RunKind.CODE, content, marks)
-        runs.text(text[len(text.rstrip(SPACES)) :], marks)
+        runs.text(text[len(text.rstrip(_WHITE)) :], marks)
     else:
         runs.text(text, marks)
     return None

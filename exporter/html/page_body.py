@@ -1,6 +1,6 @@
-"""A body as a page shows it: pictures from the archive, players as links, links into the archive, all sanitized. Pure.
+"""A body as shown in a page: pictures from the archive, players as links, links into the archive, sanitized. Pure.
 
-Used by the offline site, by books of HTML and by ``show --html``.
+Used by the offline site, by HTML books and by ``show --html``.
 """
 
 from __future__ import annotations
@@ -9,23 +9,33 @@ import re
 from collections.abc import Callable, Collection
 from functools import cache, lru_cache
 from html import escape
-from typing import Final, NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from exporter.html.embeds import EmbedKind, embeds, parse_body
-from exporter.html.highlight import coloured
-from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words
+from exporter.html.embedded import EmbedKind, embeds, parse_body
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
-from exporter.html.simple import Piece, plain, simple_pieces
-from exporter.html.tags import DROPPED, HEADINGS, LINE_TAGS, tag_set
 from exporter.html.text import plain_text, text_of
-from exporter.html.tree import Element
-from exporter.html.valid import heading_below, picture_name, picture_source, valid_alone, valid_html
+from exporter.html.tree import (
+    DROPPED,
+    LINE_TAGS,
+    Element,
+    TooComplex,
+    TooLarge,
+    tag_set,
+    too_large,
+    too_large_words,
+)
+from exporter.html.valid import picture_name, picture_source, valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+    from pygments.token import _TokenType
 
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
@@ -34,16 +44,29 @@ _EVERYWHERE: Final = ATTRIBUTES["*"]
 _NONE: Final[frozenset[str]] = frozenset()
 _COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s small span strong tbody td th tr u ul")
 _WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
-_KEPT: Final = 128
-"""More than a chunk of the site's search data has entries: their pages were made just before from what was read."""
-_LARGE: Final = 20_000
-_COLOURED: Final = 200_000
-"""Characters; code in longer bodies is left plain."""
-_ICON: Final = 48
-"""Pixels; a picture less wide or high is drawn in a line of text, and is no link."""
-_PLACE: Final = re.compile(r"\s*(?:float|margin)", re.IGNORECASE)
-_PLACED: Final = {"a"} | HEADINGS.keys()
-"""Tags that are not the same wherever they are."""
+_CACHED_TREES: Final = 128
+"""More than the entries in a chunk of search data; their pages were written just before."""
+_MOST_CACHED_CHARACTERS: Final = 20_000
+_MOST_COLOURED_CHARACTERS: Final = 200_000
+"""Code in longer bodies is not highlighted."""
+_ICON_PIXELS: Final = 48
+"""A picture of less width or height is part of a line of text and is not a link."""
+_POSITION: Final = re.compile(r"\s*(?:float|margin)", re.IGNORECASE)
+MOST_CODE_CHARACTERS: Final = 10_000
+"""Longer code is not highlighted."""
+_LANGUAGE_CLASS: Final = re.compile(r"(?:^|\s)(?:lang|language|highlight-source|brush)[-:]\s*([a-z0-9#+.-]{1,20})")
+_LANGUAGE_ATTRIBUTES: Final = ("data-lang", "data-language", "class")
+_CODE_TAGS: Final = tag_set("br code span")
+_NOT_CODE: Final = re.compile(r"(.{1,8}?)\1{100}|[^\n]{501}", re.DOTALL)
+"""Repeated text or very long lines: some lexers take quadratic time for them."""
+_OTHER_NAMES: Final = {"jscript": "js", "jsx": "js", "node": "js", "tsx": "ts", "yml": "yaml", "htm": "html"}
+_LANGUAGES: Final = tag_set(
+    "apacheconf applescript arduino awk bash bat c c# c++ clojure cobol coffeescript common-lisp console cpp "
+    "csharp css dart delphi diff docker dockerfile elisp elixir erlang fortran go golang groovy haskell html ini "
+    "java javascript js json kotlin latex less lisp lua make makefile markdown matlab mysql nasm nginx "
+    "objective-c objectivec ocaml pascal perl php postgresql powershell ps1 py python r rb ruby rust sass scala "
+    "scheme scss sh shell sql swift tcl tex toml ts typescript vb.net vbnet vbscript vim xml yaml zsh"
+)
 
 
 class _Words(NamedTuple):
@@ -63,7 +86,7 @@ _WORDS: Final = {
 
 
 class DrawnPicture(NamedTuple):
-    """How pages show a stored picture: the way to what is drawn from the site's folder, and the picture's own size."""
+    """A stored picture in a page: the shown file's path from the site's folder, and the picture's own size."""
 
     source: str
     size: tuple[int, int] | None
@@ -73,14 +96,14 @@ class BodyWriter:
     """Turns bodies into HTML for pages.
 
     Args:
-        local_path: where the archive has the file of an address, relative to the archive; ``None`` where it has none.
-        base: the blog's address, which relative addresses start from.
-        language: of what is said of a picture, a player or a body of which only the text is shown, ``ja`` or ``en``.
-        prefix: from the site's folder to the one that holds ``assets/``.
+        local_path: returns the path of an address's file relative to the archive; ``None`` if the archive lacks it.
+        base: the blog's address, used to resolve relative addresses.
+        language: of texts about missing pictures, players and large bodies, ``ja`` or ``en``.
+        prefix: the path from the site's folder to the folder with ``assets/``.
         alone: whether the page is a single file, and so lacks pictures that the archive may have.
-        page_of: the path of the page in the site that an address of the blog leads to, if it leads to an entry.
-        drawn: whether a stored file, given its path, may be shown as a picture.
-        picture: how a stored picture is shown, given its path; with it, pictures are links to the stored ones.
+        page_of: returns the path in the site of the entry that an address of the blog leads to.
+        drawn: returns whether the stored file at a path may be shown as a picture.
+        picture: returns how the stored picture at a path is shown; then pictures link to the stored files.
     """
 
     def __init__(
@@ -105,73 +128,40 @@ class BodyWriter:
         self._drawn = drawn
         self._shown = picture
         self._target = lru_cache(maxsize=4096)(self._find_target)
-        self._opened = lru_cache(maxsize=1024)(self._open)
-        self._small = lru_cache(maxsize=_KEPT)(_parse)
+        self._small = lru_cache(maxsize=_CACHED_TREES)(_parse)
 
     def html(self, source: str, root: str, places: Collection[str] = (), *, colours: bool = False) -> Markup:
-        """Return a body, safe to stand in a page; never raises. One beyond the budget is its text, which it says.
+        """Return a body that is safe in a page; never raises. Of a body beyond the limits it shows the text.
 
         Args:
-            source: HTML, or text: without any tag that ends lines, its own line ends do (API 2.8).
-            root: from the page to the site's folder: empty, or ``../``.
-            places: the ids that links from elsewhere lead to, beside those that its own lead to.
-            colours: whether code is shown in colours where it names its language, see :mod:`exporter.html.highlight`.
+            source: HTML or text; without any tag that ends lines, it keeps its line ends (API 2.8).
+            root: the path from the page to the site's folder: empty, or ``../``.
+            places: ids that links in other pages lead to.
+            colours: whether to highlight code that names its language.
         """
         text, _ = visible(source)
         if "<" not in text and "&" not in text:
             escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
-            return Markup(escaped)  # noqa: S704  nothing in it is markup but the line ends
+            return Markup(escaped)  # noqa: S704  its only markup are line ends
         try:
-            body = _parse(text, tree=True) if places else self._read(text)
+            body = self._read(text)
         except TooLarge:
             words = too_large_words(len(source), self._language)
             return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
         except TooComplex:
             return Markup("<pre>{}</pre>").format(text)
-        if isinstance(body, list):
-            return Markup(clean(self._simple(body, root)))  # noqa: S704  cleaned in this line
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
-        colours = colours and len(text) <= _COLOURED
+        colours = colours and len(text) <= _MOST_COLOURED_CHARACTERS
         shown = self._written(valid, root, keep_lines=keep_lines, colours=colours)
         return Markup(clean(shown))  # noqa: S704  cleaned in this line
 
     def text(self, source: str) -> str:
-        """Return what a reader sees of a body, as :func:`~exporter.html.text.plain_text` does."""
+        """Return a body's visible text, as :func:`~exporter.html.text.plain_text` does."""
         return plain_text(source, lambda html: self._read(visible(html)[0]))
 
-    def _read(self, text: str) -> list[Piece] | Element:
-        return _parse(text) if len(text) > _LARGE else self._small(text)
-
-    def _simple(self, pieces: list[Piece], root: str) -> str:
-        """Write a simple body as :meth:`_written` writes its tree, a fifth of the time; what cleans it reads texts."""
-        written = [piece if isinstance(piece, str) else "" for piece in pieces]
-        levels: list[int] = []
-        ends: dict[str, str] = {}
-        linked = False
-        for at in range(1, len(pieces), 2):
-            piece = pieces[at]
-            if isinstance(piece, str) and piece not in _PLACED:
-                written[at] = ends[piece] if piece in ends else _bare(piece)
-                linked = linked and piece != "/a"
-                continue
-            tag, attributes = (piece, ()) if isinstance(piece, str) else (piece.tag, tuple(piece.attributes.items()))
-            heading = ""
-            if tag in HEADINGS:
-                heading = heading_below(levels, tag) if _has_text(pieces[at + 1 :], f"/{tag}") else "div"
-            written[at], closing, leads = self._opened(tag, attributes, heading, root, linked)
-            ends[f"/{tag}"] = closing
-            linked = linked or leads
-        if not any((piece if isinstance(piece, str) else piece.tag) in LINE_TAGS for piece in pieces[1::2]):
-            written[::2] = [text.replace("\n", "<br>\n") for text in written[::2]]
-        return "".join(written)
-
-    def _open(
-        self, tag: str, attributes: tuple[tuple[str, str], ...], heading: str, root: str, linked: bool
-    ) -> tuple[str, str, bool]:
-        """Return an element's tags, and whether it is a link; see :meth:`_simple`."""
-        shown = valid_alone(Element(tag, dict(attributes), []), heading=heading, linked=linked)
-        return *self._tags(shown, root, linked=linked), tag == "a" and "href" in shown.attributes
+    def _read(self, text: str) -> Element:
+        return _parse(text) if len(text) > _MOST_CACHED_CHARACTERS else self._small(text)
 
     def _written(self, body: Element, root: str, *, keep_lines: bool, colours: bool) -> str:
         parts: list[str] = []
@@ -193,7 +183,7 @@ class BodyWriter:
                 linked = linked or closing == "</a>"
                 if closing:
                     todo.append(Markup(closing))  # noqa: S704  a tag made here
-                code = coloured(node) if colours and node.tag == "pre" else None
+                code = _coloured(node) if colours and node.tag == "pre" else None
                 todo.extend(reversed(node.children) if code is None else [code])
         return "".join(parts)
 
@@ -238,28 +228,31 @@ class BodyWriter:
     def _local_picture(
         self, element: Element, kept: dict[str, str], local: str, shown: DrawnPicture, root: str, *, linked: bool
     ) -> str:
-        """Return a picture of the archive with its size, so that nothing moves when it comes, as a link to itself."""
+        """Return a stored picture as a link to itself, with its size, so that the page does not move while it loads."""
         source, size = shown
         sides = {**(_sides(kept, size) if size else {}), "src": f"{root}{source}", "loading": "lazy"}
         alt = element.attributes.get("alt", "")
-        small = min((int(sides[name]) for name in ("width", "height") if name in sides), default=_ICON) < _ICON
+        small = (
+            min((int(sides[name]) for name in ("width", "height") if name in sides), default=_ICON_PIXELS)
+            < _ICON_PIXELS
+        )
         if linked or small or not openable(local):
             return _opening("img", {**kept, **sides, "alt": alt})
-        # What floats is the link: one with nothing but a floating picture in it has no place to be focused in.
+        # The link floats, because a link with only a floating picture has no visible focus.
         style = kept.pop("style", "").split(";")
-        placed = ";".join(each for each in style if _PLACE.match(each))
-        own = ";".join(each for each in style if not _PLACE.match(each))
+        placed = ";".join(each for each in style if _POSITION.match(each))
+        own = ";".join(each for each in style if not _POSITION.match(each))
         kept |= {"style": own} if own else {}
         drawn = _opening("img", {**kept, **sides, "alt": alt if alt.strip() else picture_name(element)})
         link = _opening("a", {"href": f"{root}{self._prefix}{local}", **({"style": placed} if placed else {})})
         return f"{link}{drawn}</a>"
 
     def _embed(self, element: Element, root: str) -> str:
-        """Return a link to what a frame or player would have shown; its own content is never on the page."""
+        """Return a link in place of a frame or player, which is never part of the page."""
         for embed in embeds(element):
             href = self._link(embed.address, root)
             if href is not None and not href.startswith("#"):
-                # Not what stands before it: https://youtube.com@a.example/ leads to a.example.
+                # Without the user name: https://youtube.com@a.example/ leads to a.example.
                 host = urlsplit(absolute(embed.address, self._base) or embed.address).netloc.rpartition("@")[2]
                 shown = embed.title or f"{self._embedded[embed.kind]}: {host}"
                 place = f" <small>{escape(host)}</small>" if embed.title else ""
@@ -277,7 +270,7 @@ class BodyWriter:
         return None if found is None else (root if found[1] else "") + found[0]
 
     def _find_target(self, href: str) -> tuple[str, bool] | None:
-        """Return where a link leads, and whether that is beside the site's folder; ``None`` when nowhere."""
+        """Return a link's target, and whether it is relative to the site's folder; ``None`` for no target."""
         address = absolute(href, self._base)
         if address is None:
             return None
@@ -291,11 +284,8 @@ class BodyWriter:
         return address + mark + fragment, False
 
 
-def _parse(source: str, *, tree: bool = False) -> list[Piece] | Element:
-    """Read a body; where none of a common tag has attributes in the source, the parser is asked for none."""
-    pieces = None if tree else simple_pieces(source)
-    if pieces is not None:
-        return pieces
+def _parse(source: str) -> Element:
+    """Parse a body; attributes of common tags are only read if the source has any."""
     if too_large(source):
         raise TooLarge
     named = {tag.lower() for tag in _WITH_ATTRIBUTES.findall(source)}
@@ -303,24 +293,86 @@ def _parse(source: str, *, tree: bool = False) -> list[Piece] | Element:
 
 
 def _sides(written: dict[str, str], size: tuple[int, int]) -> dict[str, str]:
-    """Return the width and height of a picture: those that are written, where one is the other in proportion."""
+    """Return the width and height of a picture; if only one is given, the other is in proportion."""
     width, height = (int(written.get(name, "0")) for name in ("width", "height"))
     if not width:
         width = round(height * size[0] / size[1]) if height else size[0]
     return {"width": str(max(1, width)), "height": str(height or max(1, round(width * size[1] / size[0])))}
 
 
-def _has_text(pieces: list[Piece], until: str) -> bool:
-    return any(plain(str(text)).strip() for text in pieces[: pieces.index(until) : 2])
-
-
-@cache
-def _bare(tag: str) -> str:
-    """Return a tag of a simple body that has no attributes as a page has it."""
-    shown = valid_alone(Element(tag.removeprefix("/"), {}, []))
-    return f"</{shown.tag}>" if tag[0] == "/" else _opening(shown.tag, shown.attributes)
-
-
 def _opening(tag: str, attributes: dict[str, str]) -> str:
     written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
     return f"<{tag}{written}>"
+
+
+def _coloured(pre: Element) -> Markup | None:
+    """Return the highlighted content of a ``pre``; ``None`` if it names no known language or contains more than code.
+
+    Classes in the code are dropped, because their style sheet is missing.
+    """
+    children = [child for child in pre.children if not (isinstance(child, str) and not child.strip())]
+    only = children[0] if len(children) == 1 and isinstance(children[0], Element) else pre
+    name = _language(pre) or _language(only)
+    if name is None:
+        return None
+    parts: list[str] = []
+    for node in pre.walk():
+        if isinstance(node, str):
+            parts.append(node)
+        elif node.tag not in _CODE_TAGS or node.attributes.keys() - set(_LANGUAGE_ATTRIBUTES):
+            return None
+        elif node.tag == "br":
+            parts.append("\n")
+    code = "".join(parts)
+    return None if len(code) > MOST_CODE_CHARACTERS or _NOT_CODE.search(code) else _highlighted(name, code)
+
+
+def _language(element: Element) -> str | None:
+    for name in _LANGUAGE_ATTRIBUTES:
+        value = element.attributes.get(name, "").strip().lower()
+        found = _LANGUAGE_CLASS.search(value) if name == "class" else None
+        known = found[1] if found else value
+        known = _OTHER_NAMES.get(known, known)
+        if known in _LANGUAGES:
+            return known
+    return None
+
+
+def _highlighted(name: str, code: str) -> Markup | None:
+    tokens = list(_lexer(name, "<?" in code).get_tokens(code))
+    if "".join(text for _, text in tokens) != code:
+        return None
+    parts = []
+    for shown, run in groupby(tokens, lambda token: _class(token[0]) if token[1].strip() else None):
+        text = escape("".join(text for _, text in run), quote=False)
+        parts.append(f'<span class="{shown}">{text}</span>' if shown else text)
+    return Markup("".join(parts))  # noqa: S704  escaped above
+
+
+@cache
+def _lexer(name: str, tagged: bool) -> Lexer:
+    """Return the lexer of a language; PHP code without an opening tag starts as PHP."""
+    from pygments.lexers import get_lexer_by_name  # noqa: PLC0415  few blogs have code
+
+    options = {"startinline": not tagged} if name == "php" else {}
+    return get_lexer_by_name(name, stripnl=False, ensurenl=False, **options)
+
+
+@cache
+def _classes() -> dict[_TokenType, str]:
+    from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, String  # noqa: PLC0415
+
+    return {
+        Keyword: "ck", Operator.Word: "ck", Comment.Preproc: "ck", Name.Decorator: "ck", String: "cs", Literal: "cs",
+        Comment: "cc", Number: "cm", Keyword.Constant: "cm", String.Escape: "cm", String.Interpol: "cm",
+        Name.Function: "cn", Name.Class: "cn", Generic.Heading: "cn", Generic.Subheading: "cn", Name.Tag: "ct",
+        Name.Attribute: "ct", Name.Builtin: "ct", Name.Variable: "ct", Generic.Prompt: "cc", Generic.Inserted: "ca",
+        Generic.Deleted: "cd",
+    }  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def _class(token: _TokenType) -> str | None:
+    """Return the CSS class of a token type or of its nearest parent type."""
+    classes = _classes()
+    return next((classes[each] for each in reversed(token.split()) if each in classes), None)

@@ -1,6 +1,6 @@
-"""What of untrusted HTML may stand in a page: tags, attributes, addresses, and inline styles by property. Pure.
+"""Sanitizing of untrusted HTML for pages: permitted tags, attributes, addresses and inline styles. Pure.
 
-A page's Content-Security-Policy forbids the same again; nothing here relies on it.
+A page's Content-Security-Policy forbids the same again, but this module does not rely on it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Final
 
 import nh3
 
-from exporter.html.highlight import COLOURS
-from exporter.html.tags import tag_set
+from exporter.html.tree import tag_set
 
 _LENGTH = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
 _WITH_UNIT = re.compile(r"[0-9.]+[a-z]+")
@@ -51,9 +50,9 @@ _VALUES: Final[dict[str, re.Pattern[str]]] = {
 
 
 def safe_style(style: str) -> str | None:
-    """Return the declarations that may stay, ``None`` when there are none.
+    """Return the permitted declarations, or ``None`` if no declaration is permitted.
 
-    No address can be in them, nothing can leave its place, and no length is beyond what a page holds.
+    They contain no address, cannot move an element out of its place, and have no excessive length.
     """
     if "\\" in style or "/*" in style:
         return None
@@ -63,14 +62,14 @@ def safe_style(style: str) -> str | None:
         name, value = name.strip().lower(), " ".join(value.lower().replace("!important", "").split())
         allowed = _VALUES.get(name)
         if colon and allowed is not None and allowed.fullmatch(value):
-            # A page may be narrower than the one that it was written for.
+            # The page may be narrower than the original one.
             bound = name in {"max-width", "min-width"} and _WITH_UNIT.fullmatch(value)
             kept.append(f"{name}:min(100%,{value})" if bound else f"{name}:{value}")
     return ";".join(kept) or None
 
 
 ID_PREFIX: Final = "c-"
-"""Before every id of the content, so that none is one of the page's own."""
+"""Prefix for every id in the content, so that it cannot equal one of the page's own."""
 
 TAGS: Final = tag_set(
     "a abbr acronym address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del "
@@ -102,8 +101,10 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     "tr": frozenset({"align", "valign", "bgcolor"}),
     "ul": frozenset({"type"}),
 }
+COLOURS: Final = tag_set("ck cs cc cm cn ct ca cd")
+"""Classes of highlighted code: keywords, strings, comments, numbers, names, tags, added and deleted lines."""
 CLASSES: Final = {"a": {"card", "player"}, "span": {"lost", *COLOURS}}
-"""The only classes that stay; :mod:`exporter.html.page_body` sets them."""
+"""The permitted classes, which :mod:`exporter.html.page_body` sets."""
 
 _NEVER_SHOWN: Final = set(
     tag_set(
@@ -113,17 +114,17 @@ _NEVER_SHOWN: Final = set(
 _LOCAL_PICTURE = re.compile(r"(?:\.\./)*(?:assets|thumbnails)/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8}")
 _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Za-z0-9+/=%\s]*", re.IGNORECASE)
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
-_INK = re.compile(r"(?:^|;)color:([^;]+)")
+_TEXT_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
-_USUAL: Final = 200
+_MOST_CACHED_CHARACTERS: Final = 200
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
 
 
 def clean(html: str) -> str:
-    """Return a fragment in which nothing runs, loads or leaves its place; balanced, so that it cannot end its parent.
+    """Return a balanced fragment that runs nothing, loads nothing and stays inside its parent element.
 
-    Pictures are files of the archive or pixels in the address itself; links lead to the web, to mail, to files and
-    pages of the archive, or to a place in the fragment.
+    Pictures are files of the archive or ``data:`` pixels. Links lead to the web, to mail, to files and pages of the
+    archive, or to an anchor in the fragment.
     """
     return _cleaner().clean(html)
 
@@ -145,7 +146,7 @@ def _cleaner() -> nh3.Cleaner:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
-        return _usual_style(value) if len(value) <= _USUAL else _page_style(value)
+        return _cached_style(value) if len(value) <= _MOST_CACHED_CHARACTERS else _page_style(value)
     if name in {"href", "cite"}:
         return value if is_link(value) else None
     if name == "src":
@@ -154,30 +155,30 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _usual_style(style: str) -> str | None:
-    """Keep what was found of a short style: a blog has few, thousands of times."""
+def _cached_style(style: str) -> str | None:
+    """Cache the results of short styles, because a blog repeats a few of them thousands of times."""
     return _page_style(style)
 
 
 def _page_style(style: str) -> str | None:
-    """Return what may stay of a style, and its letters' colour a second time, which pages turn to suit their ground."""
+    """Return a style's permitted part, and its text colour again for pages that adapt it to their background."""
     kept = safe_style(style)
-    inks = _INK.findall(kept or "")
-    return f"{kept};--c:{inks[-1]}" if inks and "background" not in (kept or "") else kept
+    colours = _TEXT_COLOUR.findall(kept or "")
+    return f"{kept};--c:{colours[-1]}" if colours and "background" not in (kept or "") else kept
 
 
 def is_link(url: str) -> bool:
-    """Tell whether a link may lead there: to the web, to mail, or to what :mod:`exporter.html.page_body` writes."""
+    """Return whether an address may be in a link: web, mail, or one that :mod:`exporter.html.page_body` writes."""
     return _SCHEME.match(url) is not None or _relative(url) is not None
 
 
 def is_inline_picture(url: str) -> bool:
-    """Tell whether an address holds a picture itself, of a kind that is nothing but pixels."""
+    """Return whether an address contains a picture itself, in a format of pixels only."""
     return _PIXELS.fullmatch(url) is not None
 
 
 def _relative(url: str) -> str | None:
-    """Let only the addresses through that :mod:`exporter.html.page_body` writes; a network share is none of them."""
+    """Permit only relative addresses that :mod:`exporter.html.page_body` writes, so no network shares."""
     if _FRAGMENT.fullmatch(url) or _LOCAL_PICTURE.fullmatch(url) or _LOCAL_PAGE.fullmatch(url):
         return url
     return None

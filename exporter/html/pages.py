@@ -1,4 +1,4 @@
-"""Pages of HTML that need nothing but themselves: what differs between versions, and one record. Pure."""
+"""Self-contained HTML pages: the differences between versions, and a single record. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from exporter.html.diff import (
     CHANGE_NAMES,
     RECORD_NAMES,
     FieldNames,
+    Op,
     as_sent,
     count_changes,
     in_context,
     value_text,
     word_diff,
 )
-from exporter.html.sentences import Op
 from exporter.message import message, message_n
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange
 from exporter.text import visible
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def single_page(style: str) -> str:
-    """Return the Content-Security-Policy of a page that needs nothing but itself: no script, and nothing asked for.
+    """Return the Content-Security-Policy of a self-contained page: no scripts and no requests.
 
     Args:
-        style: what is between its ``style`` tags; no other style sheet counts.
+        style: the content of its ``style`` element, the only permitted style sheet.
     """
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     return (
@@ -42,8 +42,8 @@ def single_page(style: str) -> str:
     )
 
 
-_CONTEXT: Final = 200
-_AS_THEY_ARE: Final[Mapping[str, str]] = {}
+_CONTEXT_CHARACTERS: Final = 200
+_AS_SENT: Final[Mapping[str, str]] = {}
 _TAGS: Final[dict[Op, str]] = {"delete": "del", "insert": "ins"}
 _DIFF_STYLE: Final = """
 :root { color-scheme: light dark; }
@@ -69,21 +69,21 @@ def diff_page(
     before: str,
     after: str,
     names: FieldNames = as_sent,
-    kinds: Mapping[str, str] = _AS_THEY_ARE,
+    kinds: Mapping[str, str] = _AS_SENT,
     language: str = "en",
     say: Callable[[str], str] = str,
 ) -> bytes:
     """Return the whole page as UTF-8 HTML.
 
     Args:
-        changes: what differs, as :func:`~exporter.archive.history.diff_versions` yields it.
+        changes: the differences, from :func:`~exporter.archive.history.diff_versions`.
         blog_id: the blog's id.
-        before: what the earlier state is called, such as ``version 3 (2026-01-31)``.
-        after: what the later state is called.
-        names: what its fields are called.
-        kinds: what the kinds of records are called, in the table of counts.
-        language: of the page, such as ``ja``.
-        say: says a sentence in that language.
+        before: the earlier state's name, such as ``version 3 (2026-01-31)``.
+        after: the name of the later state.
+        names: returns the names of fields.
+        kinds: the names of record kinds in the table of counts.
+        language: the page's language, such as ``ja``.
+        say: translates a sentence into that language.
     """
     kept = list(changes)
     title = f"{blog_id}: {before} → {after}"
@@ -139,7 +139,7 @@ def _field(field: FieldChange) -> str:
     if field.after is ABSENT:
         return f"<del>{_escaped(value_text(field.before))}</del>"
     parts = word_diff(value_text(field.before), value_text(field.after))
-    return "".join(_part(op, text) for op, text in in_context(parts, _CONTEXT))
+    return "".join(_part(op, text) for op, text in in_context(parts, _CONTEXT_CHARACTERS))
 
 
 def _part(op: Op, text: str) -> str:
@@ -161,7 +161,7 @@ td, .as-typed { white-space: pre-wrap }
 
 
 def page_head(title: str, style: str) -> str:
-    """Return a page's beginning, up to its heading: it loads nothing, and runs nothing; the title is HTML already."""
+    """Return the beginning of a page up to its heading; the page loads and runs nothing, and ``title`` is HTML."""
     return f"""<!DOCTYPE html>
 <html lang="ja">
 <head>
@@ -181,14 +181,14 @@ def page_head(title: str, style: str) -> str:
 def record_page(
     title: str, note: str, data: Mapping[str, Any], bodies: Iterable[str], body: Callable[[str], str]
 ) -> bytes:
-    """Return the page: its bodies, then every field as it is.
+    """Return a record's page: its bodies, then every field unchanged.
 
     Args:
-        title: what a person knows it by.
-        note: a sentence about where it comes from.
-        data: the raw object.
-        bodies: the fields that are HTML.
-        body: makes of a body what may be in a page: HTML that runs nothing and asks for nothing.
+        title: the heading.
+        note: a sentence about the origin of the record.
+        data: the raw record.
+        bodies: the names of the HTML fields.
+        body: returns a body as sanitized HTML that runs and requests nothing.
     """
     articles = [body(text) for name in bodies if isinstance(text := data.get(name), str)]
     rows = [f"<tr><th>{escape(name)}</th><td>{escape(_text(value))}</td></tr>" for name, value in data.items()]

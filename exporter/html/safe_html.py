@@ -1,6 +1,6 @@
-"""Elements that stay HTML: written anew from the tree, with only the attributes that show something and run nothing.
+"""HTML inside Markdown: elements written again from the tree, with harmless attributes only. Pure.
 
-What is written holds no blank line, since that would end an HTML block in Markdown.
+The output contains no blank line, because that would end an HTML block in Markdown.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from html import escape
 from typing import Final
 
 from exporter.html.anchors import ANCHOR
-from exporter.html.embeds import is_played
+from exporter.html.embedded import is_played
 from exporter.html.links import WEB_SCHEMES, safe_frame_url, safe_image_url, safe_url
-from exporter.html.tags import DROPPED, TAG_NAME, tag_set
-from exporter.html.tree import Element
+from exporter.html.tree import DROPPED, TAG_NAME, Element, tag_set
 
 _SPACES = re.compile(r"(?<![ \t\r\f])[ \t\r\f]*\n[ \t\n\r\f]*")
 _BLANK_LINES = re.compile(r"\n[ \t\r\f\n]*\n")
@@ -24,7 +23,7 @@ _WORD = re.compile(r"[A-Za-z0-9/.+-]{1,40}")
 
 _VOID = tag_set("br embed hr img source track wbr")
 _NAMELESS = tag_set("body font form html label math nobr noscript optgroup option select span svg")
-"""Their tags are dropped. SVG and MathML switch the parser's rules, so that markup in them is never trusted."""
+"""Tags that are dropped; SVG and MathML change the parser's rules, so markup in them is never trusted."""
 
 _LISTED = frozenset({"optgroup", "option"})
 _RAW_TEXT = frozenset({"listing", "plaintext", "textarea", "xmp"})
@@ -55,7 +54,7 @@ def _played(value: str) -> str | None:
 
 
 def _object(value: str) -> str | None:
-    """Return the address of an object: on the web, or a video or sound beside the page, since neither runs anything."""
+    """Return an object's address if it is on the web, or a video or sound file, which runs nothing."""
     return safe_frame_url(value) or (_played(value) if is_played(value) else None)
 
 
@@ -83,7 +82,7 @@ _KEPT_MEDIA = frozenset({"source", "track"})
 
 
 def safe_html(element: Element) -> str:
-    """Return the element and all below it as HTML without scripts, styles, event handlers or unsafe addresses."""
+    """Return an element with its descendants as HTML without scripts, styles, event handlers or unsafe addresses."""
     parts: list[str] = []
     todo: list[Element | str | _Closing] = [element]
     preformatted = 0

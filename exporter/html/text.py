@@ -1,4 +1,4 @@
-"""A body's HTML as the text that a reader saw, with a parser or, for what no parser should read, without one. Pure."""
+"""A body's visible text, read with a parser, or without one if parsing would cost too much. Pure."""
 
 from __future__ import annotations
 
@@ -8,17 +8,12 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from exporter.html.embeds import parse_body
-from exporter.html.limits import TooComplex, TooLarge
-from exporter.html.simple import Piece, plain, simple_pieces
-from exporter.html.tags import BLOCKS, DROPPED, LINE_TAGS
-from exporter.html.tree import Element
-from exporter.text import visible
+from exporter.html.embedded import parse_body
+from exporter.html.tree import BLOCKS, DROPPED, Element, TooComplex, TooLarge
 
-_LINE_ENDING: Final = LINE_TAGS | {f"/{tag}" for tag in BLOCKS}
 _TAG = re.compile(r"<[^<>]*>")
 _SPACES: Final = re.compile("[ \t\n\r\f]+")
-_PARTS: Final = 10_000
+_PARTS_PER_CHUNK: Final = 10_000
 _TOKEN: Final = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))"
     r"|<(?P<unseen>noembed|noframes|script|style|template|title)(?=[\s/>]).*?(?:</(?P=unseen)(?=[\s/>])[^>]*>?|\Z)"
@@ -31,25 +26,16 @@ _LINE_ENDS: Final = re.compile(r"(?<![ \t\r\f])[ \t\r\f]*\n[ \t\r\n\f]*")
 
 
 def collapse(text: str) -> str:
-    """Return text with what HTML calls white space collapsed to single spaces, and none at its ends."""
+    """Return text with HTML white space collapsed to single spaces, and removed at both ends."""
     return _SPACES.sub(" ", text).strip(" ")
 
 
-def read_body(source: str) -> list[Piece] | Element:
-    """Return a body as its pieces where it is simple, else as its tree.
-
-    Raises:
-        TooComplex: as for :func:`~exporter.html.tree.parse`.
-    """
-    return simple_pieces(visible(source)[0]) or parse_body(source)
-
-
-def plain_text(source: str, read: Callable[[str], list[Piece] | Element] = read_body) -> str:
-    """Return the text of a body: blocks and ``<br>`` end a line, pictures give their ``alt``, scripts nothing.
+def plain_text(source: str, read: Callable[[str], Element] = parse_body) -> str:
+    """Return a body's text: blocks and ``<br>`` end a line, pictures are their ``alt``, scripts are left out.
 
     Args:
         source: HTML or text.
-        read: reads the HTML, for callers that keep what was read.
+        read: parses the HTML; callers may pass a cached parser.
     """
     if "<" not in source and "&" not in source:
         return source
@@ -59,22 +45,11 @@ def plain_text(source: str, read: Callable[[str], list[Piece] | Element] = read_
         return text_of(source)
     except TooComplex:
         return html.unescape(_TAG.sub(" ", source))
-    parts = _in_pieces(body) if isinstance(body, list) else _in_tree(body)
-    lines = (line.strip(" \t\r") for line in "".join(parts).split("\n"))
+    lines = (line.strip(" \t\r") for line in "".join(_parts(body)).split("\n"))
     return "\n".join(filter(None, lines)).strip()
 
 
-def _in_pieces(pieces: list[Piece]) -> Iterator[str]:
-    for at, piece in enumerate(pieces):
-        if isinstance(piece, str):
-            yield plain(piece) if at % 2 == 0 else "\n" if piece in _LINE_ENDING else ""
-        elif piece.tag == "img":
-            yield piece.attributes.get("alt", "")
-        elif piece.tag in LINE_TAGS:
-            yield "\n"
-
-
-def _in_tree(body: Element) -> Iterator[str]:
+def _parts(body: Element) -> Iterator[str]:
     todo: list[Element | str] = [body]
     while todo:
         node = todo.pop()
@@ -92,17 +67,17 @@ def _in_tree(body: Element) -> Iterator[str]:
 
 
 def text_of(source: str) -> str:
-    """Return the text of a body without parsing it: blocks and ``<br>`` end a line, pictures give their ``alt``.
+    """Return a body's text without parsing it: blocks and ``<br>`` end a line, pictures are their ``alt``.
 
-    Takes time and memory that grow with the length alone, whatever is in the body. Comments, scripts and styles give
-    nothing; one that never ends lasts until the end of the body, as in browsers.
+    Time and memory are linear in the length for any content. Comments, scripts and styles are left out; an unclosed one
+    lasts until the end, as in browsers.
     """
     if "<" not in source:
         return html.unescape(source).strip()
     pieces = _text_pieces(source)
     chunks: list[str] = []
-    # Joined as they come, since a small text takes some fifty bytes more than its characters.
-    while batch := list(islice(pieces, _PARTS)):
+    # Joined in chunks, because each small string has an overhead of about fifty bytes.
+    while batch := list(islice(pieces, _PARTS_PER_CHUNK)):
         chunks.append("".join(batch))
     return _LINE_ENDS.sub("\n", "".join(chunks)).strip()
 

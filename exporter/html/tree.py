@@ -1,25 +1,212 @@
-"""HTML from anybody as a tree of plain elements. Pure."""
+"""Untrusted HTML as a tree of plain elements, and limits on bodies that would overload a parser or a page. Pure.
+
+Building a tree by the rules of the HTML Standard does not take linear time. Formatting left open is opened again in
+every later block, up to three times for one spelling of a tag. Most tags make the parser search the whole stack of open
+elements, and each attribute is compared with those before it. A few kilobytes of hostile HTML can ask for gigabytes and
+hours, so :func:`parse` estimates the cost first.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from exporter.html.limits import TooComplex, TooLarge, too_complex, too_large
-from exporter.html.tags import tag_set
 from exporter.message import message
 from exporter.text import visible
+
+
+def tag_set(names: str) -> frozenset[str]:
+    """Return the tags in a text, separated by spaces."""
+    return frozenset(names.split())
+
+
+PLAIN_INLINE = tag_set("acronym basefont blink font label map nobr noscript span")
+"""Inline tags that are dropped while their text is kept."""
+
+RUBY = tag_set("rb rp rt rtc ruby")
+"""Inline tags whose elements stay separate, because order and number carry the meaning."""
+
+DROPPED = tag_set(
+    "area base bgsound col colgroup frame frameset head input link meta noembed noframes param script source style "
+    "template title track wbr"
+)
+"""Tags whose content was never visible text."""
+
+PLAIN_BLOCKS = tag_set(
+    "address article aside body caption dd div dt fieldset figcaption figure footer form header hgroup html legend "
+    "main nav optgroup option p search section summary tbody td tfoot th thead tr"
+)
+"""Block tags that are dropped while their content becomes separate paragraphs."""
+
+LISTS = frozenset({"dir", "menu", "ol", "ul"})
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+CODE_BLOCKS = frozenset({"listing", "plaintext", "pre", "textarea", "xmp"})
+
+HTML_BLOCKS = tag_set(
+    "audio applet button canvas details dialog dl embed iframe marquee math meter object progress select svg video"
+)
+"""Blocks without a Markdown form: they stay HTML with their content, sanitized."""
+
+BLOCKS = (
+    PLAIN_BLOCKS | LISTS | HEADINGS.keys() | CODE_BLOCKS | HTML_BLOCKS | {"blockquote", "center", "hr", "li", "table"}
+)
+"""All tags that are not part of a line of text."""
+
+LINE_TAGS = BLOCKS | {"br"}
+"""Tags that end lines; a body without any of them keeps the line ends of its text."""
+
+TAG_NAME = re.compile(r"[a-z][a-z0-9-]*")
+"""Names that CommonMark accepts as a tag; other names would show as text."""
+
+BODY_CHARACTERS: Final = 2_000_000
+"""The most characters of a body that is shown with its markup: about ten novels."""
+BODY_MARKS: Final = 150_000
+"""The most tags, character references and line ends of such a body."""
+
+_COUNTED_MARKS: Final = ("<", "&", "\n")
+_TOO_LARGE: Final = {
+    "ja": "（この本文は大きすぎるため（{:,}文字）、文字だけを示します。送られたままのものはアーカイブにあります。）",
+    "en": (
+        "(This text is too large to be shown as it looked ({:,} characters), so only its words follow. "
+        "The archive's record has all of it as it was sent.)"
+    ),
+}
+_MOST_NODES: Final = 5_000_000
+_MOST_STEPS: Final = 2_000_000_000
+_MOST_SEPARATORS: Final = 5_000
+_SMALL_TAGS: Final = 1_000
+_USUALLY_OPEN: Final = 10
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)([^>]*)")
+_SEPARATOR = re.compile(r"[\s/]+")
+_FORMATTING = tag_set("a b big code em font i nobr s small strike strong tt u")
+_CELLS = tag_set("caption td th")
+_SCOPES = _CELLS | tag_set("applet marquee math object select svg table template")
+_NEVER_DEEP = tag_set(
+    "area base basefont bgsound br caption col dd dt embed hr img input li link meta option p param source tbody td "
+    "tfoot th thead tr track wbr"
+)
+
+
+def too_complex(source: str) -> bool:
+    """Return whether parsing would need more time or memory than any readable body."""
+    if len(source) > _MOST_SEPARATORS and any(
+        len(found[3]) > _MOST_SEPARATORS and len(_SEPARATOR.findall(found[3])) > _MOST_SEPARATORS
+        for found in _TAG.finditer(source)
+    ):
+        return True
+    if source.count("<") < _SMALL_TAGS:
+        return False
+    work = _ParserWork()
+    for found in _TAG.finditer(source):
+        if found[1]:
+            work.close(found[2].lower())
+        else:
+            work.open(found[2].lower(), found[3])
+    return work.nodes() > _MOST_NODES or work.steps() > _MOST_STEPS
+
+
+class _Scope:
+    """The open elements inside a scope (HTML Standard), such as a table cell."""
+
+    __slots__ = ("open", "tag")
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.open: Counter[str] = Counter()
+
+
+class _ParserWork:
+    """A lower bound for the elements that the parser will have open, counted from the source."""
+
+    def __init__(self) -> None:
+        self._tags = self._depth = self._deepest = self._tables = 0
+        self._scopes = [_Scope("")]
+        self._unclosed: Counter[str] = Counter()
+        self._most: Counter[str] = Counter()
+        self._spellings: defaultdict[str, set[str]] = defaultdict(set)
+
+    def nodes(self) -> int:
+        """Estimate the number of nodes created by reopened formatting."""
+        reopened = sum(min(count, 3 * len(self._spellings[tag])) for tag, count in self._most.items())
+        return self._tags * max(0, reopened - _USUALLY_OPEN)
+
+    def steps(self) -> int:
+        """Estimate the number of stack entries that the parser examines."""
+        return self._tags * self._deepest
+
+    def open(self, tag: str, rest: str) -> None:
+        self._tags += 1
+        if tag in _SCOPES:
+            if tag in _CELLS and self._scopes[-1].tag in _CELLS:
+                self._leave()
+            self._scopes.append(_Scope(tag))
+            self._tables += tag == "table"
+        if tag in _NEVER_DEEP:
+            return
+        self._depth += 1
+        self._deepest = max(self._deepest, self._depth)
+        self._scopes[-1].open[tag] += 1
+        if tag in _FORMATTING:
+            self._unclosed[tag] += 1
+            self._most[tag] = max(self._most[tag], self._unclosed[tag])
+            self._spellings[tag].add(rest)
+
+    def close(self, tag: str) -> None:
+        self._tags += 1
+        if tag == "table" and self._tables:
+            while self._scopes[-1].tag != "table":
+                self._leave()
+            self._leave()
+            self._tables -= 1
+        elif tag in _SCOPES:
+            if self._scopes[-1].tag == tag:
+                self._leave()
+        elif self._scopes[-1].open[tag]:
+            self._scopes[-1].open[tag] -= 1
+            self._depth -= 1
+            if tag in _FORMATTING:
+                self._unclosed[tag] -= 1
+
+    def _leave(self) -> None:
+        """Leave a scope: all its elements are closed, but only cells also end the formatting left open in them."""
+        scope = self._scopes.pop()
+        for tag, count in scope.open.items():
+            self._depth -= count
+            if tag in _FORMATTING and scope.tag in _CELLS:
+                self._unclosed[tag] -= count
+
+
+class TooComplex(ValueError):
+    """Parsing would need more time or memory than any readable body."""
+
+
+class TooLarge(TooComplex):
+    """The body is too large to be shown with its markup; :func:`~exporter.html.text.text_of` returns its text."""
+
+
+def too_large(source: str) -> bool:
+    """Return whether a body exceeds the limits, in linear time and without memory."""
+    return len(source) > BODY_CHARACTERS or sum(map(source.count, _COUNTED_MARKS)) > BODY_MARKS
+
+
+def too_large_words(characters: int, language: str = "ja") -> str:
+    """Return the sentence shown before the text if a body has this many characters, in Japanese or English."""
+    return _TOO_LARGE[language].format(characters)
+
 
 _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration[a-z-]*\s*:[^;]*line-through", re.IGNORECASE)
 BARE = tag_set("b blockquote br center div em h1 h2 h3 h4 h5 h6 hr i li p s strong tbody tr u ul")
-"""Common tags none of whose attributes is ever read."""
+"""Common tags whose attributes are usually not read."""
 
 
 class Element:
-    """An element: its lower-case tag, the attributes somebody reads, and its children in order."""
+    """An element: its lower-case tag, the attributes that were read, and its children in order."""
 
     __slots__ = ("attributes", "children", "tag")
 
@@ -29,7 +216,7 @@ class Element:
         self.children = children
 
     def walk(self) -> Iterator[Element | str]:
-        """Yield all descendants in document order, texts included, without recursion."""
+        """Yield all descendants in document order, including texts, without recursion."""
         todo = list(reversed(self.children))
         while todo:
             node = todo.pop()
@@ -38,24 +225,24 @@ class Element:
                 todo.extend(reversed(node.children))
 
     def text(self) -> str:
-        """Return all text below, joined."""
+        """Return the joined text of all descendants."""
         return "".join(node for node in self.walk() if isinstance(node, str))
 
 
 def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
-    """Return a ``body`` element holding the fragment. Comments and the insides of ``template`` are not in it.
+    """Return a ``body`` element with the fragment, without comments and the content of ``template``.
 
     Args:
         html: the fragment.
-        bare: the tags whose attributes are left out, since reading them costs time.
+        bare: the tags whose attributes are left out, because reading them takes time.
 
     Raises:
-        TooLarge: the text is to be shown.
-        TooComplex: see the module's docstring; the source text is all there is to show.
+        TooLarge: only the text can be shown.
+        TooComplex: parsing would cost too much; only the source can be shown.
     """
     body = Element("body", {}, [])
     if "<" not in html and "&" not in html and not too_large(html):
-        # Nearly all comments are one text, which the parser would give back as it is.
+        # Nearly all comments are one text, which the parser would return unchanged.
         text = visible(html)[0].replace("\r\n", "\n").replace("\r", "\n")
         body.children += [text] if text else []
         return body
@@ -78,9 +265,9 @@ def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
 
 
 def find(html: str, selector: str) -> Iterator[Element]:
-    """Yield the elements a CSS selector names, in order and without their children; far cheaper than the whole tree.
+    """Yield the elements that match a CSS selector, in order and without their children.
 
-    Only a ``style`` has its text.
+    This is much faster than building the whole tree. Only a ``style`` element has its text.
 
     Raises:
         TooComplex: as for :func:`parse`.
@@ -102,7 +289,7 @@ def _document(html: str) -> LexborHTMLParser | None:
 
 
 def holders(body: Element, wanted: Callable[[Element], bool]) -> set[int]:
-    """Return the identities of all elements that have a wanted one somewhere below."""
+    """Return the ``id()`` of each element that has a wanted element among its descendants."""
     found: set[int] = set()
     order: list[tuple[Element, Element]] = []
     todo = [body]
@@ -119,7 +306,7 @@ def holders(body: Element, wanted: Callable[[Element], bool]) -> set[int]:
 
 
 def styled_as(element: Element) -> str:
-    """Return the tag whose look an inline ``style`` asks for: ``strong``, ``del``, or nothing."""
+    """Return the tag with the look of an inline ``style``: ``strong``, ``del``, or nothing."""
     style = element.attributes.get("style", "")
     if not style:
         return ""

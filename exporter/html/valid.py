@@ -1,9 +1,9 @@
-"""Old and broken HTML as valid HTML that looks as before.
+"""Old and broken HTML as valid HTML with the same look. Pure.
 
-What the HTML Standard does not allow in its place becomes a plain block or span, what is obsolete becomes CSS, headings
-follow the page's own, and nothing is deeper than browsers draw.
+Elements in a place that the HTML Standard forbids become plain blocks or spans, and obsolete features become CSS.
+Headings are renumbered below the page's own, and the depth is limited to what browsers display.
 
-Rules: HTML Standard, sections 3.2.5 (content models), 4.3 to 4.5 (elements) and 16.2 (obsolete features). Pure.
+Rules: HTML Standard, sections 3.2.5 (content models), 4.3 to 4.5 (elements) and 16.2 (obsolete features).
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.html.tags import tag_set
-from exporter.html.tree import Element, holders
+from exporter.html.tree import Element, holders, tag_set
 
 DEEPEST: Final = 200
-"""Elements below this depth lose their tags and keep their texts; Firefox draws 513 and says so on the console."""
+"""Deeper elements lose their tags and keep their texts; Firefox displays up to 513 levels."""
 
 _RENAMED: Final = {
     "acronym": "abbr", "big": "span", "center": "div", "dir": "ul", "font": "span", "listing": "pre",
@@ -31,9 +30,9 @@ _BLOCKS: Final = tag_set(
 )
 _HEADINGS: Final = tag_set("h1 h2 h3 h4 h5 h6")
 _LINES: Final = _HEADINGS | tag_set("caption dt p pre summary th")
-"""Blocks that hold text only."""
+"""Blocks that may only contain text."""
 _ANYWHERE: Final = tag_set("a del ins")
-"""What may hold whatever is allowed in its place."""
+"""Elements that may contain anything that is permitted in their place."""
 _CHILDREN: Final = {
     "ul": tag_set("li"), "ol": tag_set("li"), "dl": tag_set("dt dd"), "details": tag_set("summary"),
     "figure": tag_set("figcaption"), "ruby": tag_set("rt rp"), "colgroup": tag_set("col"), "tr": tag_set("td th"),
@@ -79,7 +78,7 @@ _SEEN: Final = tag_set("img input audio embed iframe object video")
 
 
 class _Context(NamedTuple):
-    """Where a node will be: in which element of the page, whether only text may be there, in a link, and how deep."""
+    """A node's place: its parent in the page, whether only text is permitted, whether in a link, and the depth."""
 
     parent: Element
     line: bool
@@ -90,39 +89,15 @@ class _Context(NamedTuple):
 def valid_html(
     body: Element, *, kept: frozenset[str], dropped: frozenset[str], places: Collection[str] = ()
 ) -> Element:
-    """Return the tree as it may stand in a page.
+    """Return a valid tree for a page.
 
     Args:
-        body: as :func:`~exporter.html.tree.parse` gives it, with all attributes.
-        kept: the tags that are left as they are with all that is in them, and shown by somebody else.
-        dropped: the tags that go with all that is in them.
-        places: the ids that links from elsewhere lead to.
+        body: from :func:`~exporter.html.tree.parse`, with all attributes.
+        kept: tags that stay unchanged with their content; the caller writes them.
+        dropped: tags that are removed with their content.
+        places: ids that links in other pages lead to.
     """
     return _Rewriter(body, kept, dropped, places).tree
-
-
-def heading_below(levels: list[int], tag: str) -> str:
-    """Return what a heading is below the page's own; ``levels`` are those it is in, and it becomes one of them."""
-    level = int(tag[1])
-    while levels and levels[-1] >= level:
-        levels.pop()
-    levels.append(level)
-    return f"h{min(len(levels) + 1, 6)}"
-
-
-def valid_alone(node: Element, *, heading: str = "", linked: bool = False) -> Element:
-    """Return one element of a simple body as :func:`valid_html` has it there, see :mod:`exporter.html.simple`.
-
-    Args:
-        node: any of its elements.
-        heading: what a heading becomes.
-        linked: whether it is in a link.
-    """
-    tag = heading or _RENAMED.get(node.tag, node.tag)
-    shown = Element(tag, _attributes(node, tag, set()), [])
-    if tag == "img" and linked:
-        _name(shown, node)
-    return shown
 
 
 class _Rewriter:
@@ -169,7 +144,7 @@ class _Rewriter:
         self._below(todo, node, _Context(shown, line, linked, context.depth + 1))
 
     def _tag(self, node: Element, context: _Context) -> str | None:
-        """Return what an element is on the page; ``None`` when only what is in it is."""
+        """Return the tag of an element in the page; ``None`` if only its content is kept."""
         tag = _RENAMED.get(node.tag, node.tag)
         parent = context.parent
         if tag in _BELONGING:
@@ -193,12 +168,18 @@ class _Rewriter:
         return "span" if tag == "details" and context.linked else tag
 
     def _heading(self, node: Element) -> str:
-        """Return the heading's level below the page's own: the first is the second, and none is skipped."""
-        return heading_below(self._levels, node.tag) if node.text().strip() else "div"
+        """Return a heading's tag below the page's own without skipping a level."""
+        if not node.text().strip():
+            return "div"
+        level = int(node.tag[1])
+        while self._levels and self._levels[-1] >= level:
+            self._levels.pop()
+        self._levels.append(level)
+        return f"h{min(len(self._levels) + 1, 6)}"
 
 
 def _attributes(node: Element, tag: str, ids: set[str]) -> dict[str, str]:
-    """Return what an element keeps as ``tag``; an id is taken from ``ids``, which are those that links lead to."""
+    """Return the attributes that an element keeps as ``tag``; a used id is removed from ``ids``, the link targets."""
     if not node.attributes and node.tag == tag:
         return {}
     names = _OWN["*"] | _OWN.get(tag, frozenset())
@@ -222,7 +203,7 @@ def _attributes(node: Element, tag: str, ids: set[str]) -> dict[str, str]:
 
 
 def _siblings(context: _Context) -> list[Element | str]:
-    """Return where a node goes that is none of the children its parent must have: into one, made for it."""
+    """Return the list for a node; a list element gets a new item for content that is not an item."""
     parent = context.parent
     if parent.tag not in _LIST_PARENTS:
         return parent.children
@@ -232,13 +213,13 @@ def _siblings(context: _Context) -> list[Element | str]:
 
 
 def _targets(body: Element) -> set[str]:
-    """Return the names that links of the body lead to; no other names are of use, and each can be on a page once."""
+    """Return the ids that the body's links lead to; other ids have no use, and each may occur only once."""
     links = (node.attributes.get("href", "") for node in body.walk() if isinstance(node, Element) and node.tag == "a")
     return {link.strip()[1:] for link in links if link.strip().startswith("#")}
 
 
 def _in_order(tag: str, parent: Element) -> bool:
-    """Tell whether a caption, summary or description of columns comes before all others, as it must."""
+    """Return whether a caption, summary or column description precedes all other children, as required."""
     if tag == "colgroup":
         return all(isinstance(child, str) or child.tag in {"caption", "colgroup"} for child in parent.children)
     if tag not in {"caption", "figcaption", "summary"}:
@@ -251,20 +232,20 @@ def _is_first(cell: Element, row: Element) -> bool:
 
 
 def _says_nothing(node: Element) -> bool:
-    """Tell a link with nothing in it to read or see."""
+    """Return whether a link has no visible content."""
     return "href" in node.attributes and not any(
         child.strip() if isinstance(child, str) else child.tag in _SEEN for child in node.walk()
     )
 
 
 def _name(shown: Element, picture: Element) -> None:
-    """Give a picture that leads somewhere words, where it has none."""
+    """Add alternative text to a picture in a link if it has none."""
     if not shown.attributes.get("alt", "").strip():
         shown.attributes["alt"] = picture_name(picture)
 
 
 def picture_name(picture: Element) -> str:
-    """Return a picture's file name, which is what can be said of one that leads somewhere and says nothing itself."""
+    """Return a picture's file name as a replacement for a missing alternative text."""
     address = picture_source(picture)
     return "…" if address.startswith("data:") else unquote(address.partition("?")[0].rpartition("/")[2]) or "…"
 
@@ -275,7 +256,7 @@ def _first_is(node: Element, tag: str) -> bool:
 
 
 def _paired(node: Element) -> bool:
-    """Tell whether a list of terms has each term before what is said of it, and nothing else."""
+    """Return whether a description list only consists of terms followed by their descriptions."""
     tags = [child.tag if isinstance(child, Element) else "" for child in node.children if not _blank(child)]
     return re.fullmatch(r"(?:(?:dt )+(?:dd )+)+", "".join(f"{tag} " for tag in tags)) is not None
 
@@ -285,18 +266,18 @@ def _blank(child: Element | str) -> bool:
 
 
 def picture_source(picture: Element) -> str:
-    """Return the address of a picture; one that waits for a script (``data-src``) is the picture meant."""
+    """Return the address of a picture; a lazily loaded one (``data-src``) has priority."""
     attributes = picture.attributes
     return next(filter(None, (attributes.get(name, "") for name in ("data-src", "data-original", "src"))), "")
 
 
 def looks(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:
-    """Return the declarations for what a tag and its attributes looked like, and then its own; values are not checked.
+    """Return CSS declarations for the look of a tag with its attributes; then its own style; values are not checked.
 
     Args:
-        tag: as the author wrote it.
-        attributes: all of them.
-        shown_as: the tag that it has on the page.
+        tag: the original tag.
+        attributes: all of its attributes.
+        shown_as: its tag in the page.
     """
     if not attributes:
         return _LOOKS[tag] if tag in _LOOKS and tag != shown_as else ""

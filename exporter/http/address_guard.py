@@ -1,8 +1,8 @@
-"""Which addresses are asked: what a base URL may be, and where untrusted links may lead the program to.
+"""Which addresses may be requested: valid base URLs, and the permitted targets of untrusted links.
 
-An entry may hold any address, also one of a router or of a service that listens on this machine only. The check that
-counts is made on the address a socket is about to be connected to, after every name has been resolved, so that
-neither a number written oddly, nor a redirect, nor a name that resolves differently the second time gets past it.
+An entry may hold any address, including that of a router or of a service that listens on this machine only. The
+decisive check is made on the address that a socket is about to connect to, after all names are resolved. So unusual
+spellings of numbers, redirects, and names that resolve differently the second time cannot bypass it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from exporter.message import message
 from exporter.text import printable
 
 PORTS: Final = frozenset({80, 443, 8080})
-"""Ports that the web is served on; other services may take a request for something else."""
+"""Ports of web servers; a service on another port may misinterpret a request."""
 
-_LONGEST = 8192
+_MOST_CHARACTERS = 8192
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _DOCUMENTATION = ipaddress.ip_network("3fff::/20")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -37,17 +37,17 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class _NotPublic(OSError):
-    """Raised while connecting, where the connector takes an ``OSError`` as a reason to try the next address."""
+    """Raised while connecting; the connector tries the next address after an ``OSError``."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddressGuard:
-    """Lets requests through to the public web and to ``ports`` only.
+    """Permits requests to the public web and to ``ports`` only.
 
     Attributes:
-        allow_private: let requests through to any host and port.
+        allow_private: permit requests to any host and port.
         ports: of public hosts.
-        service: an address whose host and port are allowed although they may be private: the user named them.
+        service: an address whose host and port are permitted even if private, because the user named them.
     """
 
     allow_private: bool = False
@@ -55,14 +55,14 @@ class AddressGuard:
     service: str | None = None
 
     def check(self, address: str) -> URL:
-        """Return an address parsed, to be sent exactly as it is written.
+        """Return the parsed address, which is then sent exactly as written.
 
         Raises:
-            AddressRefused: it is not http or https, has no host, holds a user name, or is not a URL.
-            NotPublic: it names another port.
+            AddressRefused: the address is not http or https, has no host, holds a user name, or is not a URL.
+            NotPublic: the address names another port.
         """
-        if len(address) > _LONGEST:
-            raise AddressRefused(message("the address is longer than {longest} characters", longest=_LONGEST))
+        if len(address) > _MOST_CHARACTERS:
+            raise AddressRefused(message("the address is longer than {longest} characters", longest=_MOST_CHARACTERS))
         try:
             url = _parsed(address, encoded=True)
             port = url.port
@@ -79,13 +79,13 @@ class AddressGuard:
         return url
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
-        """Make the socket for a connection; the form is what a connector's ``socket_factory`` has.
+        """Create the socket for a connection, as aiohttp's ``socket_factory``.
 
         Args:
-            info: family, type, protocol, canonical name and address, as ``getaddrinfo`` gives them.
+            info: family, type, protocol, canonical name and address, as returned by ``getaddrinfo``.
 
         Raises:
-            OSError: the address is not public; :func:`is_refusal` knows it again.
+            OSError: the address is not public; :func:`is_refusal` recognises this error.
         """
         family, kind, protocol, _, address = info
         if not self.allow_private and not is_public(str(address[0])) and not _asks_service.get():
@@ -104,9 +104,10 @@ class AddressGuard:
 
     @contextmanager
     def asking(self, url: URL) -> Iterator[None]:
-        """Let :meth:`socket` know, within this context, whether the host and port of the service are asked.
+        """Inform :meth:`socket`, within this context, whether the request goes to the service's own host and port.
 
-        A socket only knows a number, and a foreign name that resolves to the service's private address must not pass.
+        A socket only sees a numeric address, and another name that resolves to the service's private address must be
+        refused.
         """
         token = _asks_service.set((url.raw_host, url.port) == self._service_place())
         try:
@@ -116,9 +117,9 @@ class AddressGuard:
 
 
 def states_private(address: str) -> bool:
-    """Tell whether an address itself names a private host, by a number or as ``localhost``, or an unusual port.
+    """Return whether an address itself names a private host, by number or as ``localhost``, or an unusual port.
 
-    A name that merely resolves to a private address just now (a captive portal, a name server that blocks) does not.
+    A name that only resolves to a private address now (a captive portal, a blocking name server) does not count.
     """
     try:
         url = URL(address, encoded=True)
@@ -128,21 +129,21 @@ def states_private(address: str) -> bool:
     if port not in PORTS or host == "localhost" or host.endswith(".localhost"):  # RFC 6761, 6.3
         return True
     try:
-        # The oldest spellings of numbers, such as 0x7f.1, are addresses to a name lookup too.
+        # A name lookup also accepts old spellings of numbers, such as 0x7f.1.
         return not is_public(socket.inet_ntoa(socket.inet_aton(host)) if ":" not in host else host)
     except (OSError, UnicodeError):
         return False
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Tell whether connecting failed at the guard, also where several attempts are reported as one."""
+    """Return whether the guard refused a connection, also if several attempts are reported as one error."""
     return _REFUSAL in str(getattr(error, "os_error", error))
 
 
 def is_public(text: str) -> bool:
-    """Tell whether a numeric address belongs to the public internet; what cannot be read does not.
+    """Return whether a numeric address belongs to the public internet; an invalid one does not.
 
-    Addresses of IPv6 that stand for one of IPv4 (mapped, NAT64, 6to4) are judged by that one.
+    An IPv6 address that represents an IPv4 address (mapped, NAT64, 6to4) is judged by the latter.
     """
     try:
         address: _Address = ipaddress.ip_address(text)
@@ -163,34 +164,34 @@ def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 def _parsed(text: str, *, encoded: bool = False) -> URL:
-    """Parse a URL whose host is fit for a name lookup.
+    """Parse a URL and check that its host can be looked up.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the URL or its host is invalid.
     """
     url = URL(text, encoded=encoded)
-    (url.raw_host or "").encode("idna")  # the lookup does it too, where its complaint would be no OSError
+    (url.raw_host or "").encode("idna")  # the lookup would raise this error too, but not as an OSError
     return url
 
 
 def origin_of(url: URL) -> str:
-    """Return the scheme and the host of a URL, and its port where it is not the scheme's own."""
+    """Return a URL's scheme and host, and its port unless that is the scheme's default."""
     host = (url.raw_host or "").rstrip(".").lower()
     host = f"[{host}]" if ":" in host else host
     return f"{url.scheme}://{host}" if url.is_default_port() else f"{url.scheme}://{host}:{url.port}"
 
 
 def check_base_url(text: str, name: str = message("the base URL"), variable: str = "BLOG_EXPORTER_TOKEN") -> URL:
-    """Return the base URL parsed; its path, if any, comes before that of every request.
+    """Return the parsed base URL; its path, if any, is prefixed to that of every request.
 
     Args:
-        text: what somebody typed.
-        name: what messages call it.
-        variable: where a secret belongs.
+        text: the user's input.
+        name: its name in messages.
+        variable: the environment variable for a secret.
 
     Raises:
-        UsageError: it is not http or https, has no host, holds a user name, a query or a fragment, or is not a URL. A
-            URL that may hold a password is not shown, and of any other nothing from its query on, where tokens stand.
+        UsageError: the text is not an http or https URL with a host, or has a user name, a query or a fragment. The
+            message never shows a URL that may hold a password, nor a query, which may hold a token.
     """
     if "@" in text:
         raise UsageError(

@@ -1,36 +1,143 @@
-"""Reading the body of an answer: in time, out of its encoding, into memory or a file, and never more than allowed."""
+"""Reading an answer's body: within its deadline, decoded, into memory or a file, and never more than allowed.
+
+A limit for each answer alone would not bound the memory, since forty answers just below it need forty times as much.
+A :class:`MemoryBudget` therefore bounds all answers together.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import io
 import re
+import sys
 import zlib
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from exporter.errors import BadBody, BodyTooLarge
 from exporter.http.deadline import Deadline
-from exporter.http.memory_budget import MemoryBudget
 from exporter.message import message
 
 if TYPE_CHECKING:
     import aiohttp
 
-    from exporter.http.direct import DirectAnswer
-
-_PIECE = 256 * 1024
-_REFUSAL_KEPT = 64 * 1024
-"""Bytes kept of an answer that is not a success: only its message is of interest."""
-_REFUSAL_READ = 1024 * 1024
-"""Bytes read of one to keep its connection in use; of a longer one the rest is never read."""
+_MIB = 1024 * 1024
+_PIECE_BYTES = 256 * 1024
+_ERROR_BYTES_KEPT = 64 * 1024
+"""Bytes kept of an answer that is not a success: only its message matters."""
+_ERROR_BYTES_READ = 1024 * 1024
+"""Bytes read of such an answer to keep its connection usable; the rest of a longer one is not read."""
 _GOOD = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _GZIP_OR_ZLIB, _BARE = 47, -15  # zlib's codes for either header, and for none
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/(?:([0-9]{1,18})|\*)")
+_M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
+
+
+def prepare_memory() -> None:
+    """Check that there is memory for answers, and make the allocator return freed memory to the system at once.
+
+    Close to a memory limit, C libraries end the process without a message, so a process with hardly any is refused.
+    After the first large block is freed, glibc by default keeps all blocks up to 32 MiB, and others get stuck between
+    them. Successive answers of 30 MB then take twice the memory that they need. It also gives each thread a separate
+    heap, although only one thread at a time creates objects.
+
+    Raises:
+        MemoryError: there is not even room for an answer of 32 MiB.
+    """
+    bytes(32 * _MIB)  # never touched, so it takes address space but no memory
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            mallopt(_M_MMAP_THRESHOLD, _MIB)
+            mallopt(_M_ARENA_MAX, 1)
+
+
+class MemoryBudget:
+    """Bytes of the answers under way: the oldest answer may use any number, all others share ``shared`` bytes.
+
+    The oldest answer always continues and needs only its own connection to finish, so no answer waits forever. A
+    finished answer that waits to be used, such as a list page read ahead, also takes part of ``shared``. If it does not
+    fit, its reader must drop it: an answer under way never waits for it.
+    """
+
+    def __init__(self, shared: int) -> None:
+        self._shared = shared
+        self._shares: dict[Share, int] = {}
+        self._sum = 0
+        self._held = 0
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def share(self) -> Share:
+        """Return a new answer's share, to be used in ``with``."""
+        return Share(self)
+
+    def hold(self, size: int) -> bool:
+        """Reserve ``size`` bytes until :meth:`release` if they fit; return whether they do."""
+        if self._held + size > self._shared:
+            return False
+        self._held += size
+        return True
+
+    def release(self, size: int) -> None:
+        """Give back reserved bytes."""
+        self._held -= size
+        self._wake()
+
+    def _take(self, share: Share, size: int) -> bool:
+        taken = self._shares.setdefault(share, 0)
+        oldest = next(iter(self._shares))
+        if share is not oldest and self._sum - self._shares[oldest] + self._held + size > self._shared:
+            return False
+        self._shares[share] = taken + size
+        self._sum += size
+        return True
+
+    def _leave(self, share: Share) -> None:
+        self._sum -= self._shares.pop(share, 0)
+        self._wake()
+
+    async def _change(self) -> None:
+        """Wait until some bytes are given back."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.done():
+                turn.set_result(None)
+
+
+class Share:
+    """One answer's part in the budget, from its first bytes until the ``with`` block ends."""
+
+    __slots__ = ("_budget",)
+
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget = budget
+
+    def take(self, size: int) -> bool:
+        """Count ``size`` more bytes if they fit now, and return whether they do; otherwise :meth:`wait` for them."""
+        return self._budget._take(self, size)
+
+    async def wait(self, size: int) -> None:
+        """Count ``size`` more bytes as soon as they fit."""
+        while not self.take(size):
+            await self._budget._change()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._budget._leave(self)
 
 
 class Inflate:
-    """The encodings ``gzip``, of one or several members (RFC 1952), and ``deflate``, also without its header."""
+    """Decodes ``gzip`` with one or several members (RFC 1952), and ``deflate`` with or without its header."""
 
     def __init__(self) -> None:
         self._inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
@@ -42,10 +149,10 @@ class Inflate:
         self._waiting += data
 
     def take(self) -> bytes:
-        """Return what the bytes stand for, never more than 256 KiB at once; nothing once all is taken.
+        """Return the next decoded bytes, at most 256 KiB; empty when all are taken.
 
         Raises:
-            BadBody: they are not in this encoding.
+            BadBody: the bytes are not in this encoding.
         """
         while self._waiting:
             if self._inflater.eof:
@@ -54,7 +161,7 @@ class Inflate:
                     break
                 self._inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
             try:
-                piece = self._inflater.decompress(self._waiting, _PIECE)
+                piece = self._inflater.decompress(self._waiting, _PIECE_BYTES)
             except zlib.error:
                 if self._begun:
                     raise BadBody(message("the answer is not in the encoding it claims")) from None
@@ -67,16 +174,16 @@ class Inflate:
         return b""
 
     def end(self) -> None:
-        """Raise BadBody where the encoding has not come to its end."""
+        """Raise BadBody if the encoded data is incomplete."""
         if self._begun and not self._inflater.eof:
             raise BadBody(message("the answer's compressed body is cut short"))
 
 
 def decoder(encoding: str) -> Inflate | None:
-    """Return what reads a ``Content-Encoding`` (RFC 9110, section 8.4.1); ``None`` where there is none.
+    """Return the decoder for a ``Content-Encoding`` (RFC 9110, section 8.4.1), or ``None`` if there is no encoding.
 
     Raises:
-        BadBody: it is one that was not asked for and cannot be read.
+        BadBody: the encoding was not requested and cannot be read.
     """
     name = encoding.strip().lower()
     if name in {"", "identity"}:
@@ -87,14 +194,14 @@ def decoder(encoding: str) -> Inflate | None:
 
 
 class BodyStream:
-    """The decoded body of an answer as it arrives; who reads it counts in ``kept`` the bytes that it keeps.
+    """The decoded body of an answer as it arrives; the reader counts the bytes that it keeps in ``kept``.
 
-    ``headers`` are by lower-case name; of a repeated header the last.
+    ``headers`` are by lower-case name; a repeated header has its last value.
     """
 
     __slots__ = ("_content", "_decoder", "_encoding", "deadline", "headers", "kept", "status")
 
-    def __init__(self, answer: aiohttp.ClientResponse | DirectAnswer, deadline: Deadline) -> None:
+    def __init__(self, answer: aiohttp.ClientResponse, deadline: Deadline) -> None:
         self._content = answer.content
         self._decoder: Inflate | None = None
         self.status = answer.status
@@ -103,17 +210,17 @@ class BodyStream:
         self.kept = 0
         self.deadline = deadline
 
-    def at_hand(self) -> bytes | None:
-        """Return the body where it needs no decoding and all of it has arrived, which is no more than a few pieces."""
+    def complete(self) -> bytes | None:
+        """Return the body if it needs no decoding and has arrived completely, otherwise ``None``."""
         if self._encoding or not self._content.is_eof():
             return None
         return self._content.read_nowait()
 
     async def piece(self) -> bytes:
-        """Return what comes next, never more than 256 KiB at once; nothing at the end.
+        """Return the next bytes, at most 256 KiB; empty at the end.
 
         Raises:
-            BadBody: it is not in the encoding it claims, or that one cannot be read.
+            BadBody: the body is not in the encoding it claims, or that one cannot be read.
         """
         if self._encoding:
             self._decoder, self._encoding = decoder(self._encoding), ""
@@ -125,7 +232,7 @@ class BodyStream:
                     self._decoder.end()
                 return b""
             self.deadline.postpone()
-            data = await self._content.read(_PIECE)
+            data = await self._content.read(_PIECE_BYTES)
             if self._decoder is not None:
                 self._decoder.feed(data)
             elif data:
@@ -133,41 +240,41 @@ class BodyStream:
 
 
 class Body(Protocol):
-    """Where the body of an answer goes."""
+    """The destination of an answer's body."""
 
     def headers(self) -> Mapping[str, str]:
-        """Return what a request has to say for it, anew for each attempt."""
+        """Return the request headers for this body; called again for each attempt."""
 
     async def receive(self, stream: BodyStream) -> bytes:
-        """Read as much of the body as is wanted, and return what is not put elsewhere.
+        """Read the body or its beginning, and return any part that is not stored elsewhere.
 
         Raises:
-            BadBody: cut short, or not in its encoding.
-            BodyTooLarge: it has more bytes than are read.
+            BadBody: the body is cut short, or not in its encoding.
+            BodyTooLarge: the body has too many bytes.
         """
 
 
 class MemoryBody:
-    """Keeps bodies in memory: of successes all, up to ``max_bytes`` decoded, of other answers the beginning."""
+    """Keeps bodies in memory: successes completely, up to ``max_bytes`` decoded, and the beginning of other answers."""
 
     def __init__(self, budget: MemoryBudget, max_bytes: int) -> None:
         self._budget = budget
         self.max_bytes = max_bytes
 
     def headers(self) -> Mapping[str, str]:
-        """Return nothing: a service is asked for compression by every request."""
+        """Return nothing: every request to a service already asks for compression."""
         return {}
 
     async def receive(self, stream: BodyStream) -> bytes:
         """Return the body."""
         good = stream.status in _GOOD
         if good:
-            whole = stream.at_hand()
-            if whole is not None:  # and so has its memory already
+            whole = stream.complete()
+            if whole is not None:  # its memory is already in use
                 self._check(len(whole))
                 stream.kept = len(whole)
                 return whole
-        kept = io.BytesIO()  # unlike a list of pieces it hands out what it holds without a second copy
+        kept = io.BytesIO()  # unlike a list of pieces it returns its content without a second copy
         size = 0
         with self._budget.share() as share:
             while piece := await stream.piece():
@@ -176,10 +283,10 @@ class MemoryBody:
                     self._check(size)
                     if not share.take(len(piece)):
                         await stream.deadline.without(share.wait(len(piece)))
-                elif size > _REFUSAL_READ:
+                elif size > _ERROR_BYTES_READ:
                     break
                 else:
-                    piece = piece[: max(0, _REFUSAL_KEPT - kept.tell())]
+                    piece = piece[: max(0, _ERROR_BYTES_KEPT - kept.tell())]
                 kept.write(piece)
                 stream.kept = kept.tell()
         return kept.getvalue()
@@ -192,28 +299,28 @@ class MemoryBody:
 
 
 class Sink(Protocol):
-    """Where a file goes; it may hold the beginning of the file already.
+    """The destination of a file; it may already hold the beginning of the file.
 
     Attributes:
-        size: the bytes it holds.
-        validator: the ``ETag`` or ``Last-Modified`` of the file they belong to, ``None`` where they cannot be used.
+        size: the number of bytes it holds.
+        validator: the ``ETag`` or ``Last-Modified`` of that file; ``None`` if the bytes cannot be used.
     """
 
     size: int
     validator: str | None
 
     def restart(self, validator: str | None, length: int | None) -> None:
-        """Forget everything; what comes now has this validator and, where known, this many bytes."""
+        """Drop everything; the next bytes belong to a file with this validator and, if known, this length."""
 
     def write(self, data: bytes) -> None:
         """Append bytes."""
 
 
 class FileBody:
-    """Puts a file into a sink, after what the sink holds where that still fits (RFC 9110, section 14).
+    """Writes a file into a sink, and continues the sink's content if that is still valid (RFC 9110, section 14).
 
     Args:
-        sink: where it goes; after a failure it holds what the next attempt resumes.
+        sink: the destination; after a failure it holds the bytes that the next attempt resumes.
         max_bytes: the largest file, decoded.
         conditions: the headers that let an unchanged file answer 304.
 
@@ -229,7 +336,7 @@ class FileBody:
         self.whole = False
 
     def headers(self) -> Mapping[str, str]:
-        """Ask for it as it is, or for the rest of it."""
+        """Request the whole file without encoding, or the rest of it."""
         self._resuming = self._sink.size > 0 and self._sink.validator is not None
         if not self._resuming:
             return {"Accept-Encoding": "identity", **self._conditions}
@@ -240,7 +347,7 @@ class FileBody:
         }
 
     async def receive(self, stream: BodyStream) -> bytes:
-        """Put a body of status 200, or of the rest that was asked for, into the sink."""
+        """Write a body of status 200, or the rest that was requested, into the sink."""
         status, headers = stream.status, stream.headers
         if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and self._sink.size:
             self._sink.restart(None, None)
@@ -278,7 +385,7 @@ class FileBody:
 
 
 def _resumable_by(headers: Mapping[str, str]) -> str | None:
-    """Return what a later request may resume by: a weak tag does not promise the same bytes (RFC 9110, 13.1.5)."""
+    """Return the validator for resuming; a weak tag does not promise the same bytes (RFC 9110, 13.1.5)."""
     if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
         return None
     etag = headers.get("etag")

@@ -1,4 +1,4 @@
-"""Credentials, and keeping them out of every text."""
+"""Credentials, their sources, and their removal from texts."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Failure = TypeVar("Failure", bound=ServiceError)
 
 @dataclass(frozen=True)
 class Credentials:
-    """What the service is shown to know the caller (API section 5 leaves it open; public clients send a bearer token).
+    """The credentials sent to a service (API section 5 does not specify them; public clients send a bearer token).
 
     Attributes:
         token: the secret; ``None`` or empty for anonymous reading.
         header: the name of the header that carries it.
         scheme: the word before the token; empty for the bare token.
-        query: the parameter of each address that carries the token in place of a header; empty for the header.
-        secrets: what the token is made of and must be in no text either.
-        advice: what whoever is refused with it can do.
+        query: the query parameter that carries the token instead of a header; empty for the header.
+        secrets: parts of the token that must not appear in texts.
+        advice: the next step for the user if they are refused.
 
     Raises:
         UsageError: the token, header or scheme is not allowed in a header; the token is not shown.
@@ -60,26 +60,26 @@ class Credentials:
 
     @property
     def token_header(self) -> str:
-        """The name of the header that carries the token; empty if there is none."""
+        """The name of the header that carries the token; empty without a token."""
         return self.header if self.token and not self.query else ""
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """The header to send, or none; always the same object."""
+        """The header to send, or none."""
         if not self.token or self.query:
             return {}
         return {self.header: f"{self.scheme} {self.token}".lstrip()}
 
     def exposed_at(self, base_url: str) -> str | None:
-        """Return a warning where the token would cross a network that anybody on the way can read; else ``None``.
+        """Return a warning if the token would cross a network unencrypted, otherwise ``None``.
 
-        Plain http to this machine itself crosses none (RFC 6761, section 6.3, for ``localhost``).
+        Plain http to this machine does not cross a network (RFC 6761, section 6.3, for ``localhost``).
         """
         try:
             parts = urlsplit(base_url)
             host = parts.hostname or ""
         except ValueError:
-            return None  # it is refused before anything is sent
+            return None  # refused before anything is sent
         if not self.token or parts.scheme != "http" or _is_this_machine(host):
             return None
         return message(
@@ -90,17 +90,17 @@ class Credentials:
 
     @property
     def parameter(self) -> str:
-        """What each address's query ends with, or nothing."""
+        """The query parameter that each address ends with, or nothing."""
         return f"{self.query}={quote(self.token, safe='')}" if self.token and self.query else ""
 
     @property
     def redactor(self) -> Redactor:
-        """What removes these credentials from texts."""
+        """Removes these credentials from texts."""
         return Redactor([*([self.token] if self.token else []), *self.secrets])
 
 
 def is_encrypted_or_near(address: str) -> bool:
-    """Tell whether what goes to an address can be read by nobody on the way: it is https, or this machine itself."""
+    """Return whether the traffic to an address is protected: it uses https, or stays on this machine."""
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
@@ -117,12 +117,12 @@ def _is_this_machine(host: str) -> bool:
 
 
 class TokenSource(ABC):
-    """Where credentials come from that may change while they are used, such as a sign-in that is renewed.
+    """A source of credentials that may change during a run, such as a sign-in that is renewed.
 
     Attributes:
-        redactor: knows all secrets that were ever handed out.
-        advice: what whoever is refused can do.
-        token_header: the name of the header that carries the token; empty if there is none.
+        redactor: knows all secrets that were ever returned.
+        advice: the next step for the user if they are refused.
+        token_header: the name of the header that carries the token; empty without a token.
     """
 
     redactor: Redactor
@@ -131,23 +131,23 @@ class TokenSource(ABC):
 
     @abstractmethod
     async def credentials(self) -> Credentials:
-        """Return what to send now.
+        """Return the credentials to send now.
 
         Raises:
-            ServiceError: there is nothing to send any more.
+            ServiceError: there are no credentials any more.
         """
 
     @abstractmethod
     async def renewed(self, refused: Credentials, /) -> Credentials | None:
-        """Return others in place of those that the service refused; ``None`` where there are none.
+        """Return a replacement for refused credentials, or ``None`` if there is no replacement.
 
         Raises:
-            ServiceError: there is nothing to send any more.
+            ServiceError: there are no credentials any more.
         """
 
 
 class FixedSource(TokenSource):
-    """Credentials that stay what they are."""
+    """Credentials that do not change."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -156,15 +156,15 @@ class FixedSource(TokenSource):
         self.token_header = credentials.token_header
 
     async def credentials(self) -> Credentials:
-        """Return them."""
+        """Return the credentials."""
         return self._credentials
 
     async def renewed(self, _refused: Credentials, /) -> None:
-        """Return nothing: there are no others."""
+        """Return nothing: there is no replacement."""
 
 
 class Redactor:
-    """Replaces secrets by ``***``, also where they are written in a URL's or in JSON's way."""
+    """Replaces secrets by ``***``, including their URL-encoded and JSON-escaped forms."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: set[str] = set()
@@ -172,7 +172,7 @@ class Redactor:
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Replace these from now on, too."""
+        """Add secrets to replace from now on."""
         self._forms |= {
             form
             for secret in secrets
@@ -183,13 +183,13 @@ class Redactor:
         self._secrets = re.compile("|".join(map(re.escape, longest_first))) if self._forms else None
 
     def __call__(self, text: str) -> str:
-        """Return ``text`` without the secrets; the very same where there are none in it."""
+        """Return ``text`` without the secrets; the same object if it contains no secret."""
         if self._secrets is None or not self._secrets.search(text):
             return text
         return self._secrets.sub("***", text)
 
     def clean(self, error: Failure) -> Failure:
-        """Remove the secrets from an error's texts, in place, and return it."""
+        """Remove the secrets from an error's texts in place, and return the error."""
         if self._secrets is None:
             return error
         error.args = tuple(self(part) if isinstance(part, str) else part for part in error.args)

@@ -1,6 +1,6 @@
-"""What sends all requests: pools of connections, throttles, memory and statistics, shared by services and pictures.
+"""The HTTP engine: connection pools, throttles, memory and statistics, shared by services and pictures.
 
-One engine serves one blog or many. The pools, the throttle of each host and the budget of memory are the engine's; a
+One engine serves one blog or many. It owns the connection pools, the throttle of each host and the memory budget. A
 :class:`Client` or :class:`Downloader` adds the rules of one service or one run.
 """
 
@@ -21,18 +21,15 @@ from exporter import __version__
 from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
-from exporter.http.authorised import Authorised
-from exporter.http.body import FileBody, MemoryBody, Sink
+from exporter.http.body import FileBody, MemoryBody, MemoryBudget, Sink
 from exporter.http.credentials import Credentials, FixedSource, TokenSource
-from exporter.http.deadline import Deadlines, Timeouts
-from exporter.http.direct import Direct, may_be_taken
-from exporter.http.give_up import HostWatch, ServiceWatch
-from exporter.http.memory_budget import MemoryBudget
-from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
+from exporter.http.deadline import Timeouts
+from exporter.http.retry import HostWatch, RetryEvent, Retrying, RetryPolicy, ServiceWatch
 from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import (
     AiohttpTransport,
     Allowance,
+    Authorised,
     HttpRequest,
     HttpResponse,
     LookingOnceMore,
@@ -49,7 +46,7 @@ from exporter.text import printable
 T = TypeVar("T")
 
 _MIB = 1024 * 1024
-_OBJECTS_FOR_BYTE = 3
+_OBJECT_BYTES_PER_BYTE = 3
 _OK = 200
 _ANONYMOUS: Final = Credentials()
 _ANYWHERE: Final = AddressGuard(allow_private=True)
@@ -60,34 +57,34 @@ DOWNLOAD_TIMEOUTS: Final = Timeouts(total=600.0)
 DOWNLOAD_POLICY: Final = RetryPolicy(
     retries=3, base=0.5, ceiling=10.0, give_up_after=float("inf"), max_retry_after=120.0
 )
-"""A picture is asked for again on every later run, so a run insists less on it than on an entry."""
+"""Fewer retries than for an entry, because every later run tries a picture again."""
 
 
 class Engine:
-    """Makes clients and downloaders, and closes their connections when it is left; for one event loop.
+    """Makes clients and downloaders, and closes their connections at the end of its context; for one event loop.
 
-    A service may be anywhere, as a person named its base URL. Pictures have a pool of their own where an address guard
-    restricts them, so that none is asked for over a connection that the guard would not have made.
+    A service may have any address, because a person named its base URL. Pictures use a separate pool when an address
+    guard restricts them, so that no connection is used that the guard would have refused.
 
     Args:
-        clock: measures the pace, and waits.
-        per_host: most requests at a time to a host for which no client set another limit.
-        shared_memory: bytes of answers under way beside the largest one, or waiting for their turn.
+        clock: measures times, and waits.
+        concurrency: most requests at a time to a host for which no client set another limit.
+        shared_memory: bytes of answers under way in addition to the largest one, or waiting to be used.
         resolver: replaces the system's name lookup.
-        chance: the jitter of the waits between attempts, in 0 … 1.
-        most_requests: the most requests that are sent in all; ``None`` for no such limit.
-        throttles: those of the hosts, where others share them; in place of ``per_host``.
+        chance: returns the jitter for waits between attempts, in 0 … 1.
+        most_requests: the most requests that are sent in total; ``None`` for no limit.
+        throttles: throttles shared with other processes, used in place of ``concurrency``.
 
     Attributes:
-        budget: what all answers take together.
-        statistics: what all clients and downloaders sent and received so far.
+        budget: the memory of all answers together.
+        statistics: counts the traffic of all clients and downloaders.
     """
 
     def __init__(
         self,
         *,
         clock: Clock | None = None,
-        per_host: int = 6,
+        concurrency: int = 6,
         shared_memory: int = 16 * _MIB,
         resolver: AbstractResolver | None = None,
         chance: Callable[[], float] = random.random,
@@ -97,9 +94,8 @@ class Engine:
         self._allowance = None if most_requests is None else Allowance(most_requests)
         self._clock = clock or SystemClock()
         self._chance = chance
-        self._throttles = throttles or Throttles(self._clock, per_host)
+        self._throttles = throttles or Throttles(self._clock, concurrency)
         self.budget = MemoryBudget(shared_memory)
-        self._deadlines = Deadlines()
         self._resolver = resolver
         self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
         self._longest_pauses: dict[str, float] = {}
@@ -109,7 +105,6 @@ class Engine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._deadlines.close()
         for session in self._sessions.values():
             await session.close()
 
@@ -125,20 +120,20 @@ class Engine:
         rate: float | None = None,
         on_retry: Callable[[RetryEvent], None] = lambda _: None,
     ) -> Client:
-        """Return what sends the requests of one blog to its service.
+        """Return a client that sends the requests of one blog to its service.
 
         Args:
-            base_url: its path, if any, comes before that of every request.
-            credentials: sent to this origin only, and kept out of every message; or where they come from.
+            base_url: its path, if any, is prefixed to that of every request.
+            credentials: sent to this origin only, and kept out of every message; or a source of such credentials.
             timeouts: of each request.
-            max_body: the most decompressed bytes of one answer; once parsed it may take three times as many.
-            policy: when to try again, and when to give up.
+            max_body: the most decompressed bytes of one answer; the parsed answer may take three times as many.
+            policy: when to repeat a request, and when to give up.
             concurrency: the most requests at a time to this origin.
-            rate: the most requests to it per second; ``None`` for no such limit.
+            rate: the most requests to it per second; ``None`` for no limit.
             on_retry: is called before each wait.
 
         Raises:
-            UsageError: the base URL or a limit cannot be right.
+            UsageError: the base URL or a limit is invalid.
         """
         base = check_base_url(base_url)
         origin = origin_of(base)
@@ -157,45 +152,22 @@ class Engine:
                 )
             return target
 
-        source: TokenSource | None = None
-        headers: Mapping[str, str] = {}
-        if isinstance(credentials, TokenSource):
-            source = credentials
-        elif credentials.query:
-            source = FixedSource(credentials)
-        else:
-            headers = credentials.headers
-        session, direct = self._session(_ANYWHERE), None
-        if may_be_taken():
-            direct = Direct(session, base.origin(), headers, timeouts.connect)
+        source = credentials if isinstance(credentials, TokenSource) else FixedSource(credentials)
         sender = Sender(timeouts, Statistics(), place, message(": check the address"), self.statistics)
-        watch = ServiceWatch(AiohttpTransport(session, self._deadlines, direct, self._allowance), policy, self._clock)
+        transport = AiohttpTransport(self._session(_ANYWHERE), self._allowance)
+        watch = ServiceWatch(transport, policy, self._clock)
         self._longest_pauses[origin] = max(policy.longest_pause, self._longest_pauses.get(origin, 0.0))
-        throttled: Transport = Throttled(watch, self._throttles)
         retrying = Retrying(
-            Redirecting(throttled if source is None else Authorised(throttled, source), inside),
+            Redirecting(Authorised(Throttled(watch, self._throttles), source), inside),
             policy,
             watch,
             self._throttles,
             self._clock,
-            redactor=credentials.redactor,
+            redactor=source.redactor,
             on_retry=on_retry,
             chance=self._chance,
         )
-        return Client(
-            self,
-            retrying,
-            watch,
-            base.scheme,
-            base.raw_authority,
-            base.raw_path.rstrip("/"),
-            origin,
-            headers,
-            MemoryBody(self.budget, max_body),
-            sender,
-            credentials.advice,
-            credentials.token_header,
-        )
+        return Client(self, retrying, watch, base, origin, MemoryBody(self.budget, max_body), sender, source)
 
     def downloader(
         self,
@@ -205,17 +177,17 @@ class Engine:
         max_bytes: int = 100_000_000,
         policy: RetryPolicy = DOWNLOAD_POLICY,
     ) -> Downloader:
-        """Return what reads files from anywhere that the guard lets it.
+        """Return a downloader that reads files from all addresses that the guard permits.
 
-        A pause that a service wishes is waited for at its own address as for its entries, else as the policy has it.
+        A pause requested by the service's own host is obeyed as long as for its entries, any other as the policy says.
 
         Args:
-            guard: judges every address, and every connection.
+            guard: checks every address and every connection.
             timeouts: of each request.
             max_bytes: the largest file, decoded.
-            policy: when to try again.
+            policy: when to repeat a request.
         """
-        transport = AiohttpTransport(self._session(guard), self._deadlines, allowance=self._allowance)
+        transport = AiohttpTransport(self._session(guard), self._allowance)
         watch = HostWatch(_Guarded(transport, guard), policy, self._longest_pauses)
         redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
@@ -224,7 +196,7 @@ class Engine:
     def _session(self, guard: AddressGuard) -> aiohttp.ClientSession:
         if guard not in self._sessions:
             connector = aiohttp.TCPConnector(
-                limit=0,  # the throttles bound it
+                limit=0,  # the throttles limit the connections
                 ttl_dns_cache=300,
                 use_dns_cache=self._resolver is None,
                 resolver=self._resolver,
@@ -235,7 +207,7 @@ class Engine:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={
                     "User-Agent": f"blog-exporter/{__version__} (+personal blog backup)",
-                    "Accept": "application/json",  # downloads say otherwise, and how they are to be encoded
+                    "Accept": "application/json",  # downloads replace this and the encoding
                     "Accept-Encoding": "gzip, deflate",
                 },
                 auto_decompress=False,
@@ -247,36 +219,36 @@ class Engine:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Client:
-    """Sends the requests of one blog to its service, with its credentials; made by :meth:`Engine.client`.
+    """Sends one blog's requests to its service with its credentials; made by :meth:`Engine.client`.
 
     Attributes:
-        engine: what it shares with others, and what reads the blog's pictures.
-        headers: of every request, the credentials among them, so that nothing may show them.
-        advice: what whoever is not authorised can do.
-        token_header: the header that carries the token; empty if there is none.
+        engine: shared with other clients; it also downloads the blog's pictures.
+        retrying: the outermost transport layer.
+        watch: decides when the service is given up.
+        base: the base URL.
+        origin: the host whose throttle applies.
+        body: the destination of answers.
+        sender: counts the requests and names the service in messages.
+        source: provides the credentials.
     """
 
     engine: Engine
     retrying: Retrying
     watch: ServiceWatch
-    scheme: str
-    authority: str
-    prefix: str
+    base: URL
     origin: str
-    headers: Mapping[str, str]
     body: MemoryBody
     sender: Sender
-    advice: str = ""
-    token_header: str = ""
+    source: TokenSource
 
     @property
     def statistics(self) -> Statistics:
-        """What was sent and received so far."""
+        """Counts the requests of this client so far."""
         return self.sender.statistics
 
     @property
     def budget(self) -> MemoryBudget:
-        """What all answers take together, also pages that wait for their turn."""
+        """The memory of all answers together, including pages that wait to be used."""
         return self.engine.budget
 
     async def fetch(
@@ -288,39 +260,26 @@ class Client:
         once: bool = False,
         recover: Callable[[], Awaitable[T | None]] | None = None,
     ) -> T:
-        """Send ``request`` until ``parse`` makes something of the answer.
+        """Send ``request`` until ``parse`` accepts the answer.
 
         Args:
             request: without the credentials; its path starts with a slash.
-            parse: is given no answer of a status that another time may not come. It raises a TransportError for what
-                another attempt may mend, and any other ServiceError for what it cannot.
-            probe: whether this request, once answered, may be sent again to learn whether the service is still alive.
-            once: whether it is not sent again, whatever comes.
-            recover: for a request that must not be carried out twice: asked before it is sent again, as it may have
-                been received although no answer came; returns what it did, ``None`` where it did nothing.
+            parse: receives every answer whose status is not retried. It raises a TransportError for a failure that
+                another attempt may mend, and another ServiceError for one that it cannot.
+            probe: whether this request, once answered, may be repeated to learn whether the service is still alive.
+            once: whether the request is never repeated.
+            recover: for a request that must not be carried out twice: called before it is repeated, because it may have
+                arrived although no answer came. It returns the effect that the request had, or ``None``.
 
         Raises:
-            NotAuthorised, ApiError: as ``parse`` raised them, at once.
+            NotAuthorised, ApiError: raised by ``parse``, at once.
             TransportError: the last failure, when retries are used up and the service answers others, or never did.
-            ServiceError: nobody got an answer for ``give_up_after`` seconds, or the service wishes a longer pause.
+            ServiceError: no request was answered for ``give_up_after`` seconds, or the service requests a longer pause.
         """
-        url = URL.build(
-            scheme=self.scheme,
-            authority=self.authority,
-            path=self.prefix + request.path,
-            query_string="&".join(
-                [
-                    f"{name}={value if value.isascii() and value.isdigit() else _quoted(value)}"
-                    for name, value in request.params.items()
-                ]
-            ),
-            encoded=True,
-        )
-        headers = {**self.headers, **request.headers} if request.headers else self.headers
         sent = HttpRequest(
-            url,
+            self._url(request),
             self.origin,
-            headers,
+            request.headers,
             self.body,
             self.sender,
             request.operation,
@@ -328,12 +287,11 @@ class Client:
             content=request.content,
             final=request.final,
         )
-        objects = self.body.max_bytes * _OBJECTS_FOR_BYTE
+        advice, token_header = self.source.advice, self.source.token_header
+        objects = self.body.max_bytes * _OBJECT_BYTES_PER_BYTE
 
         def parsed(response: HttpResponse) -> T:
-            return parse(
-                Response(response.status, response.headers, response.body, objects, self.advice, self.token_header)
-            )
+            return parse(Response(response.status, response.headers, response.body, objects, advice, token_header))
 
         if once:
             return await self.retrying.attempt(sent, parsed)
@@ -341,6 +299,19 @@ class Client:
         if probe:
             self.watch.probe_with(lambda: self.retrying.attempt(sent, parsed))
         return answer
+
+    def _url(self, request: Request) -> URL:
+        query = "&".join(
+            f"{name}={value if value.isascii() and value.isdigit() else _quoted(value)}"
+            for name, value in request.params.items()
+        )
+        return URL.build(
+            scheme=self.base.scheme,
+            authority=self.base.raw_authority,
+            path=self.base.raw_path.rstrip("/") + request.path,
+            query_string=query,
+            encoded=True,
+        )
 
 
 @lru_cache(maxsize=64)
@@ -350,23 +321,23 @@ def _quoted(value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Guarded:
-    """A transport that lets the address guard know which host each request is for."""
+    """A transport that informs the address guard of each request's host."""
 
     inner: Transport
     guard: AddressGuard
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Send a request; errors are those of the inner transport."""
+        """Send a request."""
         with self.guard.asking(request.url):
             return await self.inner.send(request)
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What an address answered: with ``status`` 200 the sink holds the whole file.
+    """The answer of an address: with ``status`` 200 the sink holds the whole file.
 
     Attributes:
-        framed: whether the answer said where its body ends, so that one cut short would have been noticed.
+        framed: whether the answer stated the end of its body, so that a truncated one would have been noticed.
         etag: as sent, like ``last_modified``.
     """
 
@@ -378,7 +349,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Downloader:
-    """Reads files from anywhere into sinks, following redirects; made by :meth:`Engine.downloader`."""
+    """Reads files from any permitted address into sinks and follows redirects; made by :meth:`Engine.downloader`."""
 
     retrying: Retrying
     guard: AddressGuard
@@ -387,26 +358,26 @@ class Downloader:
 
     @property
     def statistics(self) -> Statistics:
-        """What was sent and received so far."""
+        """Counts the requests of this client so far."""
         return self.sender.statistics
 
     async def read(self, address: str, sink: Sink, *, known: Download | None = None) -> Download:
-        """Read a file into the sink, after what the sink holds if that still fits, trying again where that may help.
+        """Read a file into the sink, continue its content if that is still valid, and repeat failed attempts.
 
-        A failure is charged to the host that failed, which redirects may have led to; the next attempt starts at the
-        beginning again, as they may lead elsewhere by then.
+        A failure counts against the host that failed, which may be the target of a redirect. The next attempt starts
+        at the original address again, because the redirects may have changed.
 
         Args:
-            address: absolute, sent as it is written.
-            sink: where the file goes.
-            known: the answer of an earlier run; a file that is still the same answers 304.
+            address: absolute, sent exactly as written.
+            sink: the destination of the file.
+            known: the answer of an earlier run; an unchanged file answers 304.
 
         Returns:
-            The last answer: a status of 200, 304 where ``known`` was given, or one that trying again does not change.
+            The last answer: status 200, 304 if ``known`` was given, or a status that a retry would not change.
 
         Raises:
-            AddressRefused: the guard does not let it through, or what it redirects to.
-            TransportError: no whole answer came; the newest reason.
+            AddressRefused: the guard refuses the address or a redirect.
+            TransportError: no complete answer came; the newest reason.
         """
         body = FileBody(sink, self.max_bytes, _conditions(known))
         url = self.guard.check(address)

@@ -1,37 +1,54 @@
-"""Sending a request again where that may help: how often, after how long a wait, and what ``Retry-After`` says."""
+"""Repeating requests that may succeed later: how often, after which wait, and when to give up a service or a host."""
 
 from __future__ import annotations
 
 import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState
 
 from exporter.clock import Clock
-from exporter.errors import BodyTooLarge, RetryableStatus, ServiceError, TransportError
+from exporter.errors import (
+    ApiError,
+    BodyTooLarge,
+    HostGivenUp,
+    LongPause,
+    NotAuthorised,
+    RequestTimeout,
+    RetryableStatus,
+    ServiceError,
+    ServiceSilent,
+    TransportError,
+    Unreachable,
+)
 from exporter.http.credentials import Redactor
 from exporter.http.throttle import Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 from exporter.message import message, said
+from exporter.text import printable
 
 _SECONDS = re.compile(r"([+-]?)([0-9]+)(?:\.[0-9]+)?")
-_SANE_DIGITS = 12
-_TOO_MANY = 429
+_MOST_DIGITS = 12
+_TOO_MANY_REQUESTS = 429
+_INSTANT_SECONDS = 0.001  # too short to send anything, and sums of seconds are no more exact than this
+_SILENT_ADDRESSES = 3  # addresses without an answer after which a host is given up
 
 T = TypeVar("T")
 
 
 def seconds_to_wait(value: str | None, now: datetime, sent_at: str | None = None) -> float | None:
-    """Return the seconds that a ``Retry-After`` asks for (RFC 9110, 10.2.3), never negative; ``None`` for no such wish.
+    """Return the delay in seconds requested by a ``Retry-After`` (RFC 9110, 10.2.3), ``None`` if absent or invalid.
 
-    A date counts from the answer's own ``Date`` (``sent_at``) when it has one, as the two clocks may differ, else from
-    ``now``. A number with more digits than any wait has is infinite; what makes no sense counts as none.
+    A date counts from the answer's own ``Date`` (``sent_at``) if it has one, because the clocks may differ, otherwise
+    from ``now``. A number with more digits than any delay has is infinite. The result is never negative.
     """
     if value is None:
         return None
@@ -40,7 +57,7 @@ def seconds_to_wait(value: str | None, now: datetime, sent_at: str | None = None
     if number is not None:
         if number[1] == "-":
             return 0.0
-        return float(number[0]) if len(number[2]) <= _SANE_DIGITS else float("inf")
+        return float(number[0]) if len(number[2]) <= _MOST_DIGITS else float("inf")
     moment = _date(value)
     if moment is None:
         return None
@@ -58,15 +75,15 @@ def _date(text: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long to insist; seconds throughout.
+    """How long to repeat requests; seconds throughout.
 
-    The wait after the n-th failure lies between half and all of ``base * 2**(n-1)``, which stops growing at
-    ``ceiling``: eight of them last from 31 to 62 seconds, which a network that comes up late at night needs. When a
-    service that had answered falls silent as a whole, a request is continued after its ``retries``.
+    The wait after the n-th failure is between half and all of ``base * 2**(n-1)``, but at most ``ceiling``. Eight waits
+    take 31 to 62 seconds, which is enough for a network that connects late at night. If a service that had answered
+    falls silent for all requests, a request is repeated beyond its ``retries``.
 
-    ``give_up_after`` rules over all of it: so many seconds without an answer to anybody end the run, no wait and no
-    request lasts longer than that moment, and a ``Retry-After`` beyond it ends the run at once, so that the service is
-    never asked earlier than it wishes. Nor is one request begun again after so long while others are answered.
+    ``give_up_after`` bounds everything: the run ends after this many seconds without an answer to any request. No wait
+    and no request lasts beyond that time, and a ``Retry-After`` beyond it ends the run at once, so that the service is
+    never asked too early. A single request is not started again after this time even if others are answered.
     ``max_retry_after`` is a lower limit for ``Retry-After`` alone.
     """
 
@@ -82,14 +99,14 @@ class RetryPolicy:
         return min(self.give_up_after, self.max_retry_after)
 
     def backoff(self, failures: int, chance: float) -> float:
-        """Return the seconds to wait after that many failures; ``chance`` in 0 … 1 places it between half and all."""
+        """Return the wait after this many failures, in seconds; ``chance`` in 0 … 1 places it between half and all."""
         full = min(self.ceiling, self.base * 2.0 ** min(failures - 1, 60))
         return full * (0.5 + 0.5 * chance)
 
 
 @dataclass(frozen=True, slots=True)
 class RetryEvent:
-    """A request is about to wait and be sent again: after ``attempt`` failures, for ``reason``, in ``wait`` seconds."""
+    """A retry was scheduled: after ``attempt`` failures, the last for ``reason``, in ``wait`` seconds."""
 
     operation: str
     attempt: int
@@ -98,44 +115,40 @@ class RetryEvent:
 
 
 class Watch(ABC):
-    """What decides over all requests together when to give up, having counted so many good answers."""
+    """Decides for all requests together when to give up; ``good_answers`` counts the successes."""
 
     good_answers = 0
 
     def note(self, _failure: ServiceError | None, /) -> None:
-        """Note how an attempt ended; ``None`` for well."""
+        """Record the result of an attempt; ``None`` for a success."""
         return
 
     def patience(self) -> float:
-        """Return the seconds that may still be waited, or raise the ServiceError that ends the waiting."""
+        """Return how many more seconds to wait, or raise the ServiceError that ends the run."""
         return float("inf")
 
     @abstractmethod
     def longest_pause(self, origin: str, /) -> float:
-        """Return the seconds of the longest ``Retry-After`` of a host that is waited for."""
+        """Return the longest obeyed ``Retry-After`` in seconds for a host."""
 
     @abstractmethod
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
-        """Return what to raise where a longer pause is wished than is waited for."""
+        """Return the error to raise when a host requests a longer pause than that."""
 
     @abstractmethod
     async def outlasts(self, failure: TransportError, good_before: int, /) -> bool:
-        """Tell whether to insist on a request without retries left, or raise the ServiceError that ends the run."""
-
-
-def _unheard(_: RetryEvent) -> None:
-    """Take notice of nothing."""
+        """Return whether to repeat a request without retries left, or raise the ServiceError that ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """Sends requests through a transport, and again where that may help.
+    """Sends requests through a transport, and repeats those that may succeed later.
 
     Attributes:
-        throttles: those of the hosts, which pause for ``Retry-After``.
-        redactor: cleans every error.
+        throttles: pause hosts for ``Retry-After``.
+        redactor: removes secrets from every error.
         on_retry: is called before each wait.
-        chance: the jitter of the waits, in 0 … 1.
+        chance: returns the jitter for waits, in 0 … 1.
     """
 
     transport: Transport
@@ -144,7 +157,7 @@ class Retrying:
     throttles: Throttles
     clock: Clock
     redactor: Redactor = field(default_factory=Redactor)
-    on_retry: Callable[[RetryEvent], None] = _unheard
+    on_retry: Callable[[RetryEvent], None] = lambda _: None
     chance: Callable[[], float] = random.random
 
     async def fetch(
@@ -153,62 +166,45 @@ class Retrying:
         parse: Callable[[HttpResponse], T],
         recover: Callable[[], Awaitable[T | None]] | None = None,
     ) -> T:
-        """Send ``request`` until ``parse`` makes something of the answer.
+        """Send ``request`` until ``parse`` accepts the answer.
 
         Args:
-            request: what is asked for.
-            parse: makes something of the answer.
-            recover: looks, before the request is sent again, for what it may have done although no answer came.
+            request: the request.
+            parse: returns an answer's result, or raises a ServiceError.
+            recover: called before each repetition; returns the effect that the request already had, or ``None``.
 
         Raises:
-            ServiceError: as ``parse`` raised it, the last TransportError when retries are used up, or what the watch
-                raised.
+            ServiceError: raised by ``parse`` or the watch, or the last TransportError when retries are used up.
         """
-        try:
-            return await self.attempt(request, parse)
-        except TransportError as error:
-            first = error
-        return await self._insist(request, parse, first, recover)
-
-    async def _insist(
-        self,
-        request: HttpRequest,
-        parse: Callable[[HttpResponse], T],
-        first: TransportError | None,
-        recover: Callable[[], Awaitable[T | None]] | None,
-    ) -> T:
-        good_before = self.watch.good_answers
-        begun = self.clock.monotonic()
+        good_before = 0
+        give_up_at: float | None = None  # set by the first failure
 
         async def attempt() -> T:
-            nonlocal first
-            if first is not None:
-                # The first attempt's failure enters here, so that every rule sees all failures alike.
-                failure, first = first, None
-                raise failure
-            found = await recover() if recover is not None else None
+            found = await recover() if recover is not None and give_up_at is not None else None
             return found if found is not None else await self.attempt(request, parse)
 
         async def may_help(state: RetryCallState) -> bool:
+            nonlocal good_before, give_up_at
             failure = _failure_of(state)
             if not isinstance(failure, TransportError) or not failure.retryable:
                 return False
+            now = self.clock.monotonic()
+            if give_up_at is None:
+                good_before, give_up_at = self.watch.good_answers, now + self.policy.give_up_after
             self.watch.patience()
-            in_time = self.clock.monotonic() - begun < self.policy.give_up_after
-            if state.attempt_number <= self.policy.retries and in_time:
+            if state.attempt_number <= self.policy.retries and now < give_up_at:
                 return True
             return await self.watch.outlasts(failure, good_before)
 
         def announce(state: RetryCallState) -> None:
             nonlocal good_before
-            # Only what is heard after the newest failure tells that the service outlived it.
+            # Only answers after the newest failure prove that the service is alive.
             good_before = self.watch.good_answers
             failure = _failure_of(state)
             reason = "" if failure is None else said(failure)
-            event = RetryEvent(request.name, state.attempt_number, reason, state.upcoming_sleep)
             request.sender.statistics.retries += 1
             request.sender.total.retries += 1
-            self.on_retry(event)
+            self.on_retry(RetryEvent(request.name, state.attempt_number, reason, state.upcoming_sleep))
 
         retrying = AsyncRetrying(
             retry=may_help, wait=self._wait_after, sleep=self._sleep, before_sleep=announce, reraise=True
@@ -220,7 +216,7 @@ class Retrying:
         """Send ``request`` once.
 
         Raises:
-            ServiceError: any of its kinds.
+            ServiceError: the request failed.
         """
         answer = await self._outcome(request, parse)
         if isinstance(answer, ServiceError):
@@ -230,10 +226,10 @@ class Retrying:
         return answer
 
     async def _outcome(self, request: HttpRequest, parse: Callable[[HttpResponse], T]) -> T | ServiceError:
-        """Send ``request`` once; return what was parsed, or what went wrong.
+        """Send ``request`` once and return the parsed answer or the error.
 
-        An error carries the frames that it passed, and these the body. As it outlives the request, while that waits to
-        be sent again or is a line of the summary, it is handed on without them, from a frame that ends with it.
+        An error refers to the frames that it passed through, and these to the body. Since it outlives the request, it
+        is returned without its traceback and raised again by the caller.
         """
         try:
             response = await self.transport.send(request)
@@ -264,14 +260,14 @@ class Retrying:
         else:
             text = message("it answered {status}", status=response.status)
         if wished:
-            # Whether or not this request is sent again, nobody asks that host earlier than it wishes.
+            # The pause applies to all requests to that host, even if this one is not repeated.
             self.throttles.of(response.origin).pause_until(self.clock.monotonic() + wished)
         error = RetryableStatus(text, response.status, wished)
         error.origin = response.origin
         return error
 
     def _wait_after(self, state: RetryCallState) -> float:
-        """Return the seconds to wait, and make everybody who asks that host wait where it has too much to do."""
+        """Return the seconds to wait, and pause all requests to a host that answered 429."""
         wait = self.policy.backoff(state.attempt_number, self.chance())
         failure = _failure_of(state)
         if isinstance(failure, RetryableStatus) and failure.origin is not None:
@@ -279,7 +275,7 @@ class Retrying:
             if wished > self.watch.longest_pause(failure.origin):
                 raise self.watch.refuse_pause(failure)
             wait = max(wait, wished)
-            if failure.status == _TOO_MANY:
+            if failure.status == _TOO_MANY_REQUESTS:
                 self.throttles.of(failure.origin).pause_until(self.clock.monotonic() + wait)
         return min(wait, self.watch.patience())
 
@@ -291,3 +287,184 @@ class Retrying:
 def _failure_of(state: RetryCallState) -> BaseException | None:
     outcome: Any = state.outcome
     return None if outcome is None else outcome.exception()
+
+
+class ServiceWatch(Watch):
+    """A transport to one service that measures how long the service is silent, and sends a probe if in doubt.
+
+    The silence begins with the last complete answer. If nothing was sent for a while after it, it begins with the next
+    request: a run that is busy with something else does not wait for the service.
+    """
+
+    def __init__(self, transport: Transport, policy: RetryPolicy, clock: Clock) -> None:
+        self._transport = transport
+        self._policy = policy
+        self._clock = clock
+        self._since = clock.monotonic()
+        self._open = 0
+        self._doubtful = False
+        self._failure = ""
+        self._probe: Callable[[], Awaitable[object]] | None = None
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request, and wait for it no longer than for the service as a whole.
+
+        Raises:
+            ServiceError: the service has been silent for too long.
+        """
+        if not self._open and not self._doubtful:
+            self._since = self._clock.monotonic()
+        self._open += 1
+        try:
+            request.patience = self.patience()
+            return await self._transport.send(request)
+        finally:
+            self._open -= 1
+            self._doubtful = True
+
+    def note(self, failure: ServiceError | None, /) -> None:
+        """Record the result of an attempt; a service that refuses is not silent."""
+        if isinstance(failure, TransportError):
+            self._failure = said(failure)
+        if failure is None:
+            self.good_answers += 1
+        if failure is None or isinstance(failure, ApiError):
+            self._doubtful = False
+            self._since = self._clock.monotonic()
+
+    def probe_with(self, probe: Callable[[], Awaitable[object]]) -> None:
+        """Store a request that just succeeded, to repeat it when the service may be silent."""
+        self._probe = probe
+
+    def patience(self) -> float:
+        """Return the seconds until the silence has lasted ``give_up_after`` seconds.
+
+        Raises:
+            ServiceError: it has.
+        """
+        silence = self._clock.monotonic() - self._since if self._open or self._doubtful else 0.0
+        patience = self._policy.give_up_after - silence
+        if patience <= _INSTANT_SECONDS:
+            text = message(
+                "has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)",
+                silence=silence,
+            )
+            raise ServiceSilent(self._over(text))
+        return patience
+
+    def longest_pause(self, _origin: str, /) -> float:
+        """Return the longest pause that is obeyed, in seconds."""
+        return self._policy.longest_pause
+
+    def refuse_pause(self, error: RetryableStatus) -> ServiceError:
+        """Return the error that ends the run when the service requests a longer pause than is obeyed."""
+        text = message(
+            "asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after)",
+            wish=error.retry_after,
+            limit=self._policy.longest_pause,
+        )
+        return LongPause(self._over(text), error.retry_after or 0.0)
+
+    def left_alone(self, _origin: str, seconds: float, /) -> ServiceError:
+        """Return the error that ends the run when the service requested such a pause in another answer."""
+        text = message(
+            "in answer to another request, the service asks to wait {wish:.0f} s more, longer than the {limit:g} s "
+            "this run would (give_up_after). Run again later: what was read so far is kept.",
+            wish=seconds,
+            limit=self._policy.longest_pause,
+        )
+        return LongPause(text, seconds)
+
+    async def outlasts(self, _failure: TransportError, good_before: int, /) -> bool:
+        """Return whether to repeat a request without retries left: only if the service is silent for all requests.
+
+        It is not silent if it gave a good answer after the ``good_before``-th, or answers a probe now.
+
+        Raises:
+            NotAuthorised: the service refuses all requests.
+            ServiceError: the service has been silent for too long, or retries are disabled.
+        """
+        if self.good_answers == good_before and self._probe is not None:
+            try:
+                await self._probe()
+            except NotAuthorised:
+                raise
+            except ServiceError:
+                pass  # it is silent for the probe too
+        if not self.good_answers or self.good_answers > good_before:
+            return False
+        self.patience()
+        if not self._policy.retries:
+            raise ServiceSilent(self._over(message("has stopped answering, and retries is 0")))
+        return True
+
+    def _over(self, what: str) -> str:
+        advice = (
+            message(": what was read so far is kept.") if self.good_answers else message(", or check the base URL.")
+        )
+        return message(
+            "the service {what}; the last failure: {failure}. Run again later{advice}",
+            what=what,
+            failure=self._failure,
+            advice=advice,
+        )
+
+
+class HostWatch(Watch):
+    """A transport to any host that gives up a host after three addresses without an answer, or a long pause.
+
+    Args:
+        transport: sends the requests.
+        policy: bounds the pauses that are obeyed.
+        longest_pauses: hosts for which longer pauses are obeyed, in seconds.
+    """
+
+    def __init__(
+        self, transport: Transport, policy: RetryPolicy, longest_pauses: Mapping[str, float] = MappingProxyType({})
+    ) -> None:
+        self._transport = transport
+        self._policy = policy
+        self._longest_pauses = longest_pauses
+        self._silent: Counter[str] = Counter()
+        self._given_up: dict[str, str] = {}
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request.
+
+        Raises:
+            HostGivenUp: its host was given up.
+        """
+        origin = request.origin
+        if origin in self._given_up:
+            raise self._not_asked(origin)
+        response = await self._transport.send(request)
+        if response.status not in RetryableStatus.STATUSES:
+            self._silent.pop(origin, None)
+        return response
+
+    def longest_pause(self, origin: str, /) -> float:
+        """Return the longest obeyed pause in seconds for a host."""
+        return max(self._policy.longest_pause, self._longest_pauses.get(origin, 0.0))
+
+    def refuse_pause(self, error: RetryableStatus) -> ServiceError:
+        """Give up a host that requests a longer pause than is obeyed."""
+        if error.origin is not None:
+            self._given_up[error.origin] = message("asks for a long pause")
+        return error
+
+    def left_alone(self, origin: str, _seconds: float, /) -> ServiceError:
+        """Give up a host that requested such a pause in another answer."""
+        self._given_up.setdefault(origin, message("asks for a long pause"))
+        return self._not_asked(origin)
+
+    async def outlasts(self, failure: TransportError, _good_before: int, /) -> bool:
+        """Count an address without retries left against the host that failed; it is not repeated."""
+        if failure.origin is not None and isinstance(failure, Unreachable | RequestTimeout):
+            self._silent[failure.origin] += 1
+            if self._silent[failure.origin] >= _SILENT_ADDRESSES:
+                self._given_up[failure.origin] = message("did not answer")
+        return False
+
+    def _not_asked(self, origin: str) -> HostGivenUp:
+        name = printable(origin.partition("://")[2], 80)
+        return HostGivenUp(message("not asked in this run: {name} {reason}", name=name, reason=self._given_up[origin]))

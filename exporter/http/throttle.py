@@ -1,4 +1,4 @@
-"""How many requests to a host may be under way, how fast they may start, and when all of them must wait."""
+"""How fast a host is asked: the number of requests under way, the rate, and the pauses that the host requests."""
 
 from __future__ import annotations
 
@@ -6,44 +6,211 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from math import ceil
+from typing import Final, NamedTuple, Protocol
 
 from exporter.clock import Clock
 from exporter.errors import LongPause, PermitEnded, RequestTimeout, ServiceError, TransportError, UsageError
-from exporter.http.ceiling import Ceiling, Turn
-from exporter.http.rate import RateWindow
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 from exporter.message import message
 
-_CONGESTION = frozenset({429, 503})  # statuses that mean the host has too much to do
-_LATE = 0.05  # seconds that a start may be late without making the next ones late
-_CUT_OFF = 1.0  # seconds within which a service notices that a connection was closed
+_CONGESTION = frozenset({429, 503})  # statuses by which a host says that it is overloaded
+
+_SMOOTHING = 0.125  # weight of the newest latency in the moving average
+_LATENCY_FACTOR = 4.0
+_LATENCY_SLACK_SECONDS = 0.5  # below this, a multiple of the baseline is noise
+_FIRST_LIMIT = 4.0
+_FIRST_REST = 2  # answers before the limit grows again after a refusal; doubled up to the longest
+_LONGEST_REST = 512
+
+_DRIFT_SECONDS: Final = 0.001  # how much faster the service's clock may run in a second
+SPACING: Final = 0.9  # fraction of an even spacing, so that one late request does not delay all others
+_LATE_SECONDS = 0.05  # how late a start may be without delaying the next ones
+_CUT_OFF_SECONDS = 1.0  # time in which a service notices that a connection was closed
+
+
+class Turn(NamedTuple):
+    """A request that may be sent.
+
+    Attributes:
+        number: counts the requests to this host.
+        started: monotonic time at which it may be sent.
+        under_way: requests under way at that time.
+        cuts: how often the limit had been lowered by that time.
+    """
+
+    number: int
+    started: float
+    under_way: int
+    cuts: int
+
+
+class AdaptiveLimit:
+    """The number of requests that may be under way at a host, between 1 and ``concurrency``. Pure.
+
+    The limit starts at four and grows by one with each answer until the first problem. After that it grows by one in as
+    many answers as may be under way (additive increase). Each refusal (429, 503) among requests that were under way
+    together lowers it by one, or by two the first time. If anything was answered since the last refusal, half of the
+    limit remains. If the moving average of latency exceeds four times the best latency and is more than half a second
+    above it, the limit is halved.
+
+    If the host refused only the request that was one more than before, the next attempt to grow waits for twice as many
+    answers. After any other refusal the limit grows again at once. So few requests are refused by a host with
+    a fixed limit, and refusals for other reasons cost little time.
+
+    All times are seconds of one monotonic clock.
+
+    Attributes:
+        limit: requests that may be under way now, rounded down.
+        concurrency: the highest value of ``limit``.
+        cuts: how often the limit was lowered.
+    """
+
+    def __init__(self) -> None:
+        self.concurrency, self.limit = float("inf"), _FIRST_LIMIT
+        self.cuts = 0
+        # The latest group of refusals: the limit before them minus their cuts, its lower bound, and the result.
+        self._remaining = self._lowest = 1.0
+        self._accepted = 0
+        self._starting, self._cut = True, 1
+        self._rest = self._answers = 0
+        self._baseline = float("inf")
+        self._latency: float | None = None
+
+    def restrict(self, concurrency: float) -> None:
+        """Lower the highest limit to ``concurrency`` if it is above."""
+        self.concurrency = min(self.concurrency, concurrency)
+        self.limit = min(self.limit, self.concurrency)
+
+    def answered(self, turn: Turn, latency: float, *, held_back: bool) -> None:
+        """Learn from an answer that is not a refusal; ``held_back`` if the rate delays requests anyway."""
+        self._baseline = min(self._baseline, latency)
+        before = self._latency
+        average = latency if before is None else before + _SMOOTHING * (latency - before)
+        self._latency = average
+        if average > _LATENCY_FACTOR * self._baseline and average > self._baseline + _LATENCY_SLACK_SECONDS:
+            if self.limit < 2.0:
+                # With one request at a time, the latency is the service's own speed and not caused by us.
+                self._baseline = average
+            elif turn.cuts == self.cuts:
+                self._halve()
+        else:
+            self._answers += turn.cuts == self.cuts
+            if self._answers > self._rest and self.limit < self.concurrency and not held_back:
+                self.limit = min(self.concurrency, self.limit + (1.0 if self._starting else 1.0 / self.limit))
+
+    def refused(self, turn: Turn) -> None:
+        """Learn from a refusal."""
+        if turn.cuts == self.cuts:  # the first of the requests that were under way together
+            self.cuts += 1
+            self._latency = None
+            one_more = turn.under_way > self._accepted and not self._starting
+            self._rest = min(max(_FIRST_REST, 2 * self._rest), _LONGEST_REST) if one_more else 0
+            self._lowest = max(1.0, self.limit / 2) if self._answers and not self._starting else 1.0
+            self._remaining, self._cut = self.limit, 2 if self._starting else 1
+            self._starting, self._answers = False, 0
+        self._remaining -= self._cut
+        self.limit = max(self._lowest, min(self.limit, self._remaining, turn.under_way - 1.0))
+        self._accepted = int(self.limit)
+
+    def _halve(self) -> None:
+        self.cuts += 1
+        self.limit = max(1.0, self.limit / 2)
+        self._latency = None
+        self._starting = False
+
+
+class RateWindow:
+    """Limits the requests that arrive at a service in any second, measured by the service's own clock.
+
+    A request arrives at an unknown time between its start and the first bytes of its answer. It is therefore counted
+    from its start until one second after its answer began, and only ``places`` requests are counted at a time. If two
+    requests use the same place, the second one arrives more than a second after the first, however long the network or
+    a machine delays either of them. Counting for a second after the start would not be enough, because a delayed
+    request can arrive together with later ones.
+
+    The time before an answer begins is lost: 1 % of the rate at 10 ms, 5 % at 50 ms.
+
+    A fractional rate is a whole number of requests in a longer time: 2.5 a second means 3 in 1.2 s, and 0.5 means one
+    in 2 s. So at most the next whole number arrive in any second.
+
+    Args:
+        rate: requests per second, above 0.
+        clock: measures, and waits.
+
+    Attributes:
+        rate: as given.
+        places: requests that may be counted at a time; the next whole number, unless set to fewer.
+        seconds: how long a request is counted after its answer began.
+        interval: the least number of seconds between two starts, nine tenths of the even distance.
+    """
+
+    def __init__(self, rate: float, clock: Clock) -> None:
+        self.rate = rate
+        self.places = ceil(rate)
+        self.seconds = self.places / rate + _DRIFT_SECONDS
+        self.interval = SPACING / rate
+        self._clock = clock
+        self._unanswered: set[int] = set()
+        self._counted_until: deque[float] = deque()
+        self._change: asyncio.Future[None] | None = None
+
+    @property
+    def counted(self) -> int:
+        """The number of requests that are counted now."""
+        now = self._clock.monotonic()
+        while self._counted_until and self._counted_until[0] <= now:
+            self._counted_until.popleft()
+        return len(self._unanswered) + len(self._counted_until)
+
+    async def take(self, number: int) -> None:
+        """Wait until a request may start; only one caller may wait at a time.
+
+        Args:
+            number: identifies the request in :meth:`heard`.
+        """
+        while self.counted >= self.places:
+            if self._counted_until and self.places:
+                await self._clock.sleep(self._counted_until[0] - self._clock.monotonic())
+            else:
+                self._change = asyncio.get_running_loop().create_future()
+                await self._change
+        self._unanswered.add(number)
+
+    def heard(self, number: int) -> None:
+        """Record that a request's answer begins or will never come; repeated calls have no effect."""
+        if number in self._unanswered:
+            self._unanswered.remove(number)
+            self._counted_until.append(self._clock.monotonic() + self.seconds)
+            self.changed()
+
+    def changed(self) -> None:
+        """Wake the waiting caller, because there may be more places."""
+        if self._change is not None and not self._change.done():
+            self._change.set_result(None)
 
 
 class Throttle:
-    """Lets requests to one host start.
+    """Decides when each request to one host may start.
 
-    The limit on requests at a time lies between 1 and ``max_concurrency``: see :class:`~exporter.http.ceiling.Ceiling`.
-
-    ``rate`` is in requests per second, retries included; ``None`` for no such limit. In no second of the service's
-    clock more than that arrive: see :class:`~exporter.http.rate.RateWindow`.
-
-    A request that is cut off, by a time-out or a cancellation, counts as under way for one more second, in which the
-    service notices that its connection is closed.
+    An :class:`AdaptiveLimit` between 1 and ``concurrency`` bounds the requests under way. With a ``rate``, in requests
+    per second including retries, a :class:`RateWindow` bounds the requests in any second. A request that is cut off by
+    a timeout or a cancellation counts as under way for one more second, in which the service notices that its
+    connection is closed.
 
     Raises:
-        UsageError: a limit that lets nothing through.
+        UsageError: a limit lets no request through.
 
     Attributes:
-        watches: whether requests are to be prepared.
+        watches: whether :meth:`prepare` must be called for each request.
     """
 
-    def __init__(self, max_concurrency: int, rate: float | None, clock: Clock) -> None:
+    def __init__(self, concurrency: int, rate: float | None, clock: Clock) -> None:
         self._clock = clock
-        self._ceiling = Ceiling()
+        self._ceiling = AdaptiveLimit()
         self.watches = False
         self._window: RateWindow | None = None
-        self.restrict(max_concurrency, rate)
+        self.restrict(concurrency, rate)
         self._next = asyncio.Lock()
         self._lingering: set[asyncio.Future[None]] = set()
         self._active = 0
@@ -52,50 +219,50 @@ class Throttle:
         self._next_start = float("-inf")
         self._started = 0
 
-    def restrict(self, max_concurrency: int, rate: float | None) -> None:
-        """Let no more through than this either.
+    def restrict(self, concurrency: int, rate: float | None) -> None:
+        """Lower the limits to these if they are above.
 
         Raises:
-            UsageError: a limit that lets nothing through.
+            UsageError: a limit lets no request through.
         """
-        if max_concurrency < 1:
+        if concurrency < 1:
             raise UsageError(
-                message("the concurrency must be at least 1, not {max_concurrency}", max_concurrency=max_concurrency)
+                message("the concurrency must be at least 1, not {max_concurrency}", max_concurrency=concurrency)
             )
         if rate is not None and not 0 < rate < float("inf"):
             raise UsageError(
                 message("the rate must be a number of requests per second above 0, not {rate:g}", rate=rate)
             )
-        self._ceiling.restrict(float(max_concurrency))
+        self._ceiling.restrict(float(concurrency))
         if rate is not None and (self._window is None or rate < self._window.rate):
             self._window = RateWindow(rate, self._clock)
             self.watches = True
 
     @property
     def limit(self) -> int:
-        """How many requests may be under way now."""
+        """The number of requests that may be under way now."""
         return int(self._ceiling.limit)
 
     def pause_until(self, moment: float) -> None:
-        """Let no request start before ``moment`` on the clock's monotonic scale."""
+        """Start no request before ``moment`` on the clock's monotonic scale."""
         self._resume_at = max(self._resume_at, moment)
 
     async def enter(self, longest_pause: float = float("inf")) -> Turn:
-        """Wait for the turn of a request; :meth:`leave` must follow.
+        """Wait for the turn of a request; the caller must call :meth:`leave` later.
 
         Args:
-            longest_pause: seconds for which a pause that the host wished is waited for.
+            longest_pause: the longest pause requested by the host that the caller waits for, in seconds.
 
         Raises:
-            LongPause: the rest of the pause is longer.
+            LongPause: the remaining pause is longer.
         """
-        if self._waiting or self._active >= int(self._ceiling.limit):
+        if self._waiting or self._active >= self.limit:
             self._pause(self._clock.monotonic(), longest_pause)
             await self._queue()
         else:
             self._active += 1
         now = self._clock.monotonic()
-        if self._window is not None or self._ceiling.interval or now < self._resume_at:
+        if self._window is not None or now < self._resume_at:
             try:
                 now = await self._start(now, longest_pause)
             except BaseException:
@@ -105,16 +272,16 @@ class Throttle:
         return Turn(self._started, now, self._active, self._ceiling.cuts)
 
     def prepare(self, request: HttpRequest, turn: Turn) -> None:
-        """Have a request say when its answer begins; of use where :attr:`watches`."""
+        """Make a request report when its answer begins; only needed if :attr:`watches`."""
         if self._window is not None:
             request.on_answer = partial(self._window.heard, turn.number)
 
     def leave(self, turn: Turn, status: int | None, body_seconds: float = 0.0, *, cut_off: bool = False) -> None:
-        """Let the next request start, and learn from how this one ended.
+        """Let the next request start, and learn from the result of this one.
 
         Args:
-            turn: as :meth:`enter` gave it.
-            status: the answer's; ``None`` when there was no answer.
+            turn: as returned by :meth:`enter`.
+            status: the answer's; ``None`` if there was no answer.
             body_seconds: how long the answer's body took.
             cut_off: whether we closed the connection before there was an answer.
         """
@@ -127,11 +294,11 @@ class Throttle:
             return
         now = self._clock.monotonic()
         if status in _CONGESTION:
-            self._ceiling.refused(turn, now)
+            self._ceiling.refused(turn)
         elif status is not None:
-            # A body takes as long as it is large, which says nothing about how busy the host is.
+            # The time of a body depends on its size and says nothing about the host's load.
             latency = now - turn.started - body_seconds
-            self._ceiling.answered(turn, now, latency, held_back=now < self._next_start)
+            self._ceiling.answered(turn, latency, held_back=now < self._next_start)
         self._release()
 
     async def _queue(self) -> None:
@@ -147,47 +314,40 @@ class Throttle:
             raise
 
     def _pause(self, now: float, longest: float) -> float:
-        """Return the seconds that are left of the pause that the host wished; raise a LongPause where that is long."""
+        """Return the seconds left in the requested pause, or raise LongPause if it is too long."""
         pause = max(0.0, self._resume_at - now)
         if pause > longest:
             raise LongPause(message("the host asks to wait {wish:.0f} s", wish=pause), pause)
         return pause
 
     async def _start(self, now: float, longest_pause: float) -> float:
-        """Wait until a request may start, and return when that is."""
+        """Wait until a request may start, and return the time."""
         window = self._window
         if window is None:
-            return await self._spaced(now, 0.0, longest_pause)
+            return await self._after_pause(now, longest_pause)
         async with self._next:
-            now = await self._spaced(self._clock.monotonic(), window.interval, longest_pause)
+            start = now = await self._after_pause(self._clock.monotonic(), longest_pause)
+            while now < self._next_start:
+                start = self._next_start
+                await self._clock.sleep(start - now)
+                now = await self._after_pause(self._clock.monotonic(), longest_pause)
             await window.take(self._started + 1)
             try:
-                while pause := self._pause(now := self._clock.monotonic(), longest_pause):
-                    await self._clock.sleep(pause)
+                now = await self._after_pause(self._clock.monotonic(), longest_pause)
             except BaseException:
                 window.heard(self._started + 1)
                 raise
-            self._next_start = max(self._next_start, now - _LATE + window.interval)
+            self._next_start = max(start, now - _LATE_SECONDS) + window.interval
         return now
 
-    async def _spaced(self, now: float, least: float, longest_pause: float) -> float:
-        while True:
-            if pause := self._pause(now, longest_pause):
-                await self._clock.sleep(pause)
-            elif interval := max(least, self._ceiling.interval):
-                start = max(now, self._next_start)
-                self._next_start = start + interval
-                if start > now:
-                    await self._clock.sleep(start - now)
-                now = self._clock.monotonic()
-                if now >= self._resume_at:
-                    return now
-            else:
-                return now
+    async def _after_pause(self, now: float, longest_pause: float) -> float:
+        while pause := self._pause(now, longest_pause):
+            await self._clock.sleep(pause)
             now = self._clock.monotonic()
+        return now
 
     async def _linger(self) -> None:
-        await self._clock.sleep(_CUT_OFF)
+        await self._clock.sleep(_CUT_OFF_SECONDS)
         self._release()
 
     def _release(self) -> None:
@@ -195,7 +355,7 @@ class Throttle:
         self._admit()
 
     def _admit(self) -> None:
-        while self._waiting and self._active < int(self._ceiling.limit):
+        while self._waiting and self._active < self.limit:
             turn = self._waiting.popleft()
             if not turn.done():
                 self._active += 1
@@ -203,41 +363,41 @@ class Throttle:
 
 
 class Throttles:
-    """One throttle for each host, whatever is asked there; ``per_host`` is the concurrency where none was set."""
+    """One throttle for each host, shared by all that ask it; ``concurrency`` is the default limit of a host."""
 
-    def __init__(self, clock: Clock, per_host: int) -> None:
+    def __init__(self, clock: Clock, concurrency: int) -> None:
         self._clock = clock
-        self._per_host = per_host
+        self._concurrency = concurrency
         self._throttles: dict[str, Throttle] = {}
 
     def of(self, origin: str) -> Throttle:
         """Return the throttle of a host."""
         throttle = self._throttles.get(origin)
-        return throttle or self._throttles.setdefault(origin, Throttle(self._per_host, None, self._clock))
+        return throttle or self._throttles.setdefault(origin, Throttle(self._concurrency, None, self._clock))
 
-    def restrict(self, origin: str, max_concurrency: int, rate: float | None) -> None:
-        """Set the limits of a host; of those that several set, the strictest hold.
+    def restrict(self, origin: str, concurrency: int, rate: float | None) -> None:
+        """Set the limits of a host; if several callers set some, the strictest apply.
 
         Raises:
-            UsageError: a limit that lets nothing through.
+            UsageError: a limit lets no request through.
         """
-        throttle = self._throttles.setdefault(origin, Throttle(max_concurrency, rate, self._clock))
-        throttle.restrict(max_concurrency, rate)
+        throttle = self._throttles.setdefault(origin, Throttle(concurrency, rate, self._clock))
+        throttle.restrict(concurrency, rate)
 
 
 class PatientTransport(Transport, Protocol):
-    """A transport that knows how long its hosts are waited for."""
+    """A transport that knows how long to wait for a host."""
 
     def longest_pause(self, origin: str, /) -> float:
-        """Return the seconds of the longest pause that is waited for where a host wishes one, of whatever request."""
+        """Return the longest pause requested by a host that any request waits for, in seconds."""
 
     def left_alone(self, origin: str, seconds: float, /) -> ServiceError:
-        """Return what to raise for a request that was not sent, as so many seconds are left of a longer pause."""
+        """Return the error for a request that is not sent because this many seconds remain of a longer pause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """A transport that sends each request when its host's turn has come, and names the host that failed."""
+    """A transport that sends each request when its host's throttle allows it, and adds the host to failures."""
 
     transport: PatientTransport
     throttles: Throttles

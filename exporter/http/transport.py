@@ -1,13 +1,13 @@
-"""Sending one request and reading its answer: the interface that every layer keeps, and its innermost implementation.
+"""Sending one request and reading its answer: the interface of all layers, and the innermost implementations.
 
-The layers, from the outside in, each made from the next one::
+The layers from the outside in, each built on the next one::
 
-    Retrying        sends again where that may help, and is asked by Client and Downloader
-      Redirecting   follows redirects, where they may lead
-        Authorised  adds a token that may change, and another one where it is refused
-          Throttled waits for the turn of the request's host
-            ServiceWatch or HostWatch   knows when a service or a host is given up
-              AiohttpTransport          one session of aiohttp: the pool of connections
+    Retrying        repeats requests that may succeed later; called by Client and Downloader
+      Redirecting   follows permitted redirects
+        Authorised  adds a token that may change, and repeats a refused request with a new one
+          Throttled waits until the request's host may be asked
+            ServiceWatch or HostWatch   decides when to give up a service or a host
+              AiohttpTransport          sends the request with one aiohttp session and its connection pool
 """
 
 from __future__ import annotations
@@ -38,20 +38,21 @@ from exporter.errors import (
 )
 from exporter.http.address_guard import is_refusal, origin_of
 from exporter.http.body import Body, BodyStream
-from exporter.http.deadline import Deadline, Deadlines, Timeouts
-from exporter.http.direct import Direct, DirectAnswer, broken
+from exporter.http.credentials import Credentials, TokenSource
+from exporter.http.deadline import Deadline, Timeouts
 from exporter.message import message
 from exporter.text import printable
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
+_UNAUTHORISED = 401
 _NO_CONNECTION: Mapping[type[Exception], str] = {
     aiohttp.ClientConnectorDNSError: message("its name does not resolve"),
     aiohttp.ClientConnectorCertificateError: message("its certificate is not right"),
     aiohttp.ClientConnectorSSLError: message("its TLS is not right"),
     aiohttp.ClientConnectorError: message("nothing answers there"),
 }
-"""What each means; the more special ones first."""
+"""The meaning of each exception, subclasses before their base classes."""
 _NOT_READABLE = (
     aiohttp.ClientPayloadError,
     aiohttp.ClientResponseError,
@@ -62,7 +63,7 @@ _NOT_READABLE = (
 
 @dataclass(slots=True)
 class Statistics:
-    """What was sent, retries and redirects included, and the decoded bytes that were kept of what was received."""
+    """Counts of requests sent, retries and redirects included, and of decoded bytes kept."""
 
     requests: int = 0
     retries: int = 0
@@ -71,15 +72,15 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """For whom requests are sent; the same for all of a client's.
+    """The client that requests are sent for; the same object for all its requests.
 
     Attributes:
         timeouts: of each request.
-        statistics: where each is counted.
-        place: how messages name what is asked.
-        hint: what they end with where the place may be wrong. Messages without one are archived, so they must not
-            depend on the machine.
-        total: where the requests of all senders are counted.
+        statistics: counts its requests.
+        place: the name of the host or service in messages.
+        hint: the end of messages about an address that may be wrong. Messages without a hint are archived, so they
+            must not depend on the machine.
+        total: counts the requests of all senders.
     """
 
     timeouts: Timeouts
@@ -94,16 +95,16 @@ class HttpRequest:
     """A request, nearly always a GET.
 
     Attributes:
-        url: sent as it is written.
-        origin: whose throttle it obeys, as :func:`~exporter.http.address_guard.origin_of` has it.
-        headers: beside those that the body wants; credentials may be among them, so that nothing may show them.
-        body: where the answer's body goes.
-        sender: for whom it is sent.
-        name: names it in messages; empty for an address.
-        patience: seconds after which nobody waits for the answer any more, whatever the time-outs allow.
-        method: anything but ``GET`` changes what is there.
-        content: what is sent with it.
-        final: statuses that are answers to it, and no reason to send it again.
+        url: sent exactly as written.
+        origin: the host whose throttle applies, as returned by :func:`~exporter.http.address_guard.origin_of`.
+        headers: sent in addition to those of the body; they may hold credentials and must never be shown.
+        body: the destination of the answer's body.
+        sender: the client that it is sent for.
+        name: its name in messages; empty for an address.
+        patience: seconds after which the answer is no longer needed, even if the timeouts allow more.
+        method: any method other than ``GET`` changes data on the server.
+        content: the request's body.
+        final: error statuses that are answers and no reason to send the request again.
         before_sending: is called right before it is written, and may raise a PermitEnded.
         on_answer: is called when an answer begins.
     """
@@ -124,7 +125,7 @@ class HttpRequest:
 
 @dataclass(slots=True)
 class HttpResponse:
-    """A whole answer of an origin: ``headers`` by lower-case name, and ``body_seconds`` for what came after them."""
+    """A complete answer: ``headers`` by lower-case name, and in ``body_seconds`` the time that its body took."""
 
     origin: str
     status: int
@@ -134,18 +135,18 @@ class HttpResponse:
 
     @property
     def location(self) -> str | None:
-        """Where a redirect leads, as sent; ``None`` for any other answer."""
+        """A redirect's target as sent; ``None`` for any other answer."""
         return self.headers.get("location") if self.status in _REDIRECTS else None
 
 
 class Transport(Protocol):
-    """What sends a request and brings back the answer, whatever its status."""
+    """Sends requests and returns their answers, with any status."""
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request.
 
         Raises:
-            TransportError: no whole answer arrived.
+            TransportError: no complete answer arrived.
         """
 
 
@@ -163,9 +164,9 @@ class LookingOnceMore(aiohttp.ClientRequest):
 
 
 class SingleTry(aiohttp.ClientResponse):
-    """Keeps aiohttp from sending a GET again by itself when a kept connection turns out to be closed.
+    """Prevents aiohttp from repeating a GET automatically when a reused connection turns out to be closed.
 
-    The second try is left to the layers that count requests and keep the pace.
+    Only the layers that count and throttle requests may send a request again.
     """
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
@@ -173,11 +174,12 @@ class SingleTry(aiohttp.ClientResponse):
         try:
             return await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            raise broken(self.host, error) from None
+            text = message("the connection to {host} broke ({error})", host=self.host, error=printable(str(error)))
+            raise ConnectFailed(text) from None
 
 
 class Allowance:
-    """How many requests may still be sent in all, retries and redirects included."""
+    """The number of requests that may still be sent in total, retries and redirects included."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -187,7 +189,7 @@ class Allowance:
         """Count a request that is about to be sent.
 
         Raises:
-            HostGivenUp: all of them were sent.
+            HostGivenUp: the number is used up.
         """
         if not self._left:
             raise HostGivenUp(message("not asked: no more than {number} requests are sent", number=self._number))
@@ -196,38 +198,34 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class AiohttpTransport:
-    """Sends each request once by a session of :class:`LookingOnceMore` and :class:`SingleTry` that decodes nothing.
+    """Sends each request once with a session of :class:`LookingOnceMore` and :class:`SingleTry` that decodes nothing.
 
     Attributes:
         session: holds the connections.
-        deadlines: end what takes too long.
-        direct: the short way over the same connections, for what it takes.
-        allowance: bounds the requests; ``None`` where nothing does.
+        allowance: limits the total number of requests; ``None`` for no limit.
     """
 
     session: aiohttp.ClientSession
-    deadlines: Deadlines
-    direct: Direct | None = None
     allowance: Allowance | None = None
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request; the body of a redirect is not read.
 
         Raises:
-            NotPublic: the session's address guard does not let the connection through.
-            AddressRefused: aiohttp does not take the URL for one.
+            NotPublic: the session's address guard refuses the connection.
+            AddressRefused: aiohttp does not accept the URL.
             Unreachable, ConnectFailed: there is no connection, or it broke.
-            RequestTimeout: the read or total time, or the patience, is over.
-            BadBody, BodyTooLarge: as the body has it.
+            RequestTimeout: the read or total timeout, or the patience, has passed.
+            BadBody, BodyTooLarge: raised by the body.
             HostGivenUp: the allowance is used up.
         """
         if self.allowance is not None:
             self.allowance.take()
         request.sender.statistics.requests += 1
         request.sender.total.requests += 1
-        deadline = self.deadlines.of(request.sender.timeouts, request.patience)
+        deadline = Deadline(request.sender.timeouts, request.patience)
         try:
-            with deadline:
+            async with deadline:
                 answer = await self._ask(request)
                 if request.on_answer is not None:
                     request.on_answer()
@@ -238,14 +236,9 @@ class AiohttpTransport:
         except (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError, UnicodeError) as error:
             raise _translated(error, request.sender, deadline) from None
 
-    async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse | DirectAnswer:
-        more = request.body.headers()
-        headers = {**request.headers, **more} if more else request.headers
-        if self.direct is not None and request.method == "GET":
-            head = self.direct.head(request.origin, request.url, headers)
-            if head is not None:
-                return await self.direct.get(request.url, head, request.before_sending)
-        timeout = _to_connect(request.sender.timeouts.connect)
+    async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse:
+        headers = {**request.headers, **request.body.headers()}
+        timeout = _connect_timeout(request.sender.timeouts.connect)
         _before_sending.set(request.before_sending)
         content = None if request.content is None else io.BytesIO(request.content)
         return await self.session.request(
@@ -253,9 +246,7 @@ class AiohttpTransport:
         )
 
 
-async def _received(
-    request: HttpRequest, answer: aiohttp.ClientResponse | DirectAnswer, deadline: Deadline
-) -> HttpResponse:
+async def _received(request: HttpRequest, answer: aiohttp.ClientResponse, deadline: Deadline) -> HttpResponse:
     stream = BodyStream(answer, deadline)
     response = HttpResponse(request.origin, stream.status, stream.headers)
     if response.location is None:
@@ -270,12 +261,12 @@ async def _received(
 
 
 @lru_cache(maxsize=16)
-def _to_connect(seconds: float) -> aiohttp.ClientTimeout:
+def _connect_timeout(seconds: float) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(total=None, connect=seconds)
 
 
 def _translated(error: Exception, sender: Sender, deadline: Deadline) -> TransportError:
-    """Return what an exception of aiohttp or of the system means."""
+    """Return the error for an exception of aiohttp or of the system."""
     if is_refusal(error):
         return NotPublic(
             message("{place} has no public address, and is only asked with --allow-private-network", place=sender.place)
@@ -292,7 +283,7 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
         )
     if isinstance(error, TimeoutError):
         return RequestTimeout(
-            message("{place} took too long: {what_passed}", place=sender.place, what_passed=deadline.what_passed())
+            message("{place} took too long: {what_passed}", place=sender.place, what_passed=deadline.exceeded())
         )
     cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
     detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.hint else ""
@@ -323,22 +314,55 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
 
 
 @dataclass(frozen=True, slots=True)
-class Redirecting:
-    """Follows redirects to where ``admit`` lets it.
+class Authorised:
+    """Adds the credentials of its source to each request; all requests must go to the service's own origin."""
 
-    ``admit`` returns the URL to ask for a target, or raises: a TransportError where it must not be asked, a ValueError
-    where it is not a URL.
+    transport: Transport
+    source: TokenSource
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request; if its credentials are refused, send it once more with new ones (RFC 6750, section 3).
+
+        Raises:
+            ServiceError: there are no credentials any more.
+            TransportError: raised by the transport.
+        """
+        credentials = await self.source.credentials()
+        response = await self.transport.send(_with_credentials(request, credentials))
+        if response.status != _UNAUTHORISED:
+            return response
+        renewed = await self.source.renewed(credentials)
+        return response if renewed is None else await self.transport.send(_with_credentials(request, renewed))
+
+
+def _with_credentials(request: HttpRequest, credentials: Credentials) -> HttpRequest:
+    headers = {**request.headers, **credentials.headers}
+    parameter = credentials.parameter
+    if not parameter:
+        return replace(request, headers=headers)
+    joint = "&" if request.url.raw_query_string else "?"
+    address, _, fragment = str(request.url).partition("#")
+    asked = f"{address}{joint}{parameter}" + (f"#{fragment}" if fragment else "")
+    return replace(request, headers=headers, url=URL(asked, encoded=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Redirecting:
+    """Follows redirects to the targets that ``admit`` permits.
+
+    ``admit`` returns the URL to request for a target. It raises a TransportError if the target is not permitted, and a
+    ValueError if it is not a URL.
     """
 
     transport: Transport
     admit: Callable[[URL], URL]
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Send a request, and on to where its answers lead.
+        """Send a request and follow its redirects.
 
         Raises:
-            RedirectRefused: they lead to something that is not a URL, or too many times on; or the request is no GET.
-            TransportError: as the transport or ``admit`` raised it.
+            RedirectRefused: a target is not a URL, there are too many redirects, or the request is not a GET.
+            TransportError: raised by the transport or ``admit``.
         """
         sender = request.sender
         for _ in range(_MAX_REDIRECTS + 1):

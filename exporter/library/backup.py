@@ -20,20 +20,19 @@ from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import damaged_in_latest, is_archive
 from exporter.clock import Clock, SystemClock, timestamp
-from exporter.crawl.assets.fetch import check_fallback
-from exporter.crawl.assets.plan import AssetMode
-from exporter.crawl.assets.run import AssetSettings
+from exporter.crawl.assets.download import check_fallback
+from exporter.crawl.assets.plan import AssetMode, AssetSettings
 from exporter.crawl.backup import BackupRun
-from exporter.crawl.concurrency import finish_in_thread
 from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
+from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
-from exporter.crawl.settings import BackupSettings
+from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
 from exporter.html.links import AddressPattern
+from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
-from exporter.http.memory_budget import prepare_memory
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
@@ -161,7 +160,7 @@ def backup(
     run_settings = BackupSettings(
         service.blog_id,
         recorded_url or settings.base_url or "",
-        window=settings.concurrency,
+        concurrency=settings.concurrency,
         refresh=Refresh(settings.refresh),
         max_age=settings.max_age,
         accept_removals=accept_removals,

@@ -57,7 +57,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "video/x-ms-asf": "wmv",
     "video/x-msvideo": "avi",
 }
-"""The extension, without its dot, of each type that :func:`exporter.crawl.assets.content_type.sniff` detects."""
+"""The extension, without its dot, of each type that :func:`exporter.crawl.assets.file_check.sniff` detects."""
 
 _OPENABLE: Final = frozenset(
     {"aac", "avif", "bmp", "flac", "gif", "heic", "ico", "jp2", "jpg", "jxl", "m4a", "mid", "mov", "mp3", "mp4"}

@@ -151,7 +151,7 @@ async def _pages(api: WordPressApi) -> AsyncIterator[tuple[str, str]]:
             for address in _LOCATION.findall(text)[:_SITEMAPS_READ]:
                 parts = urlsplit(unescape(address))
                 if parts.netloc == urlsplit(str(api.client.origin)).netloc:
-                    inner = parts.path.removeprefix(api.client.prefix)
+                    inner = parts.path.removeprefix(api.client.base.raw_path.rstrip("/"))
                     yield inner, (await _page(api, inner, dict(parse_qsl(parts.query))))[1]
 
 

@@ -1,8 +1,8 @@
 """Who may use how much of a host's budget: slots for requests under way, places for requests in a second. Pure.
 
-A crawler's share is some slots and some places, and it keeps to them by itself, as :mod:`exporter.http.rate` has it: so
-the sum holds in every second without a word about any single request, whatever clocks and delays do. What is in no
-share is free; what may be in one is not.
+A crawler's share is some slots and some places, and it keeps to them by itself, as :mod:`exporter.http.throttle` has
+it: so the sum holds in every second without a word about any single request, whatever clocks and delays do. What is in
+no share is free; what may be in one is not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final, NamedTuple
 
-from exporter.http.ceiling import Ceiling, Turn
+from exporter.http.throttle import AdaptiveLimit, Turn
 
 MARGIN: Final = 1.0
 """Seconds more than need be that something is withheld; clocks of machines differ by less over a request's time."""
@@ -86,7 +86,7 @@ class Budget:
 
     def __init__(self, limits: HostLimits, lease: float, longest: float, settled: float) -> None:
         self.limits = limits
-        self.ceiling = Ceiling()
+        self.ceiling = AdaptiveLimit()
         self.ceiling.restrict(limits.concurrency)
         self.paused_until = float("-inf")
         self._lease = lease
@@ -116,7 +116,7 @@ class Budget:
             self._unknown = Portion(*(max(0, all_ - mine) for all_, mine in zip(self._unknown, held, strict=True)))
             # As much was borne when the owner before was there.
             known = sum(each.held.slots for each in self._holders.values()) + held.slots
-            self.ceiling.limit = min(self.ceiling.most, max(self.ceiling.limit, float(known)))
+            self.ceiling.limit = min(self.ceiling.concurrency, max(self.ceiling.limit, float(known)))
         holder = self._holders[name] = _Holder(held, wanted, under_way, now + self._lease)
         self.holders(now)
         aim, free = self.aim(name, now), self._free(now)
@@ -145,14 +145,14 @@ class Budget:
         wanted = {each: holder.wanted.places for each, holder in users.items()}
         return Portion(slots_of[name], fair(places, wanted, turn).get(name, 0))
 
-    def heard(self, heard: Heard, now: float) -> None:
+    def heard(self, heard: Heard) -> None:
         """Learn from how a crawler's request ended."""
         under_way = sum(each.under_way for each in self._holders.values())
         turn = Turn(0, heard.started, under_way, heard.cuts)
         if heard.refused:
-            self.ceiling.refused(turn, now)
+            self.ceiling.refused(turn)
         else:
-            self.ceiling.answered(turn, now, heard.latency, held_back=False)
+            self.ceiling.answered(turn, heard.latency, held_back=False)
 
     def _free(self, now: float) -> Portion:
         unknown = self._unknown if now < self._settled else Portion(0, 0)

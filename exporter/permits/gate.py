@@ -12,9 +12,7 @@ from typing import Any, Final
 
 from exporter.clock import Clock, SystemClock
 from exporter.errors import PermitEnded, UsageError
-from exporter.http.ceiling import Ceiling, Turn
-from exporter.http.rate import SPACING, RateWindow
-from exporter.http.throttle import Throttle, Throttles
+from exporter.http.throttle import SPACING, AdaptiveLimit, RateWindow, Throttle, Throttles, Turn
 from exporter.http.transport import HttpRequest
 from exporter.message import message
 from exporter.permits import wire
@@ -31,31 +29,25 @@ _PARTING: Final = 3.0
 _LONGEST_PAUSE: Final = 604_800.0  # seconds of which an owner is told
 
 
-class _ToldCeiling(Ceiling):
+class _ToldCeiling(AdaptiveLimit):
     """A ceiling that somebody else finds: it passes on what was heard."""
 
     def __init__(self) -> None:
         super().__init__()
         self.limit = 0.0
-        self.spacing = 0.0
         self.heard: list[tuple[int, float, float, bool]] = []
 
-    @property
-    def interval(self) -> float:
-        """Seconds from one start to the next, as the owner has it."""
-        return self.spacing
-
-    def restrict(self, most: float) -> None:
+    def restrict(self, concurrency: float) -> None:
         """Leave the limit to the owner."""
 
-    def answered(self, turn: Turn, now: float, latency: float, *, held_back: bool) -> None:  # noqa: ARG002
+    def answered(self, turn: Turn, latency: float, *, held_back: bool) -> None:  # noqa: ARG002
         """Pass an answer on."""
         if len(self.heard) < _MOST_HEARD:
             self.heard.append((turn.cuts, turn.started, max(0.0, latency), False))
 
-    def refused(self, turn: Turn, now: float) -> None:
+    def refused(self, turn: Turn) -> None:
         """Pass a refusal on."""
-        self.heard.append((turn.cuts, turn.started, now - turn.started, True))
+        self.heard.append((turn.cuts, turn.started, 0.0, True))
 
 
 class LeasedThrottle(Throttle):
@@ -157,7 +149,7 @@ class LeasedThrottle(Throttle):
         if rate is not None and self._window is None:
             self._window = RateWindow(wire.number(rate), self._clock)
         self._share, self._aim = wire.share(answer.get("share")), wire.share(answer.get("aim"))
-        self._ceiling.cuts, self._ceiling.spacing = wire.count(answer.get("cuts")), wire.number(answer.get("interval"))
+        self._ceiling.cuts = wire.count(answer.get("cuts"))
         if pause := wire.number(answer.get("pause")):
             now = self._clock.monotonic()
             super().pause_until(now + pause)
@@ -207,7 +199,7 @@ class RemoteGate(Throttles):
             self._leased[origin] = LeasedThrottle(self._clock, self)
         return self._leased[origin]
 
-    def restrict(self, origin: str, max_concurrency: int, rate: float | None) -> None:
+    def restrict(self, origin: str, concurrency: int, rate: float | None) -> None:
         """Leave the limits to the owner, which has those of all crawlers."""
 
     def hurry(self) -> None:

@@ -211,7 +211,7 @@ class PermitOwner:
                 raise ValueError
             cuts, age, latency, refused = each
             started = now - wire.number(age)
-            budget.heard(Heard(wire.count(cuts), started, wire.number(latency), bool(refused)), now)
+            budget.heard(Heard(wire.count(cuts), started, wire.number(latency), bool(refused)))
         if pause:
             budget.paused_until = max(budget.paused_until, now + pause)
         under_way, lasts = wire.whole(told.get("under_way")), told.get("lasts") is True
@@ -221,7 +221,6 @@ class PermitOwner:
             "aim": budget.aim(name, now),
             "pause": max(0.0, budget.paused_until - now),
             "cuts": budget.ceiling.cuts,
-            "interval": budget.ceiling.interval * budget.holders(now),
             "rate": budget.limits.rate,
         }
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exporter import lossless_json
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.lines import latest_line
-from exporter.archive.segments import LinePosition, places
+from exporter.archive.segments import LinePosition, line_positions
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.message import message
 from exporter.model.kinds import BY_NAME, Kind
@@ -321,10 +321,10 @@ def _past_places(archive: Archive, newest: int) -> Iterator[tuple[Kind, str, int
     for kind in _PAST_KINDS:
         held: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
         for version in versions[1:]:
-            for record_id, place in places(archive.layout.segment(version, kind), damaged=lambda _: None):
+            for record_id, place in line_positions(archive.layout.segment(version, kind), damaged=lambda _: None):
                 held[record_id].append((version, place))
         for version in versions[:1]:
-            for record_id, place in places(archive.layout.segment(version, kind), held.keys(), lambda _: None):
+            for record_id, place in line_positions(archive.layout.segment(version, kind), held.keys(), lambda _: None):
                 held[record_id].insert(0, (version, place))
         for record_id, steps in held.items():
             last = len(steps) - (not steps[-1][1].removed)

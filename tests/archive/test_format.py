@@ -17,8 +17,8 @@ from exporter import lossless_json
 from exporter.archive.layout import SEGMENTS
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.crawl.assets.summary import AssetSummary
-from exporter.crawl.completeness import assess
 from exporter.crawl.ingest import EntryCounts
+from exporter.crawl.outcome import assess
 from exporter.crawl.sweep import SweepResult
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE

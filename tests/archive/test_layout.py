@@ -75,7 +75,6 @@ def test_the_documented_places() -> None:
         layout.checkpoint: ".work/checkpoint",
         layout.latest_record: ".work/latest.json",
         layout.freshness: ".work/freshness.jsonl",
-        layout.pages: ".work/pages.jsonl",
     }
     assert {str(path) for path in shown} == {f"x/{place}" for place in shown.values()}
     for path, place in shown.items():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exporter.compare.archived import slug_of
 from exporter.compare.pages import NoPost, front_matter, read_date, read_markdown, read_page
 from exporter.compare.posts import ShownAs, When
-from exporter.html.limits import TooComplex
+from exporter.html.tree import TooComplex
 
 AT = "https://new.example/2020/01/sea/"
 

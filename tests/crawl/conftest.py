@@ -18,8 +18,8 @@ from exporter.archive.latest import write_latest
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
+from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
-from exporter.crawl.settings import BackupSettings
 from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError
 from exporter.http.deadline import Timeouts
@@ -99,7 +99,7 @@ class Crawl:
                 self.service.base_url,
                 timeouts=Timeouts(read=5, total=20),
                 policy=RetryPolicy(retries=self.retries, give_up_after=600),
-                concurrency=settings.window,
+                concurrency=settings.concurrency,
             )
             yield self.made(BlogV1(assume), client, settings)
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from exporter.crawl.concurrency import finish_in_thread
+from exporter.crawl.tasks import finish_in_thread
 
 
 async def test_a_second_cancellation_does_not_leave_the_work_running_either() -> None:

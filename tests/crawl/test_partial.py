@@ -58,7 +58,7 @@ async def test_an_entry_that_stays_unreadable(crawl_of: MakeCrawl, status: int) 
         assert (ran.code, ran.outcome.version) == (3, None)
         assert set(crawl.gets[:2]) == {"7", "31"}
         service.before = None
-        ran = await crawl.run(window=1)
+        ran = await crawl.run(concurrency=1)
         assert ran.code == 0
         assert set(crawl.gets[:2]) == {"7", "31"}
         assert folded(crawl.root) == held(blog)

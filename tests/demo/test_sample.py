@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from PIL import Image
 
-from exporter.crawl.assets.content_type import sniff
+from exporter.crawl.assets.file_check import sniff
 from exporter.demo import content
 from exporter.demo.content import Blog, demo_blog, fields, later_changes, wire
 from exporter.service.registry import DEFAULT_SERVICE

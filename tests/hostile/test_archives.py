@@ -53,7 +53,7 @@ FILES = (
     "latest/entries.jsonl", "latest/assets.jsonl", "latest/markdown/index.md", "latest/site/index.html",
     ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/checked.jsonl", ".work/versions.json",
     ".work/latest.rows", ".work/latest.new.rows", ".work/latest.next/entries.jsonl",
-    ".work/search.txt", ".work/search.sqlite", ".work/freshness.jsonl", ".work/pages.jsonl", ".work/.pages.jsonl.tmp",
+    ".work/search.txt", ".work/search.sqlite", ".work/freshness.jsonl",
     ".work/site.facts", ".work/site.facts.new", ".work/site.pictures", ".work/.site.pictures.tmp",
     ".work/assets.jsonl", ".work/embedded.jsonl", ".work/documents.jsonl", ".work/runs.jsonl",
     ".work/.checked.jsonl.tmp", ".work/.latest.json.tmp", ".work/.versions.json.tmp", ".work/.freshness.jsonl.tmp",

@@ -15,11 +15,10 @@ from exporter.export.post_html import comment_html, safe_body
 from exporter.export.words import Reason
 from exporter.html.diff import word_diff
 from exporter.html.embedded import candidates, embedded, rewrite_addresses
-from exporter.html.limits import BODY_CHARACTERS, BODY_MARKS, TooLarge, too_large, too_large_words
 from exporter.html.markdown import to_markdown
 from exporter.html.page_body import BodyWriter
 from exporter.html.text import plain_text, text_of
-from exporter.html.tree import find, parse
+from exporter.html.tree import BODY_CHARACTERS, BODY_MARKS, TooLarge, find, parse, too_large, too_large_words
 from exporter.search.folding import excerpt, spans_of
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import visible

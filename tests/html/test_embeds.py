@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exporter.export.post_html import safe_body
-from exporter.html.embeds import EmbedKind, embeds, page_of, scripts_in
+from exporter.html.embedded import EmbedKind, embeds, page_of, scripts_in
 from exporter.html.markdown import to_markdown
 from exporter.html.tree import Element, parse
 

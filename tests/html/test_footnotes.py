@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.html.anchors import wanted_places
-from exporter.html.footnotes import Numbering
+from exporter.html.anchors import Numbering, wanted_places
 from exporter.html.markdown import to_markdown
 
 _NUMBERING = Numbering()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.html.highlight import COLOURS, LONGEST
-from exporter.html.page_body import BodyWriter
+from exporter.html.page_body import MOST_CODE_CHARACTERS, BodyWriter
+from exporter.html.page_sanitizer import COLOURS
 from exporter.html.tree import parse
 
 WRITER = BodyWriter(lambda _: None, "https://sea.example/", "en")
@@ -65,7 +65,13 @@ def test_php_needs_no_opening() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["x = 1\n" * (LONGEST // 6 + 1), "\n" * 5_000 + "if x:", "a\n " * 3_000, "x = [" + "1, 23, 456, " * 50]
+    "code",
+    [
+        "x = 1\n" * (MOST_CODE_CHARACTERS // 6 + 1),
+        "\n" * 5_000 + "if x:",
+        "a\n " * 3_000,
+        "x = [" + "1, 23, 456, " * 50,
+    ],
 )
 def test_what_would_take_long_is_left_plain(code: str) -> None:
     assert not COLOURED.search(shown(f'<pre class="lang-c#">{code}</pre>'))

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.html.limits import TooComplex
 from exporter.html.markdown import to_markdown
-from exporter.html.tree import Element, parse
+from exporter.html.tree import Element, TooComplex, parse
 from tests.html.reading import read_markdown
 
 # Others run the same lines; measuring them here too would more than double the time.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from exporter.html.diff import in_context, word_diff
-from exporter.html.sentences import Op, settled
+from exporter.html.diff import Op, in_context, settled, word_diff
 
 
 def test_an_added_sentence_is_that_sentence() -> None:

@@ -8,8 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter.html import diff
-from exporter.html.diff import LONG, word_diff
-from exporter.html.sentences import Op
+from exporter.html.diff import LONG, Op, word_diff
 
 LETTERS = st.text(alphabet="海の日はナミab1 \n、👨\u200d👩\u3099\r", max_size=60)
 

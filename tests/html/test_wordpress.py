@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from exporter.html.wordpress import block, kept, more_block
-from exporter.html.wordpress_blocks import blocks
+from exporter.html.wordpress import block, blocks, kept, more_block
 from tests.html.blog_bodies import PIECES, bodies
 
 LETTERS = st.lists(

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from exporter.http import direct
 from tests.http.clocks import JumpClock
 from tests.http.service import Service, running_service
 
@@ -18,10 +17,3 @@ async def service() -> AsyncIterator[Service]:
 @pytest.fixture
 def clock() -> JumpClock:
     return JumpClock()
-
-
-@pytest.fixture(params=["direct", "usual"])
-def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have clients send requests the short way, and again through aiohttp's session."""
-    if request.param == "usual":
-        monkeypatch.setattr(direct, "KNOWN_VERSIONS", frozenset())

@@ -12,8 +12,7 @@ from yarl import URL
 from exporter.errors import ServiceError
 from exporter.http.body import BodyStream
 from exporter.http.deadline import Timeouts
-from exporter.http.give_up import ServiceWatch
-from exporter.http.retry import RetryEvent, Retrying, RetryPolicy
+from exporter.http.retry import RetryEvent, Retrying, RetryPolicy, ServiceWatch
 from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Sender, Statistics
 from tests.http.clocks import JumpClock

@@ -46,12 +46,12 @@ async def downloading(
     guard: AddressGuard | None = None,
     *,
     clock: Clock | None = None,
-    per_host: int = 6,
+    concurrency: int = 6,
     resolver: AbstractResolver | None = None,
     **given: Any,
 ) -> AsyncIterator[Downloader]:
     """Yield a downloader that tries once unless it is given another policy, and waits without chance."""
-    async with Engine(clock=clock, per_host=per_host, resolver=resolver, chance=lambda: 1.0) as engine:
+    async with Engine(clock=clock, concurrency=concurrency, resolver=resolver, chance=lambda: 1.0) as engine:
         yield engine.downloader(
             guard or AddressGuard(allow_private=True), **{"timeouts": TIMEOUTS, "policy": ONCE, **given}
         )

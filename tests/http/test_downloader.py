@@ -455,7 +455,7 @@ async def test_retry_after_holds_back_everybody_at_that_host(service: Service, c
 
         await asyncio.gather(one(), one())
 
-    await using(work, clock, per_host=1)
+    await using(work, clock, concurrency=1)
     assert started == [30.0, 30.0]
 
 
@@ -515,5 +515,5 @@ async def test_a_host_is_asked_by_so_many_at_a_time_only(service: Service, clock
     async def work(downloader: Downloader) -> None:
         await asyncio.gather(*(downloader.read(f"{service.url}/{number}", Memory()) for number in range(12)))
 
-    await using(work, clock, per_host=3)
+    await using(work, clock, concurrency=3)
     assert most == 3

@@ -29,8 +29,6 @@ from tests.http.scripted import GOOD, Bench, Outcome, status
 from tests.http.service import Service, raw_service, running_service, says
 from tests.http.sink import POLICY, Memory, leading_to, using
 
-pytestmark = pytest.mark.usefixtures("either_way")
-
 
 async def test_a_longer_pause_than_obeyed_leaves_the_host_alone(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=503, headers={"Retry-After": "61"}))

@@ -7,10 +7,8 @@ import asyncio
 import pytest
 
 from exporter import lossless_json
-from exporter.http.memory_budget import MemoryBudget
+from exporter.http.body import MemoryBudget
 from exporter.lossless_json import TooHeavy
-
-pytestmark = pytest.mark.usefixtures("either_way")
 
 
 async def test_the_oldest_answer_continues_and_the_others_wait_for_it() -> None:

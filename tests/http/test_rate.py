@@ -14,8 +14,8 @@ import pytest
 from exporter.errors import RequestTimeout
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
-from exporter.http.rate import RateWindow
 from exporter.http.retry import RetryPolicy
+from exporter.http.throttle import RateWindow
 from exporter.model.exchange import Request, Response
 from tests.http.clocks import JumpClock
 from tests.support.measured_service import MeasuredService, measured_service

@@ -37,8 +37,6 @@ from exporter.model.exchange import Request, Response
 from tests.http.scripted import NoBody
 from tests.http.service import Service, raw_service, read_head, says
 
-pytestmark = pytest.mark.usefixtures("either_way")
-
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter.export.post_html import as_html
-from exporter.html.wordpress_blocks import blocks
+from exporter.html.wordpress import blocks
 from tests.export.memory import Memory
 from tests.export.mt_readers import read_carelessly
 from tests.html.blog_bodies import bodies

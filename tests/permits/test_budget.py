@@ -73,13 +73,13 @@ def test_refusals_lower_what_all_may_and_a_place_without_a_slot_is_given_to_nobo
     shared = budget()
     shared.report("a", NOTHING, MUCH, 8, 0.0, lasts=False)
     shared.report("b", NOTHING, MUCH, 0, 0.0, lasts=False)
-    for number in range(8):
-        shared.heard(Heard(0, 0.0, 0.1, refused=True), 0.1 + number / 100)
+    for _ in range(8):
+        shared.heard(Heard(0, 0.0, 0.1, refused=True))
     assert shared.ceiling.limit == 1
     shared.report("a", Portion(0, 0), MUCH, 0, 0.2, lasts=True)
     assert sorted([shared.aim("a", 0.2), shared.aim("b", 0.2)]) == [(0, 0), (1, 10)]
     for _ in range(40):
-        shared.heard(Heard(1, 0.5, 0.1, refused=False), 0.6)
+        shared.heard(Heard(1, 0.5, 0.1, refused=False))
     assert shared.ceiling.limit == 8
 
 

@@ -35,7 +35,7 @@ TERMS = Terms({"http://h": HostLimits(6)}, lease=1.0, longest=1.5)
 @pytest.fixture(autouse=True)
 def _soon_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The measured service is done with each request within a twentieth of a second, whoever waits for it."""
-    monkeypatch.setattr("exporter.http.throttle._CUT_OFF", 0.2)
+    monkeypatch.setattr("exporter.http.throttle._CUT_OFF_SECONDS", 0.2)
 
 
 async def ask_for(
@@ -232,11 +232,9 @@ async def test_hosts_without_terms_have_those_of_others_and_are_forgotten(
     assert service.measured().most_at_once == 2
 
 
-@pytest.mark.parametrize("way", ["direct", "usual"])
 async def test_what_is_not_renewed_by_the_time_of_the_write_is_not_sent(
-    folder: Path, service: MeasuredService, monkeypatch: pytest.MonkeyPatch, way: str
+    folder: Path, service: MeasuredService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporter.http.engine.may_be_taken", lambda: way == "direct")
     ended: list[bool] = []
 
     class Slow(gate.LeasedThrottle):

@@ -19,7 +19,7 @@ import pytest
 from exporter import lossless_json
 from exporter.demo.content import fields
 from exporter.export import movabletype
-from exporter.html import markdown, markdown_short
+from exporter.html import markdown, markdown_inline
 from exporter.model.records import Post, Raw
 from exporter.report.characters import is_text
 from exporter.service.blog_v1 import BlogV1
@@ -95,7 +95,7 @@ FAULTS: dict[str, Fault] = {
     "bold dropped": before_markdown(without("</?(?:b|strong)>")),
     "emphasis dropped": before_markdown(without("</?em>")),
     "emphasis beside Japanese punctuation broken": lambda patch: patch.setattr(
-        markdown_short, "can_delimit", lambda *_: True
+        markdown_inline, "can_delimit", lambda *_: True
     ),
     "unclosed cell garbled": before_markdown(without(r"<td>(?=[^<]*<t[dr]>)", "</td>")),
     "table row lost": before_markdown(without(r"<tr>.*?</tr>")),

@@ -13,10 +13,10 @@ from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
 from exporter.cli.main import main
 from exporter.clock import SystemClock
-from exporter.crawl.assets.run import AssetSettings
+from exporter.crawl.assets.plan import AssetSettings
 from exporter.crawl.backup import BackupRun
+from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
-from exporter.crawl.settings import BackupSettings
 from exporter.errors import UsageError
 from exporter.export.interface import ExportOptions
 from exporter.html.links import AddressPattern

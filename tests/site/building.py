@@ -12,8 +12,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.latest import LatestView
 from exporter.cli.backup import back_up
 from exporter.cli.output import Output
-from exporter.crawl.assets.content_type import sniff
-from exporter.crawl.assets.image_size import dimensions
+from exporter.crawl.assets.file_check import dimensions, sniff
 from exporter.demo.content import Blog, demo_blog, fields, later_changes
 from exporter.demo.service import DemoService
 from exporter.html.embedded import embedded

@@ -38,7 +38,6 @@ pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 WINDOW = 8
 NEEDED = {"lock", "latest.json", "latest.rows", "views.jsonl", "freshness.jsonl"}
 CACHES = {
-    "pages.jsonl",
     "assets",
     "assets.jsonl",
     "checked.jsonl",

@@ -1,1 +1,1 @@
-"""The pictures and files of a blog: which there are, reading them, and telling whether they are what they claim."""
+"""Pictures and files: their addresses, the plan, the download, and checks of their content."""

@@ -1,12 +1,15 @@
-"""Which pictures and files a blog has, from its records. Pure."""
+"""A blog's pictures and files, found in its records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Protocol
 
+from exporter import lossless_json
+from exporter.archive import atomic
 from exporter.crawl.assets.file_check import Expected
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import AddressPattern, absolute, is_picture, meaning
@@ -16,10 +19,12 @@ from exporter.service.interface import Records
 
 Ref = dict[str, str]
 FoundAddress = tuple[str, Use]
-"""An absolute address in an entry, and its use: ``SHOWN`` where it is shown or played, ``FRAMED``, or ``LINKED``."""
+"""An absolute address in an entry, and its use: ``SHOWN`` (including played), ``FRAMED`` or ``LINKED``."""
 
 _ORDER = (Use.SHOWN, Use.FRAMED, Use.LINKED)
 _PLAIN_USES = {Use.PLAYED: Use.SHOWN} | {use: use for use in _ORDER}
+_RULES_VERSION = 2
+"""Incremented when :func:`addresses` finds more, so that entries are parsed again."""
 
 
 class StoredRecords(Protocol):
@@ -40,16 +45,16 @@ class StoredRecords(Protocol):
 
 @dataclass(slots=True)
 class Wanted:
-    """One address and who needs it.
+    """One address and the records that need it.
 
     Attributes:
-        url: absolute, in the one spelling of :func:`~exporter.html.links.absolute`.
+        url: absolute, in the spelling of :func:`~exporter.html.links.absolute`.
         entries: ids of the entries that embed it or link to it.
-        files: ids of the file records that mean it.
-        sizes: the sizes these say it has.
-        endings: the extensions these say it has, lower case.
-        dimensions: the widths and heights in pixels these say it has.
-        stamp: what changes when one of these file records does.
+        files: ids of the file records with this address.
+        sizes: the sizes in these records.
+        endings: the extensions in these records, in lower case.
+        dimensions: the widths and heights in pixels in these records.
+        stamp: a text that changes when one of these records does.
     """
 
     url: str
@@ -62,7 +67,7 @@ class Wanted:
 
     @property
     def refs(self) -> list[Ref]:
-        """Who needs it: ``{"entry": id}`` by number, then ``{"file": id}``."""
+        """The records that need it: ``{"entry": id}`` by number, then ``{"file": id}``."""
         return [
             *({"entry": entry_id} for entry_id in sorted(self.entries, key=sort_key)),
             *({"file": file_id} for file_id in sorted(self.files, key=sort_key)),
@@ -70,17 +75,17 @@ class Wanted:
 
     @property
     def expected(self) -> Expected:
-        """What is known of the file before it is read."""
+        """The stated properties of the file."""
         stated = self.dimensions if len(self.files) == 1 else ()
         return Expected(bool(self.entries), frozenset(self.sizes), frozenset(self.endings), frozenset(stated))
 
 
 def addresses(post: Post, base: str) -> list[FoundAddress]:
-    """Return the addresses in an entry's body, continuation and template, each once, in the order of their text.
+    """Return the addresses in an entry's body, continuation and template, each once, sorted.
 
     Args:
         post: the entry.
-        base: the blog's address, which relative addresses start from.
+        base: the blog's address, used to resolve relative addresses.
     """
     found: dict[str, Use] = {}
     for html in (post.body, post.more, post.template):
@@ -91,17 +96,70 @@ def addresses(post: Post, base: str) -> list[FoundAddress]:
     return sorted(found.items(), key=itemgetter(0))
 
 
+class AddressCache:
+    """A cache for the addresses in entries; each run parses only changed entries.
+
+    Args:
+        path: the file.
+        base: the blog's address; the cache of another one is not used.
+        service: reads the records.
+    """
+
+    def __init__(self, path: Path, base: str, service: Records) -> None:
+        self._path = path
+        self._base = base
+        self._service = service
+        self._known: dict[str, tuple[str, list[FoundAddress]]] = {}
+        self._used: dict[str, tuple[str, list[FoundAddress]]] = {}
+        self._load()
+
+    def of(
+        self, entry_id: str, identity: bytes | None, load: Callable[[], Mapping[str, Any] | None]
+    ) -> list[FoundAddress]:
+        """Return an entry's addresses; ``load`` reads the entry if this ``identity`` is not in the cache."""
+        state = (identity or b"").hex()
+        known = self._known.get(entry_id)
+        if known is None or known[0] != state or not state:
+            known = (state, addresses(self._service.post(load() or {}), self._base))
+        self._used[entry_id] = known
+        return known[1]
+
+    def save(self) -> None:
+        """Write the addresses that were requested."""
+        if self._used == self._known:
+            return
+        head = lossless_json.dumps({"rules": _RULES_VERSION, "base": self._base})
+        lines = [
+            lossless_json.dumps([entry_id, state, [(url, use.value) for url, use in shows]])
+            for entry_id, (state, shows) in self._used.items()
+        ]
+        with atomic.translated(self._path):
+            atomic.make_folder(self._path.parent)
+            atomic.write_file(self._path, b"\n".join([head, *lines, b""]))
+
+    def _load(self) -> None:
+        try:
+            head, *lines = self._path.read_bytes().splitlines()
+            if lossless_json.loads(head) != {"rules": _RULES_VERSION, "base": self._base}:
+                return
+            for line in lines:
+                entry_id, state, shows = lossless_json.loads(line)
+                self._known[entry_id] = (state, [(url, Use(use)) for url, use in shows])
+        except (OSError, lossless_json.NotJson, TypeError, ValueError):
+            self._known = {}
+
+
 class AddressCollection:
-    """Gathers addresses; one place is one address, however it is written.
+    """Collects addresses; different spellings of one address count once.
 
     Args:
         service: reads the records.
-        file_pattern: where uploaded files are served; ``None`` when that is not known.
-        inferred: whether the pattern was not given by anybody, so that records may lack its fields.
+        file_pattern: the addresses of uploaded files; ``None`` if unknown.
+        inferred: whether the pattern was inferred, so that records may lack its fields.
 
     Attributes:
-        uploads: the address of each uploaded file by its id; ``None`` where it is not known.
-        framed: the addresses of pages and of players of other services, which are not read.
+        uploads: the address of each uploaded file by its id; ``None`` if unknown.
+        framed: the addresses of embedded pages and players of other services, which are not read.
     """
 
     def __init__(self, service: Records, file_pattern: AddressPattern | None = None, *, inferred: bool = False) -> None:
@@ -114,7 +172,7 @@ class AddressCollection:
         self._by_file: dict[str, str] = {}
 
     def add_file(self, file_id: str, record: Mapping[str, Any]) -> None:
-        """Add an uploaded file; all files come before the entries.
+        """Add an uploaded file; all files must be added before the entries.
 
         Raises:
             UsageError: the pattern names a field that neither this record nor API 2.6 has.
@@ -127,7 +185,7 @@ class AddressCollection:
         url = self._pattern.fill(record)
         if url is None:
             return
-        wanted = self._want(self._by_file.setdefault(meaning(url), url))
+        wanted = self._wanted_at(self._by_file.setdefault(meaning(url), url))
         self.uploads[file_id] = wanted.url
         info = self._service.upload(record)
         wanted.files.add(file_id)
@@ -140,19 +198,19 @@ class AddressCollection:
             wanted.endings.add(info.extension.lower().lstrip("."))
 
     def add_entry(self, entry_id: str, shows: Iterable[FoundAddress]) -> None:
-        """Add what an entry embeds, and the pictures and files it links to; see :func:`addresses`."""
+        """Add the files that an entry embeds or links to; see :func:`addresses`."""
         for url, use in shows:
             of_file = self._by_file.get(meaning(url))
             if of_file is not None:
-                self._want(of_file).entries.add(entry_id)
+                self._wanted_at(of_file).entries.add(entry_id)
             elif use is Use.SHOWN or is_picture(url) or (self._pattern is not None and self._pattern.fits(url)):
-                self._want(url).entries.add(entry_id)
+                self._wanted_at(url).entries.add(entry_id)
             elif use is Use.FRAMED:
                 self.framed.add(url)
 
-    def _want(self, url: str) -> Wanted:
+    def _wanted_at(self, url: str) -> Wanted:
         return self._wanted.setdefault(url, Wanted(url))
 
     def wanted(self) -> dict[str, Wanted]:
-        """Return all addresses, in the order of their text."""
+        """Return all addresses, sorted."""
         return {url: self._wanted[url] for url in sorted(self._wanted)}

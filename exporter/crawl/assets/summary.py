@@ -1,4 +1,4 @@
-"""Joins the reading of pictures and files to a run: its records go into the ledger like those of the service."""
+"""The results of reading pictures and files: their records in the ledger, and their counts by state."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive.assets import AssetStore
-from exporter.crawl.assets.plan import AssetMode
-from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
+from exporter.crawl.assets.download import AssetDownload, AssetResult
+from exporter.crawl.assets.plan import AssetMode, AssetSettings
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from exporter.http.engine import Engine
 
 _SWEEP = 1
-_UNPROVEN: Final = 3
-"""So many uploads gone, and none ever found, say more about the rule of their addresses than about them."""
+_LEAST_DOUBTED: Final = 3
+"""Missing uploads after which the rule for their addresses is doubted."""
 
 
 @dataclass(frozen=True, slots=True)
 class AbsentAsset:
-    """A picture or file that the blog needs and the archive does not hold, or holds a doubtful file of.
+    """A needed picture or file that is missing from the archive or doubtful.
 
     Attributes:
         url: its address.
-        state: why it is not there.
-        reason: the same in a few words, as this run or an earlier one met it.
-        known: whether an earlier run recorded it in this state already.
+        state: its state.
+        reason: the failure in this or an earlier run.
+        known: whether an earlier run already recorded this state.
     """
 
     url: str
@@ -46,7 +46,7 @@ class AbsentAsset:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many there are, by what became of them."""
+    """Numbers of files by state."""
 
     saved: int = 0
     pending: int = 0
@@ -57,7 +57,7 @@ class Tally:
 
     @classmethod
     def of(cls, states: Iterable[AssetState]) -> Tally:
-        """Count states."""
+        """Count the states."""
         counts = dict.fromkeys(AssetState, 0)
         for state in states:
             counts[state] += 1
@@ -65,11 +65,11 @@ class Tally:
 
     @property
     def listed(self) -> int:
-        """All of them."""
+        """The total."""
         return self.saved + self.pending + self.lost + self.left_out + self.refused + self.doubtful
 
     def document(self) -> dict[str, Any]:
-        """Return it as the manifest writes it; ``refused`` and ``doubtful`` only if there are some."""
+        """Return the JSON of the manifest; ``refused`` and ``doubtful`` only if not 0."""
         left_out = {"pending": self.pending, "lost": self.lost, "by_choice": self.left_out}
         left_out |= {"refused": self.refused} if self.refused else {}
         left_out |= {"doubtful": self.doubtful} if self.doubtful else {}
@@ -78,20 +78,20 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class AssetSummary:
-    """What a run did about pictures and files.
+    """The results of a run for pictures and files.
 
     Attributes:
-        read: how many were read by this run.
-        addresses: the addresses that somebody needs, by what became of them.
-        uploads: the uploaded files, by what became of them.
-        nameless: the ids of uploads that were asked for and whose address is not known.
+        read: the number of files read by this run.
+        addresses: the needed addresses by state.
+        uploads: the uploaded files by state.
+        nameless: the ids of requested uploads without a known address.
         shadowed: the ids of uploads at whose address another upload is served.
-        doubted: addresses of uploads that answer 404 and are pending, since the rule that led there may be wrong.
-        absent: the addresses whose newest file the archive does not hold, or holds and doubts.
-        bytes_saved: the size of the uploads that it holds.
-        file_url: the rule by which uploads were looked for; ``None`` when there is none.
-        inferred: how many embedded addresses showed that rule; 0 when it was given.
-        framed: how many addresses of pages and of players of other services are embedded, which are not read.
+        doubted: addresses of uploads that answer 404 and are pending, because their rule may be wrong.
+        absent: the addresses whose newest file is missing or doubtful.
+        bytes_saved: the size of the saved uploads.
+        file_url: the rule for the addresses of uploads, ``None`` if unknown.
+        inferred: the number of embedded addresses that the rule was inferred from; 0 if it was given.
+        framed: the number of embedded pages and players of other services, which are not read.
         requests: sent by this run, to all hosts.
         bytes: received by this run.
     """
@@ -111,16 +111,16 @@ class AssetSummary:
     bytes: int = 0
 
     def of(self, state: AssetState) -> list[AbsentAsset]:
-        """Return the absent ones in a state."""
+        """Return the absent files in a state."""
         return [absent for absent in self.absent if absent.state is state]
 
     @property
     def newly_lost(self) -> list[AbsentAsset]:
-        """Those that this run is the first to find gone."""
+        """The files that this run was the first to find lost."""
         return [lost for lost in self.of(AssetState.LOST) if not lost.known]
 
     def document(self) -> dict[str, Any]:
-        """Return it as a line of ``runs.jsonl`` has it, where each lost one is named once."""
+        """Return the JSON for ``runs.jsonl``, which names each lost file once."""
         return {
             "read": self.read,
             **self.addresses.document(),
@@ -144,18 +144,20 @@ async def read_assets(
     clock: Clock,
     emit: Callable[[AssetEvent], None],
 ) -> AssetSummary:
-    """Read what the state about to be committed needs, and put its records into the ledger.
+    """Read the files that the state about to be committed needs, and put their records into the ledger.
 
     Raises:
         UsageError: the pattern of file addresses names a field that no file record has.
-        NoSpace: the disk is full; what was read is kept.
+        NoSpace: the disk is full; the files read so far are kept.
     """
-    run = AssetRun(service, records, AssetStore(layout), layout.work / "assets.jsonl", settings, engine, clock, emit)
-    result = await run.run()
+    download = AssetDownload(
+        service, records, AssetStore(layout), layout.work / "assets.jsonl", settings, engine, clock, emit
+    )
+    result = await download.run()
     before = {url: Asset.from_raw(raw).state for url, raw in records.scan(Kind.ASSETS)}
     for url, data in result.records.items():
         ledger.observe(url, lossless_json.freeze(data), _SWEEP)
-    states, doubted = _judged(result)
+    states, doubted = _states(result)
     uploads = {file_id: _state_of(url, states, settings.mode) for file_id, url in result.uploads.items()}
     shadowed = _shadowed(service, result, records)
     uploads.update(dict.fromkeys(shadowed, AssetState.LOST))
@@ -184,7 +186,7 @@ async def read_assets(
 
 
 def unread_assets(layout: Layout, records: PendingState) -> AssetSummary:
-    """Return what a run has that reads no pictures and files: those read before are saved, the others left out."""
+    """Return the summary of a run that reads no files: files of earlier runs are saved, the others left out."""
     store = AssetStore(layout)
     held: dict[str, AssetState] = {}
     doubtful: list[AbsentAsset] = []
@@ -205,16 +207,16 @@ def unread_assets(layout: Layout, records: PendingState) -> AssetSummary:
 
 
 def _state_of(url: str | None, states: dict[str, AssetState], mode: AssetMode) -> AssetState:
-    """Return what became of an upload at an address, or without a known one."""
+    """Return an upload's state; its address may be unknown."""
     if url is not None:
         return states[url]
     return AssetState.LEFT_OUT if mode is AssetMode.EMBEDDED else AssetState.PENDING
 
 
 def _shadowed(service: Records, result: AssetResult, records: PendingState) -> list[str]:
-    """Return the uploads that cannot be had because another one, of another size, is served at their address.
+    """Return the uploads that cannot be read because another upload of another size is served at their address.
 
-    Uploads of one second may share an address where that is made from the second.
+    Uploads of the same second may share an address that contains the time.
     """
     sharing: defaultdict[str, list[str]] = defaultdict(list)
     for file_id, url in result.uploads.items():
@@ -230,17 +232,17 @@ def _shadowed(service: Records, result: AssetResult, records: PendingState) -> l
     return found
 
 
-def _judged(result: AssetResult) -> tuple[dict[str, AssetState], frozenset[str]]:
-    """Return what became of each address, and those of uploads that are not believed to be gone.
+def _states(result: AssetResult) -> tuple[dict[str, AssetState], frozenset[str]]:
+    """Return the state of each address, and the addresses of uploads whose rule is doubted.
 
-    The service lists these uploads, and no entry has their addresses. Where a rule finds no upload at all, or a merely
-    inferred one fewer than it misses, the rule is doubted first.
+    The service lists these uploads, but no entry contains their addresses. If a rule finds no upload at all, or an
+    inferred rule finds fewer than it misses, the rule is more likely wrong than the uploads gone.
     """
     states = dict(result.states)
     by_rule = {url for url in result.uploads.values() if url is not None}
     lost = [url for url in by_rule if states[url] is AssetState.LOST and not _is_embedded(result.records[url])]
     found = sum(states[url] is AssetState.SAVED for url in by_rule)
-    if len(lost) < _UNPROVEN or found >= (len(lost) if result.inferred else 1):
+    if len(lost) < _LEAST_DOUBTED or found >= (len(lost) if result.inferred else 1):
         return states, frozenset()
     states.update(dict.fromkeys(lost, AssetState.PENDING))
     return states, frozenset(lost)

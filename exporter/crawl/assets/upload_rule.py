@@ -1,4 +1,4 @@
-"""Where uploads are served, as far as the addresses that entries embed show it; API 2.6 does not say. Pure."""
+"""The rule for the addresses of uploads, inferred from embedded addresses; API 2.6 does not specify it. Pure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from exporter.html.links import AddressPattern
 from exporter.service.interface import Records
 
 LEAST_MATCHES: Final = 3
-"""Fewer uploads at addresses of one form may be chance."""
+"""Fewer uploads with addresses of one form may be a coincidence."""
 
 _LEAST_SHARE: Final = 0.5
-"""Of the addresses that have the form of a rule, and of the uploads that have an address in some form, so many must
-agree; else the likeness is chance, or the rule that of a few."""
+"""The share that must follow a rule: among addresses in its form, and among uploads with any such address."""
 
-_TELLING_LENGTH: Final = 4
+_SIGNIFICANT_LENGTH: Final = 4
 _BEYOND_CHANCE: Final = 8
 _MOST_SHARING: Final = 8
 _MOST_LIKELY: Final = 8
-"""So many rules are compared with every address; a blog has one, and each of them costs a look at all."""
+"""The number of rules that are compared with every address; a blog has one, and each comparison takes time."""
 _TOKEN_ENDS = re.compile(r"[/?&=#;]")
 _WORD = re.compile(r"(?:[0-9A-Za-z]|%[0-9A-Fa-f]{2})+")
 
@@ -32,9 +31,9 @@ class InferredRule(NamedTuple):
 
     Attributes:
         pattern: the rule.
-        matches: how many uploads' embedded addresses follow it.
-        certain: whether these hold a value too long to be there by chance; ``1.jpg`` may be anybody's picture.
-        sizes: what the records of these uploads say of their size, in bytes, by address.
+        matches: the number of uploads whose embedded addresses follow it.
+        certain: whether these contain a value too long for a coincidence; ``1.jpg`` may be any picture.
+        sizes: the sizes stated by the records of these uploads, in bytes, by address.
     """
 
     pattern: AddressPattern
@@ -44,14 +43,14 @@ class InferredRule(NamedTuple):
 
 
 class _Fields(NamedTuple):
-    """What of an upload's record may be in its address: names and percent-encoded values, and the record itself."""
+    """An upload's fields that may be in its address, as names and percent-encoded values, and its record."""
 
     encoded: Sequence[tuple[str, str]]
     record: Mapping[str, Any]
 
 
 class _Rule(NamedTuple):
-    """A rule that may be the one: its pattern, and the numbers of the uploads at the addresses that follow it."""
+    """A candidate rule: its pattern, and the number of the upload at each address that follows it."""
 
     pattern: AddressPattern
     uploads_at: dict[str, int]
@@ -60,7 +59,7 @@ class _Rule(NamedTuple):
     def matches(self) -> int:
         return len(set(self.uploads_at.values()))
 
-    def is_telling(self, record: Mapping[str, Any]) -> bool:
+    def is_significant(self, record: Mapping[str, Any]) -> bool:
         return any(len(str(record.get(name))) >= _BEYOND_CHANCE for name in self.pattern.fields)
 
     @property
@@ -71,7 +70,7 @@ class _Rule(NamedTuple):
 def infer_file_url(
     service: Records, records: Iterable[Mapping[str, Any]], addresses: Iterable[str]
 ) -> InferredRule | None:
-    """Return the rule by which most embedded addresses are made from fields of file records, if one shows.
+    """Return the rule that builds most embedded addresses from fields of file records, if there is one.
 
     Args:
         service: reads them.
@@ -83,20 +82,20 @@ def infer_file_url(
     for number, upload in enumerate(uploads):
         for _, value in upload.encoded:
             by_value[value].add(number)
-    telling = {value: found for value, found in by_value.items() if len(found) <= _MOST_SHARING}
+    significant = {value: found for value, found in by_value.items() if len(found) <= _MOST_SHARING}
     known = list(addresses)
     rules: dict[str, _Rule] = {}
     likely: list[_Rule] = []
     found: set[int] = set()
     for address in known:
         head, rest = _split(address)
-        candidates = {number for token in _tokens(rest) for number in telling.get(token, ())}
+        candidates = {number for token in _tokens(rest) for number in significant.get(token, ())}
         for number in sorted(candidates):
             record = uploads[number].record
-            # Most addresses follow the rule that the first ones showed, which is quicker to see than to find again.
+            # Most addresses follow the same rule as the first ones. Checking a rule is faster than finding it.
             rule = next((rule for rule in likely if rule.pattern.fill(record) == address), None)
             if rule is None:
-                rule = _new_rule(head + _generalised(service, rest, uploads[number], telling), record, address)
+                rule = _new_rule(head + _generalised(service, rest, uploads[number], significant), record, address)
             if rule is not None:
                 rule = rules.setdefault(rule.pattern.text, rule)
                 rule.uploads_at.setdefault(address, number)
@@ -112,14 +111,14 @@ def infer_file_url(
             return InferredRule(
                 rule.pattern,
                 rule.matches,
-                all(map(rule.is_telling, records_at.values())),
+                all(map(rule.is_significant, records_at.values())),
                 {address: size for address, size in sizes.items() if size is not None},
             )
     return None
 
 
 def _encoded(service: Records, record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the fields in the order they are looked for: long values first, since they may contain short ones."""
+    """Return the fields in search order: long values first, because they may contain short ones."""
     found = [
         (name, quote(str(value), safe="", errors="replace"))
         for name, value in record.items()
@@ -135,7 +134,7 @@ def _encoded(service: Records, record: Mapping[str, Any]) -> list[tuple[str, str
 
 
 def _split(address: str) -> tuple[str, str]:
-    """Return scheme and host, which are never a field's, and the rest."""
+    """Return scheme and host, which never contain a field, and the rest."""
     scheme, _, rest = address.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}://{host}{slash}", path
@@ -148,11 +147,11 @@ def _tokens(rest: str) -> Iterator[str]:
         yield from _WORD.findall(part)
 
 
-def _generalised(service: Records, rest: str, upload: _Fields, telling: Mapping[str, set[int]]) -> str:
-    """Write the upload's fields, in braces, in place of their values."""
+def _generalised(service: Records, rest: str, upload: _Fields, significant: Mapping[str, set[int]]) -> str:
+    """Replace the upload's values by their fields in braces."""
     pieces: list[tuple[str, bool]] = [(rest, False)]
     for name, value in upload.encoded:
-        if len(value) < _TELLING_LENGTH and value not in telling and name != service.extension_field:
+        if len(value) < _SIGNIFICANT_LENGTH and value not in significant and name != service.extension_field:
             continue
         before = r"(?<=\.)" if name == service.extension_field else r"(?<![0-9A-Za-z%])"
         found = re.compile(f"{before}{re.escape(value)}(?![0-9A-Za-z%])")

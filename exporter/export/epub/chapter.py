@@ -20,13 +20,11 @@ from exporter.export.interface import ExportOptions
 from exporter.export.post_html import as_html, only_text
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.xml import Cleaned, visible_xml
-from exporter.html.anchors import mark_places, wanted_places
-from exporter.html.footnotes import Numbering, take_footnotes
-from exporter.html.limits import TooComplex, TooLarge
+from exporter.html.anchors import Numbering, mark_places, take_footnotes, wanted_places
 from exporter.html.links import commenter_link
 from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.text import collapse
-from exporter.html.tree import parse
+from exporter.html.tree import TooComplex, TooLarge, parse
 
 
 class Words(NamedTuple):

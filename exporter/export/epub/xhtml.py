@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final, Protocol
 
-from exporter.html.anchors import ANCHOR
-from exporter.html.embeds import embeds
-from exporter.html.footnotes import FOOTNOTE, Footnote
+from exporter.html.anchors import ANCHOR, FOOTNOTE, Footnote
+from exporter.html.embedded import embeds
 from exporter.html.page_sanitizer import ID_PREFIX
-from exporter.html.tags import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, tag_set
-from exporter.html.tree import Element, holders, styled_as
+from exporter.html.tree import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, Element, holders, styled_as, tag_set
 
 _ROW_GROUPS: Final = tag_set("tbody tfoot thead")
 _CELLS: Final = tag_set("td th")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.clock import timestamp
 from exporter.html.diff import in_context, value_text, word_diff
-from exporter.html.limits import too_large
 from exporter.html.text import plain_text
+from exporter.html.tree import too_large
 from exporter.model.changes import ABSENT, WHOLE_RECORD, FieldChange
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import one_line
 from exporter.text import visible
 
 if TYPE_CHECKING:
-    from exporter.html.sentences import Op
+    from exporter.html.diff import Op
     from exporter.model.records import Raw
     from exporter.site.pages.site import Site
 

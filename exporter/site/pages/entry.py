@@ -11,7 +11,7 @@ from typing import Final
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
-from exporter.html.limits import BODY_CHARACTERS
+from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
 from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line

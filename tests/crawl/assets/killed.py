@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from exporter.crawl.assets.run import AssetSettings
+from exporter.crawl.assets.plan import AssetSettings
 from tests.crawl.assets.web import Blog
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from exporter.crawl.assets.address_cache import AddressCache
-from exporter.crawl.assets.run import AssetSettings
+from exporter.crawl.assets.addresses import AddressCache
+from exporter.crawl.assets.plan import AssetSettings
 from exporter.html.embedded import Use
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.crawl.assets.web import Blog, Web

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.crawl.assets.attempts import Attempt, AttemptLog, retry_gap
+from exporter.crawl.assets.plan import Attempt, AttemptLog, retry_gap
 from exporter.model.asset import Asset
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.crawl.assets.content_type import HEAD_BYTES, UNKNOWN_TYPE, sniff
+from exporter.crawl.assets.file_check import HEAD_BYTES, UNKNOWN_TYPE, sniff
 from exporter.html.links import is_picture
 from exporter.model.asset import EXTENSIONS, extension_of
 from tests.support.pictures import png

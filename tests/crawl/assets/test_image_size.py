@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from exporter.crawl.assets.image_size import Size, dimensions, is_cut_short
+from exporter.crawl.assets.file_check import Size, dimensions, is_cut_short
 from tests.support.pictures import png
 
 

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.crawl.assets.addresses import Wanted
-from exporter.crawl.assets.attempts import Attempt
-from exporter.crawl.assets.plan import AssetAction, AssetChoice, AssetDecision, AssetMode, decide, interleave_hosts
+from exporter.crawl.assets.plan import (
+    AssetAction,
+    AssetDecision,
+    AssetMode,
+    AssetSettings,
+    Attempt,
+    decide,
+    interleave_hosts,
+)
 from exporter.model.asset import Asset, AssetState
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -32,7 +39,9 @@ def note(asset: Asset, tries: int, ago: timedelta = timedelta(0), stamp: str = "
 def decided(
     wanted: Wanted, base: Asset | None, tried: Attempt | None, *, has: bool = True, **more: Any
 ) -> AssetDecision:
-    return decide(wanted, base, tried, lambda asset: has and asset.sha256 is not None, AssetChoice(**more), NOW)
+    return decide(
+        wanted, base, tried, lambda asset: has and asset.sha256 is not None, AssetSettings("https://h/", **more), NOW
+    )
 
 
 @pytest.mark.parametrize("mode", list(AssetMode))

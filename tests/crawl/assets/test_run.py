@@ -15,8 +15,8 @@ from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from exporter.archive.assets import AssetStore
-from exporter.crawl.assets.plan import AssetMode
-from exporter.crawl.assets.run import AssetRun, AssetSettings
+from exporter.crawl.assets.download import AssetDownload
+from exporter.crawl.assets.plan import AssetMode, AssetSettings
 from exporter.crawl.events import AssetFailed, AssetRead, AssetsPlanned
 from exporter.errors import UsageError
 from exporter.html.links import AddressPattern
@@ -676,7 +676,7 @@ async def test_a_foreign_name_for_the_service_s_private_address_is_not_read(
     blog.entry(1, shown(named) + shown(foreign) if first == "service" else shown(foreign) + shown(named))
     chosen = settings(allow_private_network=False, service_url=f"http://blog.internal:{port}/api")
     guard = AddressGuard(ports=PORTS | {port}, service=chosen.service_url)
-    monkeypatch.setattr("exporter.crawl.assets.run.AddressGuard", lambda **_: guard)
+    monkeypatch.setattr("exporter.crawl.assets.download.AddressGuard", lambda **_: guard)
     result = await blog.backup(chosen, resolver=OneHost())
     assert result.states[named] is AssetState.SAVED
     assert result.states[foreign] is not AssetState.SAVED
@@ -725,7 +725,9 @@ async def test_a_slow_host_does_not_hold_up_another(served: Web, blog: Blog) -> 
 
     async with Engine(clock=blog.clock, resolver=OneHost()) as engine:
         journal = blog.layout.work / "assets.jsonl"
-        run = AssetRun(DEFAULT_SERVICE, blog, AssetStore(blog.layout), journal, settings(), engine, blog.clock, watch)
+        run = AssetDownload(
+            DEFAULT_SERVICE, blog, AssetStore(blog.layout), journal, settings(), engine, blog.clock, watch
+        )
         result = await asyncio.wait_for(run.run(), 20)
     assert (result.read, result.absent) == (21, [])
 

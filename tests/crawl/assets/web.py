@@ -14,7 +14,8 @@ from aiohttp.abc import AbstractResolver
 from exporter import lossless_json
 from exporter.archive.assets import AssetStore
 from exporter.archive.layout import Layout
-from exporter.crawl.assets.run import AssetResult, AssetRun, AssetSettings
+from exporter.crawl.assets.download import AssetDownload, AssetResult
+from exporter.crawl.assets.plan import AssetSettings
 from exporter.crawl.events import AssetEvent
 from exporter.http.engine import Engine
 from exporter.model.kinds import Kind, sort_key
@@ -95,7 +96,7 @@ class Blog:
         """Run, and commit the records as the newest version."""
         store, journal = AssetStore(self.layout), self.layout.work / "assets.jsonl"
         async with Engine(clock=self.clock, resolver=resolver) as engine:
-            result = await AssetRun(
+            result = await AssetDownload(
                 DEFAULT_SERVICE, self, store, journal, settings, engine, self.clock, self.events.append
             ).run()
         self.kinds[Kind.ASSETS] = dict(result.records)

@@ -1,4 +1,4 @@
-"""The pictures and files of one run: collect the addresses, read what is missing, and return a record for each."""
+"""Downloading a run's pictures and files: collect the addresses, read missing files, return their records."""
 
 from __future__ import annotations
 
@@ -9,92 +9,226 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.crawl.assets.address_cache import AddressCache
-from exporter.crawl.assets.addresses import AddressCollection, FoundAddress, StoredRecords, Wanted
-from exporter.crawl.assets.attempts import Attempt, AttemptLog
-from exporter.crawl.assets.fetch import Fetched, Fetcher, check_fallback
-from exporter.crawl.assets.plan import AssetAction, AssetChoice, AssetDecision, AssetMode, decide, interleave_hosts
+from exporter.crawl.assets.addresses import AddressCache, AddressCollection, FoundAddress, StoredRecords, Wanted
+from exporter.crawl.assets.file_check import Expected, NotTheFile, check_file
+from exporter.crawl.assets.plan import (
+    AssetAction,
+    AssetDecision,
+    AssetSettings,
+    Attempt,
+    AttemptLog,
+    decide,
+    interleave_hosts,
+)
 from exporter.crawl.assets.upload_rule import InferredRule, infer_file_url
-from exporter.crawl.concurrency import finish_in_thread, for_each
 from exporter.crawl.events import AssetEvent, AssetFailed, AssetRead, AssetsPlanned
-from exporter.http.address_guard import AddressGuard
-from exporter.http.deadline import Timeouts
-from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS, Download
-from exporter.http.retry import RetryPolicy
+from exporter.crawl.tasks import finish_in_thread, for_each
+from exporter.errors import (
+    AddressRefused,
+    BadBody,
+    BodyTooLarge,
+    HostGivenUp,
+    NotPublic,
+    RetryableStatus,
+    TransportError,
+    Unreachable,
+    UsageError,
+)
+from exporter.http.address_guard import AddressGuard, states_private
+from exporter.http.engine import Download
 from exporter.http.transport import Statistics
+from exporter.message import message
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from exporter.archive.assets import AssetStore
+    from exporter.archive.assets import AssetStore, PartialFile
     from exporter.clock import Clock
     from exporter.html.links import AddressPattern
-    from exporter.http.engine import Engine
+    from exporter.http.engine import Downloader, Engine
     from exporter.service.interface import Records
 
-_GIVE_WAY_EVERY = 32
+_ENTRIES_PER_YIELD = 32
+_OK, _NOT_MODIFIED = 200, 304
+_GONE = frozenset({404, 410})
+_ELSEWHERE = frozenset({401, 403, 404, 410, 451})
+"""Statuses of files that a web archive may still have."""
 
 
 @dataclass(frozen=True, slots=True)
-class AssetSettings:
-    """How the pictures and files of a blog are read.
+class Fetched:
+    """The result of reading an address.
 
     Attributes:
-        base: the blog's address, such as ``https://BLOG_ID/``; relative addresses start from it.
-        mode: which files are read.
-        file_url: where uploaded files are served; ``None`` to infer it from embedded addresses, if they show it.
-        archive_fallback: the address of a web archive with ``{url}`` in it; ``None`` to ask none.
-        allow_private_network: let addresses lead to private networks and any port.
-        service_url: the service's address; its own host and port are allowed in any case.
-        concurrency: most files read at a time.
-        timeouts: of one request.
-        max_bytes: the largest file that is read.
-        policy: of trying again within this run.
-        retry_lost: try lost files again although their time has not come.
-        skipped_hosts: hosts whose files are left out, those of their subdomains too.
-        accept_doubtful: keep stored files that contradict what is known of them, and ask for them no more.
-        recheck: read all stored files first, also those that have not changed since they were right; what is damaged is
-            read from the web again.
-        locate: says where an address is really asked for, such as a copy of a host that is gone; ``None`` for itself.
+        asset: its record, without ``refs``; ``sha256`` is ``None`` if it could not be read.
+        answer: the last answer, if there was one.
+        unchanged: whether the server answered that the stored file is unchanged.
     """
 
-    base: str
-    mode: AssetMode = AssetMode.LINKED
-    file_url: AddressPattern | None = None
-    archive_fallback: str | None = None
-    allow_private_network: bool = False
-    service_url: str | None = None
-    concurrency: int = 8
-    timeouts: Timeouts = DOWNLOAD_TIMEOUTS
-    max_bytes: int = 100_000_000
-    policy: RetryPolicy = DOWNLOAD_POLICY
-    retry_lost: bool = False
-    skipped_hosts: frozenset[str] = frozenset()
-    accept_doubtful: bool = False
-    recheck: bool = False
-    locate: Callable[[str], str] | None = None
+    asset: Asset
+    answer: Download | None = None
+    unchanged: bool = False
 
-    @property
-    def choice(self) -> AssetChoice:
-        """Which files are asked for."""
-        return AssetChoice(self.mode, self.skipped_hosts, self.max_bytes, self.retry_lost, self.accept_doubtful)
+
+class _Failed(Exception):
+    """The reason why a file could not be read.
+
+    Attributes:
+        status: the answer's status, if there was one.
+        state: the resulting state of the asset.
+        elsewhere: whether a web archive may have the file.
+        size: the size limit that was exceeded.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        status: int | None = None,
+        state: AssetState = AssetState.PENDING,
+        *,
+        elsewhere: bool = False,
+        size: int | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.state = state
+        self.elsewhere = elsewhere
+        self.size = size
+
+
+def check_fallback(pattern: str | None) -> None:
+    """Check the address of a web archive.
+
+    Raises:
+        UsageError: the text is not an address with ``{url}`` in it.
+    """
+    if pattern is not None and ("{url}" not in pattern or not pattern.startswith(("http://", "https://"))):
+        raise UsageError(
+            message("--archive-fallback must be an address with {{url}} in it, such as https://HOST/{{url}}.")
+        )
+
+
+class Fetcher:
+    """Reads single files into the store; a failure is a result and not an exception.
+
+    Args:
+        downloader: sends the requests.
+        store: receives the files.
+        max_bytes: the largest file that it reads.
+        fallback: a web archive's address with ``{url}`` in it; used for files that are gone.
+        locate: returns the address to request in place of another one.
+    """
+
+    def __init__(
+        self,
+        downloader: Downloader,
+        store: AssetStore,
+        max_bytes: int,
+        fallback: str | None = None,
+        locate: Callable[[str], str] | None = None,
+    ) -> None:
+        self._downloader = downloader
+        self._store = store
+        self._max_bytes = max_bytes
+        self._fallback = fallback
+        self._locate = locate or str
+
+    async def fetch(self, url: str, expected: Expected, known: Download | None = None) -> Fetched:
+        """Read the file at ``url``; ``known`` is the answer of the stored file.
+
+        Raises:
+            BlogExporterError: the file could not be written.
+        """
+        try:
+            return await self._read(url, expected, known)
+        except _Failed as error:
+            failed = error
+        if failed.elsewhere and self._fallback is not None:
+            source = self._fallback.replace("{url}", url)
+            try:
+                found = await self._read(source, expected, None)
+                return Fetched(replace(found.asset, url=url, source=source), None)
+            except _Failed:
+                pass
+        return Fetched(Asset(url, failed.status, bytes=failed.size, error=str(failed), absence=failed.state))
+
+    async def _read(self, url: str, expected: Expected, known: Download | None) -> Fetched:
+        part = self._store.part(url)
+        try:
+            return await self._whole(url, part, expected, known)
+        except NotTheFile as error:
+            part.restart(None, None)
+            raise _Failed(str(error), _OK, elsewhere=True) from None
+        except NotPublic as error:
+            stated = states_private(self._locate(url))
+            raise _Failed(str(error), None, AssetState.REFUSED if stated else AssetState.PENDING) from None
+        except AddressRefused as error:
+            raise _Failed(str(error), None, AssetState.LOST) from None
+        except BodyTooLarge as error:
+            part.restart(None, None)
+            raise _Failed(str(error), _OK, AssetState.LEFT_OUT, size=self._max_bytes) from None
+        except TransportError as error:
+            status = error.status if isinstance(error, RetryableStatus) else None
+            raise _Failed(str(error), status, elsewhere=isinstance(error, Unreachable | HostGivenUp)) from None
+        finally:
+            part.close()
+
+    async def _whole(
+        self, url: str, part: PartialFile, expected: Expected, known: Download | None, before: str | None = None
+    ) -> Fetched:
+        """Read a file; one that may be truncated is read a second time, and accepted if both are the same."""
+        answer = await self._downloader.read(self._locate(url), part, known=known)
+        if answer.status == _NOT_MODIFIED and known is not None:
+            return Fetched(Asset(url), answer, unchanged=True)
+        if answer.status != _OK:
+            state = AssetState.LOST if answer.status in _GONE else AssetState.PENDING
+            raise _Failed(
+                message("it answered {status}", status=answer.status),
+                answer.status,
+                state,
+                elsewhere=answer.status in _ELSEWHERE,
+            )
+        try:
+            return await self._keep(url, part, answer, expected, certain=answer.framed or part.sha256 == before)
+        except BadBody:
+            if before is not None:
+                raise
+            before = part.sha256
+            part.restart(None, None)
+        return await self._whole(url, part, expected, known, before)
+
+    async def _keep(
+        self, url: str, part: PartialFile, answer: Download, expected: Expected, *, certain: bool
+    ) -> Fetched:
+        facts = check_file(part.file, part.size, expected, certain=certain)
+        asset = Asset(
+            url,
+            status=answer.status,
+            content_type=facts.content_type,
+            bytes=part.size,
+            sha256=part.sha256,
+            error=facts.doubt,
+            width=facts.size.width if facts.size else None,
+            height=facts.size.height if facts.size else None,
+        )
+        await asyncio.to_thread(self._store.keep, part, facts.content_type)
+        return Fetched(asset, answer)
 
 
 @dataclass(slots=True)
 class AssetResult:
-    """What a run did.
+    """The result of a download run.
 
     Attributes:
-        records: the record of every address, new, changed or as it was, by address in the order of its text.
-        states: what became of each address somebody needs, in the same order.
-        absent: the addresses somebody needs whose newest file is not in the archive or is doubtful, with the reasons of
-            this run.
-        uploads: the address of each uploaded file by its id; ``None`` where it is not known.
-        inferred: where uploads are served, where embedded addresses had to show it.
-        read: how many files were read.
-        waiting: how many of the lost ones were not tried, as their time has not come.
-        framed: how many addresses of pages and of players of other services are embedded, which are not read.
-        statistics: what was sent and received.
+        records: the record of every address, by address, sorted.
+        states: the state of each needed address, in the same order.
+        absent: the needed addresses whose newest file is missing or doubtful, with the reasons of this run.
+        uploads: the address of each uploaded file by its id; ``None`` if unknown.
+        inferred: the rule for the addresses of uploads, if it was inferred.
+        read: the number of files read.
+        waiting: the number of lost files whose next attempt is not due yet.
+        framed: the number of embedded pages and players of other services, which are not read.
+        statistics: counts the traffic.
     """
 
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -108,18 +242,18 @@ class AssetResult:
     statistics: Statistics = field(default_factory=Statistics)
 
 
-class AssetRun:
-    """Reads what the state about to be committed needs; the caller holds the archive's lock.
+class AssetDownload:
+    """Reads the files that the state about to be committed needs; the caller holds the archive's lock.
 
     Args:
         service: reads the records.
         records: that state; its ``assets`` are those of the newest version.
-        store: where files go.
-        journal: the file that remembers what was tried, ``.work/assets.jsonl``.
-        settings: how to read.
+        store: receives the files.
+        journal: the file with earlier attempts, ``.work/assets.jsonl``.
+        settings: those of the run.
         engine: sends the requests.
         clock: the time of the run.
-        emit: is called with what happens.
+        emit: is called with events.
 
     Raises:
         UsageError: the archive fallback has no ``{url}``.
@@ -154,11 +288,11 @@ class AssetRun:
         self._result = AssetResult(statistics=downloader.statistics)
 
     async def run(self) -> AssetResult:
-        """Do it. What was read is durable in the store when this returns; the next run resumes a cancelled one.
+        """Run; afterwards the files are durable in the store. The next run resumes a cancelled one.
 
         Raises:
             UsageError: the pattern of file addresses names a field that no file record has.
-            NoSpace: the disk is full; what was read so far is kept.
+            NoSpace: the disk is full; the files read so far are kept.
         """
         base = {url: Asset.from_raw(raw) for url, raw in self._records.scan(Kind.ASSETS)}
         shown = await self._embedded()
@@ -182,25 +316,25 @@ class AssetRun:
         return self._result
 
     async def _embedded(self) -> dict[str, list[FoundAddress]]:
-        """Return what each entry embeds."""
+        """Return the addresses in each entry."""
         records = self._records
         known = AddressCache(self._journal_path.with_name("embedded.jsonl"), self._settings.base, self._service)
         shown: dict[str, list[FoundAddress]] = {}
         for number, entry_id in enumerate(records.ids(Kind.ENTRIES)):
             identity = records.identity(Kind.ENTRIES, entry_id)
             shown[entry_id] = known.of(entry_id, identity, partial(records.load, Kind.ENTRIES, entry_id))
-            if number % _GIVE_WAY_EVERY == 0:
+            if number % _ENTRIES_PER_YIELD == 0:
                 await asyncio.sleep(0)
         await finish_in_thread(known.save)
         return shown
 
     def _infer(self, shown: dict[str, list[FoundAddress]]) -> InferredRule | None:
-        """Infer from what entries embed where uploads are served."""
+        """Infer the addresses of uploads from embedded addresses."""
         addresses = dict.fromkeys(url for shows in shown.values() for url, _ in shows)
         return infer_file_url(self._service, (raw for _, raw in self._records.scan(Kind.FILES)), addresses)
 
     def _proves(self, inferred: InferredRule, base: dict[str, Asset], fetched: dict[str, Fetched]) -> bool:
-        """Return whether what is at embedded addresses has the sizes that the records of these uploads say."""
+        """Return whether the files at embedded addresses have the sizes stated by the records of these uploads."""
         found = {url: fetched[url].asset if url in fetched else base.get(url) for url in inferred.sizes}
         sizes = {url: asset.bytes for url, asset in found.items() if asset is not None and asset.sha256 is not None}
         return 2 * sum(size == inferred.sizes[url] for url, size in sizes.items()) > len(sizes)
@@ -217,16 +351,15 @@ class AssetRun:
     def _decide(
         self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: AttemptLog
     ) -> dict[str, AssetDecision]:
-        now, choice = self._clock.now(), self._settings.choice
+        now = self._clock.now()
         decisions = {
-            url: decide(each, base.get(url), journal.attempts.get(url), self._has, choice, now)
+            url: decide(each, base.get(url), journal.attempts.get(url), self._has, self._settings, now)
             for url, each in wanted.items()
         }
         actions = [decision.action for decision in decisions.values()]
+        planned, held = actions.count(AssetAction.READ), actions.count(AssetAction.KEEP)
         self._result.waiting = actions.count(AssetAction.WAIT)
-        self._emit(
-            AssetsPlanned(actions.count(AssetAction.READ), actions.count(AssetAction.KEEP), self._result.waiting)
-        )
+        self._emit(AssetsPlanned(planned, held, self._result.waiting))
         return decisions
 
     def _has(self, asset: Asset) -> bool:
@@ -236,7 +369,7 @@ class AssetRun:
     async def _read(
         self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: AttemptLog, fetched: dict[str, Fetched]
     ) -> dict[str, AssetDecision]:
-        """Read what is to be read and was not yet, into ``fetched``; return what was decided about each address."""
+        """Read the planned files that are not in ``fetched`` yet; return the decision for each address."""
         decisions = self._decide(wanted, base, journal)
         todo = interleave_hosts(
             url for url, decision in decisions.items() if decision.action is AssetAction.READ and url not in fetched
@@ -271,7 +404,7 @@ class AssetRun:
         journal.add(Attempt(replace(asset, refs=()), int(lost), now, answer.etag, answer.last_modified, wanted.stamp))
 
     def _known(self, decision: AssetDecision, note: Attempt | None) -> Download | None:
-        """Return the answer that the file in the archive came with, to ask whether it is still right."""
+        """Return the stored file's answer for a conditional request."""
         asset = decision.asset
         if asset is None or asset.state is AssetState.DOUBTFUL or not self._has(asset) or note is None:
             return None
@@ -284,7 +417,7 @@ class AssetRun:
         decisions: dict[str, AssetDecision],
         fetched: dict[str, Fetched],
     ) -> None:
-        """Make the record of each address; one that failed again in the same way keeps the record it has."""
+        """Make the record of each address; one that failed again in the same way keeps its record."""
         for url in sorted({*wanted, *base}):
             known = decisions[url].asset if url in decisions else base[url]
             found = fetched[url].asset if url in fetched and not fetched[url].unchanged else None
@@ -306,18 +439,18 @@ class AssetRun:
                 self._result.records[url] = record.data()
 
     def _need_not_change(self, known: Asset, failure: Asset) -> bool:
-        """Return whether a record need not change for a failure: it has the content, or failed in the same way."""
+        """Return whether a failure leaves a record unchanged: it has the content, or failed in the same way."""
         return known.sha256 is not None or known.state is failure.state
 
     def _judge(self, url: str, action: AssetAction, known: Asset | None, failure: Asset | None) -> None:
-        """Attempt what became of an address somebody needs."""
+        """Set the state of a needed address."""
         missing = known is None or not self._has(known)
         if action is AssetAction.SKIP:
             state = AssetState.LEFT_OUT
         elif action is AssetAction.WAIT:
             state = AssetState.LOST
         elif failure is not None and failure.sha256 is None and (missing or failure.state is AssetState.PENDING):
-            # A file that was replaced at the service and could not be read again counts as not saved.
+            # A file that was replaced at the service and could not be read again is not saved.
             state = failure.state
         else:
             state = AssetState.PENDING if known is None or missing else known.state

@@ -1,4 +1,4 @@
-"""Tasks that end together, and blocking work that a cancellation does not leave running."""
+"""Groups of tasks that end together, and blocking work in a thread that a cancellation waits for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 @asynccontextmanager
 async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
-    """Open a task group whose first failure is raised by itself, since callers distinguish errors by their class."""
+    """Open a task group that raises its first failure directly, because callers distinguish error classes."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group
@@ -23,32 +23,34 @@ async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
 
 
 async def run_together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run all and return their results in order; the first failure cancels the others and is raised by itself."""
+    """Run all coroutines and return their results in order; the first failure cancels the others and is raised."""
     async with task_group() as group:
         tasks = [group.create_task(coroutine) for coroutine in coroutines]
     return [task.result() for task in tasks]
 
 
-async def for_each(items: Collection[Item], work: Callable[[Item], Coroutine[Any, Any, None]], at_once: int) -> None:
-    """Work on items in their order, up to so many at a time, without a task for each; the first failure ends all."""
+async def for_each(
+    items: Collection[Item], work: Callable[[Item], Coroutine[Any, Any, None]], concurrency: int
+) -> None:
+    """Process items in order, up to ``concurrency`` at a time, without a task for each; the first failure ends all."""
     queue = iter(items)
 
     async def worker() -> None:
         for item in queue:
             await work(item)
 
-    await run_together(worker() for _ in range(min(at_once, len(items))))
+    await run_together(worker() for _ in range(min(concurrency, len(items))))
 
 
 async def finish_in_thread(
     work: Callable[[], T], *, stop: Callable[[], None] = lambda: None, close: Callable[[T], None] = lambda _: None
 ) -> T:
-    """Do blocking work in a thread. A cancellation is raised too, but only once the work is done.
+    """Do blocking work in a thread; a cancellation is raised only after the work has ended.
 
     Args:
-        work: is never left running, since it may write under a lock.
-        stop: is called at a cancellation, to have the work end soon.
-        close: is called with what the work opened when nobody receives it because of a cancellation.
+        work: never left running, because it may write under a lock.
+        stop: is called at a cancellation to end the work soon.
+        close: is called with the result if a cancellation prevents its return.
     """
     thread = asyncio.create_task(asyncio.to_thread(work))
     try:
