@@ -10,7 +10,7 @@ import click
 
 from exporter.cli.answers import HINT, flag_answers
 from exporter.cli.export_options import check_options, export_options, read_options, unused_options
-from exporter.cli.fleet_work import work, work_options
+from exporter.cli.fleet_archives import work, work_options
 from exporter.cli.options import setting_options
 from exporter.cli.output import Output
 from exporter.config_file import read_config
@@ -21,7 +21,7 @@ from exporter.message import message
 from exporter.settings import SETTINGS, resolve
 
 if TYPE_CHECKING:
-    from exporter.fleet.workers import Hands
+    from exporter.fleet.pool import WorkerPool
 
 _EPILOG = message(
     """\b
@@ -54,14 +54,14 @@ def command(
     form: str,
     root: Path,
     target: Path,
-    hands: Hands,
+    pool: WorkerPool,
     report: Path | None,
     **given: Any,
 ) -> int:
     """Run ``fleet export``."""
     from exporter.archive.fleet_folder import require_outside
-    from exporter.fleet.archive_jobs import JobOptions
     from exporter.fleet.export_job import FleetExportOptions, export
+    from exporter.fleet.work import JobOptions
     from exporter.model.publication import Declared
     from exporter.service.registry import DEFAULT_SERVICE
 
@@ -96,4 +96,4 @@ def command(
     )
     places = {"public": options.public, "private": options.private}
     folders = {name: None if place is None else str(place.absolute()) for name, place in places.items()}
-    return work(out, root, "export", export, options, hands, report, config, {"format": form, **folders})
+    return work(out, root, "export", export, options, pool, report, config, {"format": form, **folders})

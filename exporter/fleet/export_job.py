@@ -1,7 +1,7 @@
 """Exporting each archive of a fleet: what is public into one folder, what is not into another, and only what changed.
 
-What made an export is noted beside it, in ``.BLOG_ID.made``, once it is there: one that was made in the same way is
-replaced when its archive has changed, and stays as it is otherwise.
+After an export, ``.BLOG_ID.made`` next to it notes the options and the versions. An export with the same options is
+replaced if its archive has changed, and stays otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from exporter.archive.fleet_folder import archive_place
 from exporter.archive.layout import manifest_sha256
 from exporter.export.formats import NAMED
 from exporter.export.interface import ExportOptions
-from exporter.fleet.archive_jobs import Done, JobOptions
+from exporter.fleet.work import Done, JobOptions
 from exporter.html.links import AddressPattern
 from exporter.library.export import Only, export_blog
 from exporter.model.publication import Declared

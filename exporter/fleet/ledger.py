@@ -407,6 +407,21 @@ class FleetLedger:
                 )  # fmt: skip
         return before
 
+    def recover(self, attempts: Iterable[BlogAttempt], now: float) -> None:
+        """Record attempts that the newest run was killed before it could record.
+
+        Attempts that failed are left out: their blogs are due anyway.
+        """
+        with self._translated():
+            (self._run,) = self._connection.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()
+            known = "SELECT a.started_at FROM blogs b LEFT JOIN attempts a ON a.number = b.attempt WHERE b.number = ?"
+            found: list[tuple[BlogAttempt, float | None]] = []
+            for attempt in attempts:
+                (newest,) = self._connection.execute(known, (attempt.blog,)).fetchone()
+                if attempt.state is not BlogState.FAILED and (newest is None or newest < attempt.started_at):
+                    found.append((attempt, None if attempt.state is BlogState.SAVED else now))
+        self.record(found)
+
     def counts(self, now: float) -> Counts:
         """Count the listed blogs, and those due by a time."""
         with self._translated():

@@ -1,7 +1,7 @@
-"""A run of a fleet: what is due is handed to a crew, what the crew says of it goes into the ledger.
+"""A run of a fleet: it hands out the blogs that are due, and records in the ledger how each attempt ended.
 
-Whatever happens to one blog is written down and keeps no other from its turn. The run knows nothing of how blogs are
-saved: a crew of one process, or of many machines, does that.
+A blog that fails does not stop the others. How blogs are saved, in this process or in several, is up to the
+implementation of :class:`Backups`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class FleetPlan:
     silence: int = 100
 
 
-class Crew(Protocol):
+class Backups(Protocol):
     """Saves blogs, many at a time."""
 
     @property
@@ -85,7 +85,7 @@ class Crew(Protocol):
 
     @property
     def under_way(self) -> Collection[int]:
-        """For each blog that is under way, how many requests were sent so far; 0 where nobody knows."""
+        """For each blog that is being saved, how many requests were sent so far; 0 if unknown."""
 
     @property
     def requests(self) -> int:
@@ -95,14 +95,14 @@ class Crew(Protocol):
         """Begin to save blogs, no more than there is room for."""
 
     async def ended(self, seconds: float) -> list[BlogAttempt]:
-        """Return how attempts ended, waiting up to so many seconds for the first one."""
+        """Return all attempts that have ended, waiting up to so many seconds for the first."""
 
     def stop(self, error: Interrupted) -> None:
         """End all attempts soon and in order; what was read is kept for the next ones."""
 
     @property
     def dashboard(self) -> str | None:
-        """The address where its work can be watched, ``None`` where it has none."""
+        """The address where the work can be watched; ``None`` if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class FleetRun:
 
     Args:
         ledger: its list read, its run begun.
-        crew: saves the blogs.
+        backups: saves the blogs.
         plan: how.
         clock: the time of day, and what waits.
         chance: the jitter of the waits between attempts, in 0 … 1.
@@ -143,13 +143,13 @@ class FleetRun:
     def __init__(
         self,
         ledger: FleetLedger,
-        crew: Crew,
+        backups: Backups,
         plan: FleetPlan,
         clock: Clock,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._ledger = ledger
-        self._crew = crew
+        self._backups = backups
         self._plan = plan
         self._clock = clock
         self._chance = chance
@@ -172,7 +172,7 @@ class FleetRun:
     def stop(self, error: Interrupted) -> None:
         """End the run soon and in order."""
         self._end = self._end or error
-        self._crew.stop(error)
+        self._backups.stop(error)
 
     async def moments(self) -> AsyncIterator[FleetMoment]:
         """Yield what the run has come to, at each end of an attempt and once a second.
@@ -183,7 +183,7 @@ class FleetRun:
             ServiceError, NotAuthorised, UsageError: no blog can be read any more.
         """
         while self._fill() or self._under_way:
-            yield self.moment(self._recorded(await self._crew.ended(_TICK_SECONDS)))
+            yield self.moment(self._recorded(await self._backups.ended(_TICK_SECONDS)))
         yield self.moment()
         for error in (self._end, *self._aside.values()):
             if error is not None:
@@ -193,12 +193,12 @@ class FleetRun:
         return self._clock.now().timestamp()
 
     def _fill(self) -> bool:
-        """Hand the crew as many blogs as it has room for; tell whether there are any, now or later in this run."""
+        """Begin as many blogs as there is room for; return whether any are left, now or later in this run."""
         now = self._now()
         if self._end is not None or (self._plan.deadline is not None and now >= self._plan.deadline):
             self._left = 0
             return False
-        room = self._crew.room
+        room = self._backups.room
         if room and len(self._queue) < room:
             known = {*self._under_way, *(blog.number for blog in self._queue)}
             found = self._ledger.due(now, max(room, _QUEUED), without=known, aside=self._aside)
@@ -212,7 +212,7 @@ class FleetRun:
         if begun:
             self._left -= len(begun)
             self._under_way.update({blog.number: blog for blog in begun})
-            self._crew.start(begun)
+            self._backups.start(begun)
         return bool(self._queue or self._again)
 
     def _recorded(self, attempts: Sequence[BlogAttempt]) -> list[tuple[str, BlogAttempt, float | None]]:
@@ -257,7 +257,7 @@ class FleetRun:
         elif self._silent >= self._plan.silence:
             self._end = self._silence(attempt)
         if self._end is not None:
-            self._crew.stop(Interrupted(str(self._end)))
+            self._backups.stop(Interrupted(str(self._end)))
 
     def _silence(self, attempt: BlogAttempt) -> BlogExporterError:
         return _ENDS.get(attempt.exit_code, ServiceError)(
@@ -309,11 +309,11 @@ class FleetRun:
 
     def moment(self, ended: Sequence[tuple[str, BlogAttempt, float | None]] = ()) -> FleetMoment:
         """Return what the run has come to."""
-        now, sent = self._clock.monotonic(), self._crew.requests
+        now, sent = self._clock.monotonic(), self._backups.requests
         self._progress.sent(now, sent)
         if now >= self._next_forecast or not self._under_way:
             self._next_forecast = now + _TICK_SECONDS
-            self._forecast = self._progress.forecast(now, sent, self._left, self._crew.under_way)
+            self._forecast = self._progress.forecast(now, sent, self._left, self._backups.under_way)
         return FleetMoment(
             self._counts, len(self._under_way), self._left, sent, now - self._begun, self._forecast, ended
         )

@@ -20,8 +20,8 @@ from exporter.archive import atomic
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive
 from exporter.archive.safe_files import InnerPath, NotPlain, inner
-from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace
-from exporter.message import message, said
+from exporter.errors import BlogExporterError
+from exporter.fleet.work import FATAL, trouble_of
 from exporter.model.kinds import Kind
 from exporter.search.documents import FIELDS
 from exporter.search.index_file import record_lines
@@ -36,7 +36,6 @@ _FOLDERS: Final = (".fleet", "search")
 _EDITION: Final = 1
 _LONGEST_HEAD: Final = 4_000
 _BLOCK: Final = 1 << 20
-_REASON: Final = 500
 _IN_MEMORY: Final = 8 << 20
 
 
@@ -164,13 +163,10 @@ def _content(
         if before is None or before.mark != mark:
             try:
                 lines = _lines_of(each, services, task.settings)
-            except (NoSpace, NoMemory, Interrupted, MemoryError):
+            except FATAL:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever an archive has in it, the others have their turn
-                fault = isinstance(error, (BlogExporterError, OSError))
-                kind = type(error).__name__
-                reason = said(error) if fault else message("{kind}: {reason}", kind=kind, reason=error)
-                outcome.trouble.append((f"{task.shard}/{each.blog_id}", str(reason)[:_REASON]))
+                outcome.trouble.append((f"{task.shard}/{each.blog_id}", trouble_of(error)))
                 mark = "unreadable"
             else:
                 outcome.read += 1

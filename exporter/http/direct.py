@@ -8,7 +8,7 @@ less than aiohttp promises to keep, so this way is taken with the versions of it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -103,11 +103,10 @@ class Direct:
             return None
         return "\r\n".join([*lines, "", ""]).encode()
 
-    async def get(self, url: URL, head: bytes, before_sending: Callable[[], None] | None = None) -> DirectAnswer:
+    async def get(self, url: URL, head: bytes) -> DirectAnswer:
         """Send a request and read the head of its answer, which must be released.
 
         Raises:
-            PermitEnded: as ``before_sending`` raised it, which is called right before the request is written.
             ConnectFailed: the connection broke.
             aiohttp.ClientError, OSError: as ``ClientSession.get``.
         """
@@ -118,8 +117,6 @@ class Direct:
         except TimeoutError:
             raise aiohttp.ConnectionTimeoutError from None
         try:
-            if before_sending is not None:
-                before_sending()
             return await self._exchange(connection, url, head)
         except BaseException:
             connection.close()

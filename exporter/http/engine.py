@@ -35,7 +35,6 @@ from exporter.http.transport import (
     Allowance,
     HttpRequest,
     HttpResponse,
-    LookingOnceMore,
     Redirecting,
     Sender,
     SingleTry,
@@ -76,7 +75,6 @@ class Engine:
         resolver: replaces the system's name lookup.
         chance: the jitter of the waits between attempts, in 0 … 1.
         most_requests: the most requests that are sent in all; ``None`` for no such limit.
-        throttles: those of the hosts, where others share them; in place of ``per_host``.
 
     Attributes:
         budget: what all answers take together.
@@ -92,12 +90,11 @@ class Engine:
         resolver: AbstractResolver | None = None,
         chance: Callable[[], float] = random.random,
         most_requests: int | None = None,
-        throttles: Throttles | None = None,
     ) -> None:
         self._allowance = None if most_requests is None else Allowance(most_requests)
         self._clock = clock or SystemClock()
         self._chance = chance
-        self._throttles = throttles or Throttles(self._clock, per_host)
+        self._throttles = Throttles(self._clock, per_host)
         self.budget = MemoryBudget(shared_memory)
         self._deadlines = Deadlines()
         self._resolver = resolver
@@ -239,7 +236,6 @@ class Engine:
                     "Accept-Encoding": "gzip, deflate",
                 },
                 auto_decompress=False,
-                request_class=LookingOnceMore,
                 response_class=SingleTry,
             )
         return self._sessions[guard]

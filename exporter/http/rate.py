@@ -10,7 +10,7 @@ from typing import Final
 from exporter.clock import Clock
 
 _DRIFT: Final = 0.001  # of a second, by which a service's clock may be faster than ours
-SPACING: Final = 0.9  # of the even distance between starts; so one that is late does not make all others late
+_SPACING: Final = 0.9  # of the even distance between starts; so one that is late does not make all others late
 
 
 class RateWindow:
@@ -32,7 +32,7 @@ class RateWindow:
 
     Attributes:
         rate: as given.
-        places: how many requests may count at a time; the next whole number, unless set to fewer.
+        places: how many requests may count at a time: the next whole number.
         seconds: how long a request counts after its answer began.
         interval: the least number of seconds from one start to the next, nine tenths of what is even.
     """
@@ -41,7 +41,7 @@ class RateWindow:
         self.rate = rate
         self.places = ceil(rate)
         self.seconds = self.places / rate + _DRIFT
-        self.interval = SPACING / rate
+        self.interval = _SPACING / rate
         self._clock = clock
         self._unheard: set[int] = set()
         self._counted_until: deque[float] = deque()
@@ -62,7 +62,7 @@ class RateWindow:
             number: names the request, until :meth:`heard`.
         """
         while self.counted >= self.places:
-            if self._counted_until and self.places:
+            if self._counted_until:
                 await self._clock.sleep(self._counted_until[0] - self._clock.monotonic())
             else:
                 self._change = asyncio.get_running_loop().create_future()
@@ -74,9 +74,5 @@ class RateWindow:
         if number in self._unheard:
             self._unheard.remove(number)
             self._counted_until.append(self._clock.monotonic() + self.seconds)
-            self.changed()
-
-    def changed(self) -> None:
-        """Have whoever waits look again, as there may be more places."""
-        if self._change is not None and not self._change.done():
-            self._change.set_result(None)
+            if self._change is not None and not self._change.done():
+                self._change.set_result(None)

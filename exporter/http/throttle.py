@@ -9,7 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from exporter.clock import Clock
-from exporter.errors import LongPause, PermitEnded, RequestTimeout, ServiceError, TransportError, UsageError
+from exporter.errors import LongPause, RequestTimeout, ServiceError, TransportError, UsageError
 from exporter.http.ceiling import Ceiling, Turn
 from exporter.http.rate import RateWindow
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
@@ -33,15 +33,11 @@ class Throttle:
 
     Raises:
         UsageError: a limit that lets nothing through.
-
-    Attributes:
-        watches: whether requests are to be prepared.
     """
 
     def __init__(self, max_concurrency: int, rate: float | None, clock: Clock) -> None:
         self._clock = clock
         self._ceiling = Ceiling()
-        self.watches = False
         self._window: RateWindow | None = None
         self.restrict(max_concurrency, rate)
         self._next = asyncio.Lock()
@@ -69,7 +65,6 @@ class Throttle:
         self._ceiling.restrict(float(max_concurrency))
         if rate is not None and (self._window is None or rate < self._window.rate):
             self._window = RateWindow(rate, self._clock)
-            self.watches = True
 
     @property
     def limit(self) -> int:
@@ -105,7 +100,7 @@ class Throttle:
         return Turn(self._started, now, self._active, self._ceiling.cuts)
 
     def prepare(self, request: HttpRequest, turn: Turn) -> None:
-        """Have a request say when its answer begins; of use where :attr:`watches`."""
+        """Have a request report when its answer begins, for the rate."""
         if self._window is not None:
             request.on_answer = partial(self._window.heard, turn.number)
 
@@ -245,27 +240,23 @@ class Throttled:
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request."""
         throttle, longest_pause = self.throttles.of(request.origin), self.transport.longest_pause(request.origin)
-        while True:
-            try:
-                turn = await throttle.enter(longest_pause)
-            except LongPause as pause:
-                raise self.transport.left_alone(request.origin, pause.seconds) from None
-            status, body_seconds, cut_off = None, 0.0, False
-            if throttle.watches:
-                throttle.prepare(request, turn)
-            try:
-                response = await self.transport.send(request)
-                status, body_seconds = response.status, response.body_seconds
-            except PermitEnded:
-                continue
-            except TransportError as error:
-                error.origin = request.origin
-                cut_off = isinstance(error, RequestTimeout)
-                raise
-            except asyncio.CancelledError:
-                cut_off = True
-                raise
-            else:
-                return response
-            finally:
-                throttle.leave(turn, status, body_seconds, cut_off=cut_off)
+        try:
+            turn = await throttle.enter(longest_pause)
+        except LongPause as pause:
+            raise self.transport.left_alone(request.origin, pause.seconds) from None
+        status, body_seconds, cut_off = None, 0.0, False
+        throttle.prepare(request, turn)
+        try:
+            response = await self.transport.send(request)
+            status, body_seconds = response.status, response.body_seconds
+        except TransportError as error:
+            error.origin = request.origin
+            cut_off = isinstance(error, RequestTimeout)
+            raise
+        except asyncio.CancelledError:
+            cut_off = True
+            raise
+        else:
+            return response
+        finally:
+            throttle.leave(turn, status, body_seconds, cut_off=cut_off)

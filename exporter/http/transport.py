@@ -15,7 +15,6 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Protocol
@@ -104,7 +103,6 @@ class HttpRequest:
         method: anything but ``GET`` changes what is there.
         content: what is sent with it.
         final: statuses that are answers to it, and no reason to send it again.
-        before_sending: is called right before it is written, and may raise a PermitEnded.
         on_answer: is called when an answer begins.
     """
 
@@ -118,7 +116,6 @@ class HttpRequest:
     method: str = "GET"
     content: bytes | None = None
     final: frozenset[int] = frozenset()
-    before_sending: Callable[[], None] | None = None
     on_answer: Callable[[], None] | None = None
 
 
@@ -147,19 +144,6 @@ class Transport(Protocol):
         Raises:
             TransportError: no whole answer arrived.
         """
-
-
-_before_sending: ContextVar[Callable[[], None] | None] = ContextVar("before_sending")
-
-
-class LookingOnceMore(aiohttp.ClientRequest):
-    """Asks once more, when there is a connection, whether the request may be sent."""
-
-    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        """Write the request."""
-        if before_sending := _before_sending.get(None):
-            before_sending()
-        return await super().send(conn)
 
 
 class SingleTry(aiohttp.ClientResponse):
@@ -196,7 +180,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class AiohttpTransport:
-    """Sends each request once by a session of :class:`LookingOnceMore` and :class:`SingleTry` that decodes nothing.
+    """Sends each request once by a session of :class:`SingleTry` that decodes nothing.
 
     Attributes:
         session: holds the connections.
@@ -244,9 +228,8 @@ class AiohttpTransport:
         if self.direct is not None and request.method == "GET":
             head = self.direct.head(request.origin, request.url, headers)
             if head is not None:
-                return await self.direct.get(request.url, head, request.before_sending)
+                return await self.direct.get(request.url, head)
         timeout = _to_connect(request.sender.timeouts.connect)
-        _before_sending.set(request.before_sending)
         content = None if request.content is None else io.BytesIO(request.content)
         return await self.session.request(
             request.method, request.url, data=content, headers=headers, allow_redirects=False, timeout=timeout
