@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -98,21 +98,102 @@ def pool_of(
     return LocalPool(number)
 
 
-def work_options(command: _Command) -> _Command:
-    """Add the options of a work over a fleet: those of the pool, ``--report``, ``--config``, and those of outputs."""
-    for add in (
-        with_output(),
-        config_option,
-        option(
-            "--report",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help=message("Write a line of JSON for every archive into FILE."),
-        ),
-        with_pool,
-    ):
-        command = add(command)
-    return command
+class FleetWork(NamedTuple):
+    """How a command works on all archives of a fleet.
+
+    Attributes:
+        out: the command's output.
+        pool: runs the jobs.
+        report: the file for a line about every archive.
+        config: the settings file asked for.
+    """
+
+    out: Output
+    pool: WorkerPool
+    report: Path | None
+    config: Path | None
+
+    def run(
+        self, root: Path, name: str, job: Callable[[Any, Any], Any], options: Any, more: dict[str, Any] | None = None
+    ) -> int:
+        """Do a job with every archive, and print the results.
+
+        Args:
+            root: the fleet's folder.
+            name: the name of the work in JSON.
+            job: a function of :mod:`exporter.fleet.work`.
+            options: its second argument.
+            more: further members of the JSON object.
+
+        Raises:
+            NoArchive: there is no fleet.
+            ArchiveDamaged, Incomplete: archives are damaged, or failed.
+            Interrupted: it was stopped.
+        """
+        from exporter.archive.fleet_folder import folders_in, require_fleet
+        from exporter.fleet.work import work_over
+
+        _adopt(self.out, self.config)
+        require_fleet(root)
+        with contextlib.closing(work_over(root, job, options, self.pool)) as results:
+            return self.print_results(str(root.absolute()), name, results, folders_in(root), more or {})
+
+    def print_results(
+        self, place: str, name: str, results: Iterator[ArchiveResult], total: int, more: dict[str, Any]
+    ) -> int:
+        """Print the result for each archive and the sums, and write them into the report."""
+        from exporter import lossless_json
+        from exporter.cli.fleet_output import WorkDisplay, work_lines
+        from exporter.fleet.work import WorkTally
+
+        tally, begun = WorkTally(), time.monotonic()
+        with _report_file(self.report) as lines, WorkDisplay(self.out, total) as display:
+            for result in results:
+                tally.count(result)
+                display.handle(result, tally)
+                if lines is not None:
+                    lines.write(lossless_json.dumps(result.document()) + b"\n")
+        seconds = time.monotonic() - begun
+        about = {"fleet": place, "work": name, "workers": self.pool.slots, "seconds": round(seconds, 1)}
+        self.out.document({**about, "cpu_seconds": round(tally.cpu_seconds, 1), **tally.document(), **more})
+        for line in work_lines(tally, seconds):
+            self.out.say(line)
+        problem = tally.problem()
+        if problem is not None:
+            raise problem
+        return 0
+
+
+@contextlib.contextmanager
+def _report_file(report: Path | None) -> Iterator[BinaryIO | None]:
+    if report is None:
+        yield None
+        return
+    from exporter.archive.atomic import translated
+    from exporter.archive.reader import require_outside_archives
+
+    require_outside_archives(report)
+    with translated(report), report.open("wb") as file:
+        yield file
+
+
+def with_work(command: _Command) -> _Command:
+    """Add the options of the pool, ``--report``, ``--config`` and those of outputs; pass a :class:`FleetWork`."""
+
+    @with_pool
+    @option(
+        "--report",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help=message("Write a line of JSON for every archive into FILE."),
+    )
+    @config_option
+    @with_output()
+    @wraps(command)
+    def wrapped(*, out: Output, pool: WorkerPool, report: Path | None, config: Path | None, **given: Any) -> Any:
+        return command(work=FleetWork(out, pool, report, config), **given)
+
+    return wrapped
 
 
 @click.command(
@@ -130,15 +211,13 @@ def work_options(command: _Command) -> _Command:
     help=message("Language of the interface; kept. [default: ja]"),
 )
 @setting_options("timezone", "entry_url", "wait_lock")
-@work_options
-def site(
-    *, out: Output, root: Path, pool: WorkerPool, report: Path | None, config: Path | None, **given: str | None
-) -> int:
+@with_work
+def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
     """Run ``fleet site``."""
     from exporter.fleet.work import JobOptions
     from exporter.fleet.work import site as job
 
-    return work(out, root, "site", job, JobOptions(given, config), pool, report, config)
+    return work.run(root, "site", job, JobOptions(given, work.config))
 
 
 def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place: str) -> Path | str:
@@ -159,31 +238,22 @@ def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place:
     "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
 )
 @store_options()
-@work_options
-def verify(
-    *,
-    out: Output,
-    root: Path | str,
-    quick: bool,
-    store: StoreChoice,
-    pool: WorkerPool,
-    report: Path | None,
-    config: Path | None,
-) -> int:
+@with_work
+def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice) -> int:
     """Run ``fleet verify``."""
     from exporter.fleet.local_pool import LocalPool
     from exporter.fleet.work import VerifyOptions, copies_of_a_fleet, verify_copies
     from exporter.fleet.work import verify as job
 
     if isinstance(root, Path) and not store.is_copy(str(root)):
-        return work(out, root, "verify", job, VerifyOptions(quick), pool, report, config)
-    if quick or not isinstance(pool, LocalPool):
+        return work.run(root, "verify", job, VerifyOptions(quick))
+    if quick or not isinstance(work.pool, LocalPool):
         raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
-    _adopt(out, config)
+    _adopt(work.out, work.config)
     opened = store.open(str(root))
     names = copies_of_a_fleet(opened)
-    results = verify_copies(opened, names)
-    return _report(out, results, report, len(names), {"fleet": opened.place, "work": "verify", "workers": 1})
+    alone = work._replace(pool=LocalPool(1))
+    return alone.print_results(opened.place, "verify", verify_copies(opened, names), len(names), {})
 
 
 @click.command(
@@ -198,62 +268,14 @@ def verify(
 @option("--site", flag_value="yes", default=None, help=message("Also a site where there is none."))
 @option("--markdown", flag_value="yes", default=None, help=message("Also Markdown where there is none."))
 @setting_options("timezone", "entry_url", "wait_lock")
-@work_options
-def rebuild(
-    *,
-    out: Output,
-    root: Path,
-    search: bool,
-    pool: WorkerPool,
-    report: Path | None,
-    config: Path | None,
-    **given: str | None,
-) -> int:
+@with_work
+def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -> int:
     """Run ``fleet rebuild``."""
     from exporter.fleet.work import JobOptions, search_index
     from exporter.fleet.work import rebuild as job
 
     name, wanted = ("search", search_index) if search else ("rebuild", job)
-    return work(out, root, name, wanted, JobOptions(given, config), pool, report, config)
-
-
-def work(
-    out: Output,
-    root: Path,
-    name: str,
-    job: Callable[[Any, Any], Any],
-    options: Any,
-    pool: WorkerPool,
-    report: Path | None,
-    config: Path | None,
-    more: dict[str, Any] | None = None,
-) -> int:
-    """Do a job with every archive of a fleet, and print the results.
-
-    Args:
-        out: the command's output.
-        root: the fleet's folder.
-        name: the name of the work in JSON.
-        job: a function of :mod:`exporter.fleet.work`.
-        options: its second argument.
-        pool: runs it.
-        report: the file for a line for every archive.
-        config: the settings file asked for.
-        more: further members of the JSON object.
-
-    Raises:
-        NoArchive: there is no fleet.
-        ArchiveDamaged, Incomplete: archives are damaged, or failed.
-        Interrupted: it was stopped.
-    """
-    from exporter.archive.fleet_folder import folders_in, require_fleet
-    from exporter.fleet.work import work_over
-
-    _adopt(out, config)
-    require_fleet(root)
-    with contextlib.closing(work_over(root, job, options, pool)) as results:
-        about = {"fleet": str(root.absolute()), "work": name, "workers": pool.slots}
-        return _report(out, results, report, folders_in(root), about, more)
+    return work.run(root, name, wanted, JobOptions(given, work.config))
 
 
 def _adopt(out: Output, config: Path | None, options: dict[str, str | None] | None = None) -> Settings:
@@ -262,50 +284,6 @@ def _adopt(out: Output, config: Path | None, options: dict[str, str | None] | No
     from exporter.settings import resolve
 
     return adopt(resolve(options or {}, config=config, warn=out.warn))
-
-
-def _report(
-    out: Output,
-    results: Iterator[ArchiveResult],
-    report: Path | None,
-    total: int,
-    about: dict[str, Any],
-    more: dict[str, Any] | None = None,
-) -> int:
-    """Print the result for each archive and the sums, and write them into the report."""
-    from exporter import lossless_json
-    from exporter.cli.fleet_output import WorkDisplay, work_lines
-    from exporter.fleet.work import WorkTally
-
-    tally, begun = WorkTally(), time.monotonic()
-    with _report_file(report) as lines, WorkDisplay(out, total) as display:
-        for result in results:
-            tally.count(result)
-            display.handle(result, tally)
-            if lines is not None:
-                lines.write(lossless_json.dumps(result.document()) + b"\n")
-    seconds = time.monotonic() - begun
-    cost = {"seconds": round(seconds, 1), "cpu_seconds": round(tally.cpu_seconds, 1)}
-    out.document({**about, **cost, **tally.document(), **(more or {})})
-    for line in work_lines(tally, seconds):
-        out.say(line)
-    problem = tally.problem()
-    if problem is not None:
-        raise problem
-    return 0
-
-
-@contextlib.contextmanager
-def _report_file(report: Path | None) -> Iterator[BinaryIO | None]:
-    if report is None:
-        yield None
-        return
-    from exporter.archive.atomic import translated
-    from exporter.archive.reader import require_outside_archives
-
-    require_outside_archives(report)
-    with translated(report), report.open("wb") as file:
-        yield file
 
 
 @click.command(

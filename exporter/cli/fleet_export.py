@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from exporter.cli.answers import HINT, flag_answers
 from exporter.cli.export_options import check_options, export_options, read_options, unused_options
-from exporter.cli.fleet_archives import work, work_options
+from exporter.cli.fleet_archives import FleetWork, with_work
 from exporter.cli.options import setting_options
-from exporter.cli.output import Output
 from exporter.config_file import read_config
 from exporter.errors import UsageError
 from exporter.export.formats import NAMED
 from exporter.library.export import format_named
 from exporter.message import message
 from exporter.settings import SETTINGS, resolve
-
-if TYPE_CHECKING:
-    from exporter.fleet.pool import WorkerPool
 
 _EPILOG = message(
     """\b
@@ -47,17 +43,8 @@ Examples:
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @export_options
 @setting_options("timezone")
-@work_options
-def command(
-    *,
-    out: Output,
-    form: str,
-    root: Path,
-    target: Path,
-    pool: WorkerPool,
-    report: Path | None,
-    **given: Any,
-) -> int:
+@with_work
+def command(*, work: FleetWork, form: str, root: Path, target: Path, **given: Any) -> int:
     """Run ``fleet export``."""
     from exporter.archive.fleet_folder import require_outside
     from exporter.fleet.export_job import FleetExportOptions, export
@@ -68,13 +55,13 @@ def command(
     format_named(form)
     check_options(form, given)
     for each in unused_options(form, given):
-        out.warn(message("{option} has no effect on {form}.", option=each, form=form))
+        work.out.warn(message("{option} has no effect on {form}.", option=each, form=form))
     if not target.name:
         raise UsageError(message("{target} cannot be a new folder; name one.", target=target))
     private = target.with_name(f"{target.name}.NOT-PUBLIC")
     for place in (target, private):
         require_outside(root, place)
-    config = given.pop("config")
+    config = work.config
     settings = {name: value for name, value in given.items() if name in SETTINGS} | flag_answers(given)
     found = replace(resolve(settings, config=config), entry_url=None)  # each blog may have its own
     drafts = Declared(all_as_draft=given["all_as_draft"])
@@ -96,4 +83,4 @@ def command(
     )
     places = {"public": options.public, "private": options.private}
     folders = {name: None if place is None else str(place.absolute()) for name, place in places.items()}
-    return work(out, root, "export", export, options, pool, report, config, {"format": form, **folders})
+    return work.run(root, "export", export, options, {"format": form, **folders})

@@ -178,6 +178,8 @@ class DaskPool:
         now = time.monotonic()
         try:
             workers = self._client.nthreads()
+        except BlogExporterError:  # a signal interrupted this process
+            raise
         except Exception as error:
             raise self._absent(error) from error
         if workers:
@@ -194,6 +196,8 @@ class DaskPool:
             answer = future.result()
         except KilledWorker:
             return Died("")
+        except BlogExporterError:  # a signal interrupted this process
+            raise
         except Exception as error:
             kind, reason = type(error).__name__, str(error)
             text = message("A worker of Dask cannot do the work: {kind}: {reason}.", kind=kind, reason=reason)
