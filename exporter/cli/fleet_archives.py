@@ -310,7 +310,8 @@ Examples:
 @with_output()
 def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: WorkerPool, config: Path | None) -> int:
     """Run ``fleet catalogue``."""
-    from exporter.cli.fleet_output import CatalogueProgress, report_trouble, trouble_document
+    from exporter.archive.fleet_folder import folders_in, require_fleet
+    from exporter.cli.fleet_output import WorkDisplay, report_trouble, trouble_document
     from exporter.clock import SystemClock
     from exporter.fleet.catalogue import update
 
@@ -326,7 +327,9 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
         )
     settings = _adopt(out, config)
     path = root / "catalogue.sqlite" if target is None else target
-    result = update(root, path, settings, pool, SystemClock(), CatalogueProgress(out))
+    require_fleet(root)
+    with WorkDisplay(out, folders_in(root)) as display:
+        result = update(root, path, settings, pool, SystemClock(), lambda found: display.advance(found.blogs))
     out.document(
         {
             "format": form,

@@ -28,7 +28,6 @@ from exporter.message import listed, message, message_n
 from exporter.text import printable
 
 if TYPE_CHECKING:
-    from exporter.fleet.catalogue import CatalogueResult
     from exporter.fleet.forecast import Forecast
     from exporter.fleet.ledger import BlogAttempt
     from exporter.fleet.run import FleetMoment, FleetPlan
@@ -329,7 +328,10 @@ class WorkDisplay:
             if self._failures <= _MAX_FAILURES:
                 archive, reason = printable(str(result.path), 300), shown(result.reason, 300)
                 self._out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
-        done = tally.archives
+        self.advance(tally.archives)
+
+    def advance(self, done: int) -> None:
+        """Show how many archives are done."""
         total = max(done, self._total)
         self._bar.update(done, total)
         now = time.monotonic()
@@ -375,25 +377,3 @@ def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> N
 def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, str]]:
     """Return archives that could not be read as JSON shows them, the first thousand."""
     return [{"archive": printable(name), "reason": reason} for name, reason in trouble[:1000]]
-
-
-class CatalogueProgress:
-    """Prints a line about the progress every ten seconds."""
-
-    def __init__(self, out: Output) -> None:
-        self._out = out
-        self._next = time.monotonic() + _LINE_SECONDS
-
-    def __call__(self, result: CatalogueResult, done: float) -> None:
-        """Take in the share of the folders that is done."""
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + _LINE_SECONDS
-        self._out.say(
-            message(
-                "{percent}% done: {blogs}, of which {read:,} read.",
-                percent=int(done * 100),
-                blogs=message_n("{n:,} blog", "{n:,} blogs", result.blogs),
-                read=result.read,
-            )
-        )

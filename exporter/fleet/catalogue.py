@@ -1,7 +1,7 @@
 """A catalogue of a fleet: tables over all its archives in one SQLite database.
 
-Workers read one of the fleet's 256 folders each, and write the rows of archives that changed into a database of their
-own, which is then joined to the catalogue. An existing catalogue changes in one transaction, so a kill leaves the old
+Each worker reads one of the 256 folders and writes the rows of archives that changed into a separate database. The main
+process joins it to the catalogue. An existing catalogue changes in one transaction, so a kill leaves the old
 one. A new one grows under another name, with a transaction for each folder, so that a later run continues it.
 
 An archive that cannot be read keeps its last good rows, and its row of ``blogs`` says ``damaged`` and why.
@@ -60,7 +60,7 @@ _INDEXES: Final = (
 
 @dataclass(slots=True)
 class CatalogueResult:
-    """What became of a catalogue, or of the part of it that one folder gives.
+    """Counts for a catalogue, or for one folder of the fleet.
 
     Attributes:
         blogs: how many it has.
@@ -68,7 +68,7 @@ class CatalogueResult:
         read: archives that were read now.
         kept: archives that had not changed since the last time.
         dropped: archives that no longer exist.
-        trouble: what could not be read and why, the first thousand.
+        trouble: names of archives that failed, with reasons, the first thousand.
         troubles: how many could not be read.
         changed: whether the catalogue differs from the one before.
     """
@@ -95,7 +95,7 @@ class CatalogueResult:
 
 
 class _ShardTask(NamedTuple):
-    """The task of a worker: the fleet, a folder of it, where to write, and the rows of blogs that are known."""
+    """The task of a worker: the fleet, one folder, the work folder, and the known rows of its blogs."""
 
     root: Path
     shard: str
@@ -105,7 +105,7 @@ class _ShardTask(NamedTuple):
 
 
 class _ShardChanges(NamedTuple):
-    """What a worker found, and the database of what changed; ``None`` if nothing did."""
+    """The result of a worker, and the database with the changes; ``None`` without changes."""
 
     shard: str
     result: CatalogueResult
@@ -118,9 +118,9 @@ def update(
     settings: Settings,
     pool: WorkerPool,
     clock: Clock,
-    on_shard: Callable[[CatalogueResult, float], None] = lambda _result, _done: None,
+    on_shard: Callable[[CatalogueResult], None] = lambda _result: None,
 ) -> CatalogueResult:
-    """Bring the catalogue of a fleet up to date, or make it.
+    """Make or update a fleet's catalogue.
 
     Args:
         root: the fleet's folder.
@@ -128,7 +128,7 @@ def update(
         settings: to read records with.
         pool: reads archives.
         clock: the time.
-        on_shard: called with what was found so far, and the share of the folders that is done, 0 … 1.
+        on_shard: called after each folder with the sums of all folders so far.
 
     Raises:
         UsageError: something else has the name, or it is among the archives.
@@ -148,10 +148,10 @@ def update(
             reading = settings.without_secrets()
             tasks = (_ShardTask(root, shard, work, catalogue.known(shard), reading) for shard in shards)
             with closing(each_done(pool, _read_shard, tasks)) as parts:
-                for done, changes in enumerate(parts, 1):
+                for changes in parts:
                     catalogue.take(changes)
                     result.add(changes.result)
-                    on_shard(result, done / len(shards))
+                    on_shard(result)
             catalogue.finish(timestamp(clock.now()))
     return result
 
@@ -163,7 +163,7 @@ def _require_target(path: Path) -> None:
 
 
 def _header(path: Path, column: str) -> Any:
-    """Return what a database says of itself; ``None`` if it is no catalogue."""
+    """Return a value from the header of a catalogue; ``None`` for any other file."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             (found,) = connection.execute(f"SELECT {column} FROM catalogue").fetchone()  # noqa: S608 - own names
@@ -173,7 +173,7 @@ def _header(path: Path, column: str) -> Any:
 
 
 def _read_shard(task: _ShardTask) -> _ShardChanges:
-    """Write the rows of what changed in a folder into a database of its own.
+    """Write the rows of archives that changed into a separate database.
 
     Raises:
         NoSpace: there is no room.
@@ -196,7 +196,7 @@ def _read_shard(task: _ShardTask) -> _ShardChanges:
 
 
 class _ShardReader:
-    """Reads one folder of a fleet; ``result`` says what became of it."""
+    """Reads one folder of a fleet and counts in ``result``."""
 
     def __init__(self, connection: sqlite3.Connection, task: _ShardTask) -> None:
         self.result = CatalogueResult()
@@ -303,7 +303,7 @@ class _Catalogue:
             return [dict(zip(TABLES[BLOGS], values, strict=True)) for values in found]
 
     def take(self, changes: _ShardChanges) -> None:
-        """Join what a worker found."""
+        """Join the changes of a worker."""
         if changes.database is None:
             return
         shard = changes.shard

@@ -1,4 +1,4 @@
-"""The tables of a catalogue, and the rows that one archive has in them.
+"""The tables of a catalogue and the rows of one archive.
 
 Columns have the names that the exports ``parquet`` and ``sqlite`` give the same things. The catalogue holds no texts of
 entries and comments: ``show``, ``search`` and ``export`` give these.
@@ -71,7 +71,7 @@ COLUMNS: Final = {
 The table of blogs has columns with the names of other tables: how many rows the blog has there.
 """
 TABLES: Final = {table: tuple(column.split()[0] for column in columns.split(",")) for table, columns in COLUMNS.items()}
-"""The names of the columns of each table, in order."""
+"""The column names by table, in order."""
 PARTS: Final = tuple(table for table in TABLES if table != BLOGS)
 """The tables that have any number of rows for a blog."""
 
@@ -99,7 +99,7 @@ _KANA: Final = re.compile("[\u3041-\u30ff\uff66-\uff9d]")
 
 
 def state_of(newest: int | None, outcome: str | None, *, complete: bool) -> str:
-    """Return what a blog's newest run means for it, in the words of a fleet's ledger.
+    """Return the state of a blog after its newest run, in the words of a fleet's ledger.
 
     ``new``: there is no version yet. ``failed``: the newest run saved nothing, an earlier one did.
     """
@@ -111,7 +111,7 @@ def state_of(newest: int | None, outcome: str | None, *, complete: bool) -> str:
 
 
 def title_of(archive: Archive) -> str | None:
-    """Return what the archive remembers as the blog's title; ``None`` where it remembers none."""
+    """Return the blog's title from the archive's settings file; ``None`` if it has no title."""
     with contextlib.suppress(UsageError):
         title = collapse(str(read_archive_settings(archive.path).values.get("site_title", "")))
         return title[:_TITLE] or None
@@ -119,9 +119,9 @@ def title_of(archive: Archive) -> str | None:
 
 
 def damaged_row(blog_id: str, reason: str, known: Mapping[str, Any] | None) -> Row:
-    """Return the row of a blog whose archive cannot be read: what was last known of it, and why.
+    """Return the row of a blog whose archive cannot be read: its last good values, and the reason.
 
-    Its mark is none that an archive has, so that it is read again each time.
+    No archive has its mark, so that it is read again each time.
     """
     row = dict.fromkeys(TABLES[BLOGS]) if known is None else dict(known)
     counts = {part: row[part] or 0 for part in PARTS}
@@ -136,12 +136,12 @@ def archive_place_text(blog_id: str) -> str:
 
 
 def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
-    """Hand over all rows of an archive, that of the blog last.
+    """Pass all rows of an archive to ``put``; the blog's own row comes last.
 
     Args:
         archive: the archive; its folder is named as its blog.
         service: reads its records.
-        mark: what the archive was when this began.
+        mark: the mark of the archive when this began.
         put: takes a table's name and a row with all of its columns.
 
     Raises:
@@ -178,7 +178,7 @@ def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
 
 @dataclass
 class _Blog:
-    """What is added up while the rows of a blog are made."""
+    """The sums over the rows of a blog."""
 
     blog_id: str
     service: Records
@@ -210,7 +210,7 @@ class _Blog:
         self._put(table, {"blog_id": self.blog_id, **row})
 
     def read(self, state: State) -> None:
-        """Hand over the rows of what is in a state; of it, some numbers for each entry are held."""
+        """Pass the rows of a state to ``put``; memory holds only some numbers for each entry."""
         self.owner = next((collapse(self.service.user(raw).name) or None for _, raw in state.scan(Kind.USER)), None)
         uses: Counter[str] = Counter()
         missing: Counter[str] = Counter()
@@ -397,7 +397,7 @@ def _iso(date: datetime | None) -> str | None:
 
 
 def _written(value: Any) -> str | None:
-    """Return a time that a document of the archive says; ``None`` where it is none."""
+    """Return a time of a document of the archive; ``None`` if it is not a time with a zone."""
     try:
         return value if datetime.fromisoformat(value).tzinfo is not None else None
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A worker pool of a Dask cluster: one that exists, or one that is started on this machine.
+"""A worker pool in an existing Dask cluster, or in one that it starts on this machine.
 
 Each call is a plain task. If its worker dies, Dask runs it again; if its workers die too often, the call
 counts as dead. Workers need the same version of this program and the fleet's folder under the same path; each proves
@@ -114,7 +114,7 @@ class DaskPool:
     def _connected(self, stack: contextlib.ExitStack, folder: Path) -> Any:
         import distributed  # noqa: PLC0415 - an extra, and heavy
 
-        for name in ("distributed", "distributed.client", "distributed.nanny"):  # this module reports what they log
+        for name in ("distributed", "distributed.client", "distributed.nanny"):  # this module reports their errors
             logging.getLogger(name).setLevel(logging.CRITICAL)
         make_client: Any = distributed.Client
         try:
@@ -266,12 +266,12 @@ def _marked(folder: Path, path: Path) -> Iterator[_Marker]:
 
 
 def _quietly(close: Callable[..., Any], **options: Any) -> None:
-    with contextlib.suppress(Exception):  # whatever is left of a connection
+    with contextlib.suppress(Exception):  # the connection may be broken
         close(**options)
 
 
 def dask_setup(_worker: object) -> None:
-    """Keep what a worker on this machine prints off the user's terminal; Dask calls this when it starts one."""
+    """Keep the output of a local worker off the user's terminal; Dask calls this when it starts one."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)

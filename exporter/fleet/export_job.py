@@ -1,4 +1,4 @@
-"""Exporting each archive of a fleet: what is public into one folder, what is not into another, and only what changed.
+"""Exports each archive of a fleet that changed: public entries into one folder, other entries into another.
 
 After an export, ``.BLOG_ID.made`` next to it notes the options and the versions. An export with the same options is
 replaced if its archive has changed, and stays otherwise.
@@ -37,8 +37,8 @@ class FleetExportOptions:
         job: the settings.
         form: a format or target.
         public: where public entries go, into ``PUBLIC/ab/BLOG_ID``; ``None`` for nowhere.
-        private: where the rest goes, into ``PRIVATE/ab/BLOG_ID.NOT-PUBLIC``; ``None`` for nowhere.
-        options: what is wanted of every blog; what its flags mean, its addresses and its reader are looked up for each.
+        private: the folder for the rest, as ``PRIVATE/ab/BLOG_ID.NOT-PUBLIC``; ``None`` for nowhere.
+        options: those of every blog; the meaning of flags, addresses and the reader are looked up for each.
         at: the version or the date, as :meth:`~exporter.archive.archive.Archive.version_at` takes it.
         force: replace exports that were made in another way.
         dry_run: write nothing.
@@ -90,7 +90,7 @@ def export(archive: Archive, wanted: FleetExportOptions) -> Done:
 def _side(
     archive: Archive, target: Path, only: Only, wanted: FleetExportOptions, version: int, key: dict[str, Any]
 ) -> tuple[bool, dict[str, int]]:
-    """Make one folder unless it is there; return whether it was made, and what is in it."""
+    """Make one folder unless it is up to date; return whether it was made, and the counts of its content."""
     folder = target if only == "public" else target.with_name(f"{target.name}.NOT-PUBLIC")
     note = folder.with_name(f".{folder.name}.made")
     noted = _read(note)

@@ -1,9 +1,9 @@
 """Saving the blogs of several services in worker processes, where all blogs of a host belong to one process.
 
-So one process knows everything that is asked of a host, and keeps to its budget by itself. The hosts are divided into
-groups, one for each worker. For each group, ``.work/hosts`` in the fleet's folder holds ``N.todo``, to which the main
+So one process knows all requests to a host, and keeps to its budget alone. The hosts are divided into groups, one for
+each worker. For each group, ``.work/hosts`` in the fleet's folder holds ``N.todo``, to which the main
 process appends blogs, and ``N.done``, to which the worker appends how each attempt ended. Both are JSON lines, so they
-outlive any process: a worker that takes over reads what remains, and the next run records what a killed one could not.
+outlive any process: a new worker reads the remaining blogs, and the next run records the attempts of a killed one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class HostTask(NamedTuple):
         root: the fleet's folder.
         group: the group's number.
         at_once: the most blogs at a time.
-        holder: what the fleet's lock says; the worker stops when it says anything else.
+        holder: the content of the fleet's lock; the worker stops when it changes.
         options: settings of all blogs, as text.
         config: the settings file to read, on each machine.
     """
@@ -129,7 +129,7 @@ class HostWorkers:
         pool: runs the workers, and is entered already.
         groups: how many workers; no more than the pool has slots.
         task: what all groups share.
-        settings_of: the settings of a blog, with those of its line; raises a UsageError.
+        settings_of: returns a blog's settings, including those of its line; raises a UsageError.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class HostWorkers:
             self._say(stop=str(error))
 
     async def ended(self, seconds: float) -> list[BlogAttempt]:
-        """Return all attempts that have ended, waiting up to so many seconds for the first.
+        """Return all attempts that have ended, after waiting up to ``seconds`` for the first.
 
         Raises:
             BlogExporterError: the workers cannot run.
@@ -283,11 +283,11 @@ class HostWorkers:
 
 
 def recover(root: Path, ledger: FleetLedger) -> None:
-    """Record what the workers of a killed run noted, once they have all ended.
+    """Record the attempts that workers noted for a killed run, after all these workers have ended.
 
     Raises:
         ArchiveLocked: one of them goes on.
-        ArchiveDamaged: the notes are not what a worker writes.
+        ArchiveDamaged: no worker can have written the notes.
     """
     folder = _folder(root)
     if folder.kind() is None:

@@ -1,4 +1,4 @@
-"""The index page of a fleet: ``index.html`` in its folder, and ``fleet/`` with the pages that it links to.
+"""Writes a fleet's index page, ``index.html`` in its folder, and ``fleet/`` with the pages that it links to.
 
 The cards of archives are kept, so that only archives that changed are opened. A database on disk sorts the cards, so
 memory does not grow with the number of blogs. All pages are then written anew, and replace the old ones in one step.
@@ -51,7 +51,7 @@ class CardTask(NamedTuple):
 
 @dataclass(slots=True)
 class CardOutcome:
-    """The result of a worker: archives read and unchanged, and what could not be read."""
+    """The result for a shard: counts of archives read and unchanged, and the archives that failed."""
 
     shard: str
     read: int = 0
@@ -61,7 +61,7 @@ class CardOutcome:
 
 @dataclass(slots=True)
 class IndexPageResult:
-    """Counts of blogs, entries, archives read now and pages, and what could not be read."""
+    """Counts of blogs, entries, archives read now and pages, and the archives that failed."""
 
     page: Path
     blogs: int = 0
@@ -130,7 +130,7 @@ def _cards_path(root: Path, shard: str) -> InnerPath:
 
 
 def make_cards(task: CardTask) -> CardOutcome:
-    """Update the cards of a folder; the card of an archive that cannot be read stays, as ``damaged``.
+    """Update the cards of a shard; if an archive cannot be read, its card stays, as ``damaged``.
 
     Raises:
         BlogExporterError, NoSpace: they cannot be written.
@@ -206,7 +206,7 @@ def _widened(days: list[str], moment: datetime | None) -> list[str]:
 
 
 def _cards(path: InnerPath) -> Iterator[tuple[str, BlogCard]]:
-    """Yield the cards of a file, up to the first line that is damaged."""
+    """Yield the cards of a file up to the first damaged line."""
     with contextlib.suppress(OSError), path.open("rb") as file:
         for line in file:
             try:

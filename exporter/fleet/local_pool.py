@@ -1,7 +1,7 @@
 """A worker pool of processes on this machine.
 
 Each worker is a fresh Python, not a fork, because threads run here. It reads calls from a pipe and answers through it.
-When the pipe closes, because this process ended in any way, the worker ends too.
+When this process ends in any way, the pipe closes, and the worker exits.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Worker:
 
     Attributes:
         connection: carries calls to it and outcomes back.
-        in_hand: numbers and pickles of the calls that it has not answered, in order.
+        in_hand: numbers and pickles of unanswered calls, in order.
         ready: whether it has started.
     """
 
@@ -65,7 +65,7 @@ class _Worker:
             self.connection.close()
 
     def join(self, seconds: float) -> str:
-        """Wait for its end, killing it after ``seconds``; return the name of the signal that killed it, if any."""
+        """Wait for its end, killing it after ``seconds``; return the name of a fatal signal, or ``""``."""
         self._process.join(seconds)
         if self._process.exitcode is None:
             self._process.kill()
@@ -124,7 +124,7 @@ class LocalPool:
         return found
 
     def _replaced(self, worker: _Worker) -> list[tuple[int, Outcome]]:
-        """Start another worker in place of one that died, and hand on the calls that it had not begun."""
+        """Replace a dead worker, and hand its other calls to the living."""
         how = worker.join(STOP_SECONDS)
         died: list[tuple[int, Outcome]] = []
         if worker.ready and worker.in_hand:

@@ -1,4 +1,4 @@
-"""Work for many processes: the interface of a worker pool, and how arguments are handed to one.
+"""The interface of worker pools, and the function that runs calls in one.
 
 :mod:`exporter.fleet.local_pool` starts processes on this machine; :mod:`exporter.fleet.dask_pool` uses a Dask cluster.
 A worker that dies loses only the call that it was running.
@@ -52,7 +52,7 @@ class WorkerPool(Protocol):
     Attributes:
         slots: calls at a time, as far as known; at least 1.
         runs_here: whether one process is enough, so that calls may run in this one.
-        dashboard: where the work can be watched; ``None`` if nowhere.
+        dashboard: the address of a page that shows the work; ``None`` without one.
     """
 
     slots: int
@@ -83,11 +83,11 @@ def each_done(
     *,
     lost: Lost[Argument, Answer] | None = None,
 ) -> Generator[Answer]:
-    """Yield what a function returns for each argument, in the order of completion.
+    """Yield the result of a function for each argument, in the order of completion.
 
     Args:
         pool: runs the calls; entered and left here.
-        work: a function of a module, or a partial of one. If its worker dies, it may be called twice.
+        work: a module-level function or a partial. If its worker dies, it may be called twice.
         arguments: read one by one as the pool has room.
         lost: if given, an argument whose worker died is tried again at the end, while nothing else runs. If that
             worker dies too, this function gives the answer.
@@ -117,7 +117,7 @@ def each_done(
 
 
 class _Calls(Generic[Argument, Answer]):
-    """The calls that a pool was given and has not answered.
+    """The unanswered calls of a pool.
 
     Attributes:
         running: their arguments.
@@ -138,7 +138,7 @@ class _Calls(Generic[Argument, Answer]):
         self._pool.submit(number, self._work, argument)
 
     def answers(self) -> Iterator[Answer]:
-        """Wait for calls to end, and yield what they returned."""
+        """Wait for calls to end, and yield their results."""
         for number, outcome in self._pool.done(POLL_SECONDS):
             argument = self.running.pop(number)
             if isinstance(outcome, Raised):

@@ -66,8 +66,8 @@ class FleetPlan:
         tries: the most attempts for a blog in this run.
         gap: the wait after a first failure; after each further one it is three times as long, a day at most.
         deadline: when no further blog is begun, in seconds since 1970; ``None`` for never.
-        silence: so many blogs in a row that get no answer, or cannot be asked for, end the run; where they have the
-            same settings of their own, such as a base URL, it goes on with the others.
+        silence: the number of consecutive blogs without an answer or a usable setting that ends the run. If they share
+            settings of their lines, such as a base URL, the run continues with the other blogs.
     """
 
     tries: int = 4
@@ -95,19 +95,19 @@ class Backups(Protocol):
         """Begin to save blogs, no more than there is room for."""
 
     async def ended(self, seconds: float) -> list[BlogAttempt]:
-        """Return all attempts that have ended, waiting up to so many seconds for the first."""
+        """Return all attempts that have ended, after waiting up to ``seconds`` for the first."""
 
     def stop(self, error: Interrupted) -> None:
-        """End all attempts soon and in order; what was read is kept for the next ones."""
+        """End all attempts soon and in order; the next ones resume them."""
 
     @property
     def dashboard(self) -> str | None:
-        """The address where the work can be watched; ``None`` if there is none."""
+        """The address of a page that shows the work; ``None`` without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetMoment:
-    """What a run has come to.
+    """The progress of a run.
 
     Attributes:
         counts: the listed blogs.
@@ -130,14 +130,14 @@ class FleetMoment:
 
 
 class FleetRun:
-    """Does what is due by a ledger; iterate over :meth:`moments` to have it done.
+    """Saves the blogs that are due; iterate over :meth:`moments` to run it.
 
     Args:
         ledger: its list read, its run begun.
         backups: saves the blogs.
         plan: how.
         clock: the time of day, and what waits.
-        chance: the jitter of the waits between attempts, in 0 … 1.
+        chance: gives the jitter of waits between attempts, 0 … 1.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class FleetRun:
         self._backups.stop(error)
 
     async def moments(self) -> AsyncIterator[FleetMoment]:
-        """Yield what the run has come to, at each end of an attempt and once a second.
+        """Yield the progress whenever an attempt ends, and once a second.
 
         Raises:
             Interrupted: it was stopped.
@@ -291,7 +291,7 @@ class FleetRun:
         heapify(self._again)
 
     def _due_again(self, attempt: BlogAttempt, blog: DueBlog) -> tuple[float | None, bool]:
-        """Return when a blog is to be tried again, ``None`` for not, and whether that is in this run."""
+        """Return the time of a blog's next attempt, ``None`` for no attempt, and whether it belongs to this run."""
         if attempt.state is BlogState.SAVED:
             self._tries.pop(blog.number, None)
             return None, False
@@ -308,7 +308,7 @@ class FleetRun:
         return due_at, True
 
     def moment(self, ended: Sequence[tuple[str, BlogAttempt, float | None]] = ()) -> FleetMoment:
-        """Return what the run has come to."""
+        """Return the progress now."""
         now, sent = self._clock.monotonic(), self._backups.requests
         self._progress.sent(now, sent)
         if now >= self._next_forecast or not self._under_way:

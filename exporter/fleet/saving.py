@@ -97,7 +97,7 @@ class BlogSaver:
     Args:
         root: the fleet's folder.
         engine: sends all requests.
-        settings_of: the settings of a blog, with those of its line; raises a UsageError.
+        settings_of: returns a blog's settings, including those of its line; raises a UsageError.
         clock: the time of day.
         at_once: the most blogs at a time.
         worker: names this process in the ledger.
@@ -170,7 +170,7 @@ class BlogSaver:
             self._ended.put_nowait(task.result())
 
     async def ended(self, seconds: float) -> list[BlogAttempt]:
-        """Return all attempts that have ended, waiting up to so many seconds for the first."""
+        """Return all attempts that have ended, after waiting up to ``seconds`` for the first."""
         try:
             async with asyncio.timeout(seconds):
                 found = [await self._ended.get()]

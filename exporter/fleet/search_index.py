@@ -31,7 +31,7 @@ from exporter.service.registry import service_of
 from exporter.settings import Settings
 
 SECTION: Final = b"@\t"
-"""What the line of a section begins with, as no line of a record does."""
+"""The beginning of a section's line; no line of a record begins with it."""
 _FOLDERS: Final = (".fleet", "search")
 _EDITION: Final = 1
 _LONGEST_HEAD: Final = 4_000
@@ -40,7 +40,7 @@ _IN_MEMORY: Final = 8 << 20
 
 
 class IndexTask(NamedTuple):
-    """What a worker needs to bring the index of one shard up to date."""
+    """The task of a worker: update the index of one shard."""
 
     root: Path
     shard: str
@@ -49,7 +49,7 @@ class IndexTask(NamedTuple):
 
 @dataclass(slots=True)
 class IndexOutcome:
-    """What became of a shard's index: how many blogs it has, were read, or had not changed; and what cannot be read."""
+    """The result for a shard: counts of its blogs, of those read and unchanged, and the archives that failed."""
 
     shard: str
     blogs: int = 0
@@ -83,7 +83,7 @@ def head_of(settings: Settings) -> bytes:
 
 
 def index_shard(task: IndexTask) -> IndexOutcome:
-    """Bring the index of a shard up to date; a blog whose archive cannot be read keeps what was known of it.
+    """Update the index of a shard; a blog whose archive cannot be read keeps its old section.
 
     Raises:
         BlogExporterError, NoSpace: it cannot be written.
@@ -113,7 +113,7 @@ def index_shard(task: IndexTask) -> IndexOutcome:
 
 
 def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
-    """Yield the blogs of an index: none where it is another edition's, no more where it is not as it was written."""
+    """Yield the sections of an index up to the first damage; an index of another edition has no sections."""
     if file.readline(_LONGEST_HEAD) != head:
         return
     end = file.seek(0, 2)
@@ -155,7 +155,7 @@ def _content(
     old: BinaryIO | None,
     outcome: IndexOutcome,
 ) -> Iterator[bytes]:
-    """Yield an index; the section of a blog that is as it was comes from the one there was."""
+    """Yield the new index; sections of unchanged blogs are copied from the old one."""
     yield head_of(task.settings)
     services: dict[str | None, Records] = {}
     for each in found:
@@ -195,7 +195,7 @@ def _copied(file: BinaryIO, section: Section) -> Iterator[bytes]:
 
 
 def _lines_of(found: FoundArchive, services: dict[str | None, Records], settings: Settings) -> BinaryIO:
-    """Return a file with the lines of an archive, at its end; in memory while it is small."""
+    """Return a file with the lines of an archive, positioned at the end; a small one stays in memory."""
     made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115  closed by who reads it
 
     def read(archive: Archive) -> None:
@@ -231,7 +231,7 @@ def _lines(documents: VersionDocuments) -> Iterator[bytes]:
 
 
 def made_at(root: Path) -> float | None:
-    """Return when a fleet's index was brought up to date, in seconds since 1970; ``None`` where there is none."""
+    """Return when a fleet's index was last updated, in seconds since 1970; ``None`` without an index."""
     try:
         return inner(index_folder(root) / "made").stat().st_mtime
     except OSError:

@@ -1,4 +1,4 @@
-"""Work on every archive of a fleet in many processes: sites, checks, ``latest/``, search indexes.
+"""Runs a job on every archive of a fleet in many processes: sites, checks, ``latest/`` and search indexes.
 
 Each job makes the same call as the command for one archive. An archive that fails does not stop the others, even if it
 kills the process that works on it. No list of the archives is held: a million take the memory of one folder's names.
@@ -54,18 +54,18 @@ _MAX_REASON: Final = 500
 _MAX_FINDINGS: Final = 5
 """Findings of an archive that its result holds; ``verify`` of that archive names all."""
 _REFUSED: Final = 20
-"""If the first so many archives are all refused with a usage error, the options are wrong, and the work ends."""
+"""If a usage error refuses each of the first 20 archives, the options are wrong, and the work ends."""
 Options = TypeVar("Options")
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a job did with an archive.
+    """The result of a job on an archive.
 
     Attributes:
         made: whether anything had to be made; false if all was up to date.
         facts: what JSON shows of it.
-        problem: what is wrong with the archive, if anything.
+        problem: the error that describes a fault of the archive; ``None`` without a fault.
     """
 
     made: bool
@@ -78,9 +78,9 @@ class JobOptions:
     """Settings for a job, which pickle and hold no secret.
 
     Attributes:
-        settings: what the command line gave, by the names of settings; ``None`` where it gave nothing.
-        config: the settings file asked for; the user's own is read when there is none.
-        environment: settings from the environment of the process that makes this, for workers on other machines.
+        settings: options of the command line by the names of settings; ``None`` for options not given.
+        config: the settings file of the command line; ``None`` for the user's own.
+        environment: settings from the main process's environment, for workers on other machines.
     """
 
     settings: Mapping[str, str | None] = field(default_factory=dict)
@@ -144,7 +144,7 @@ def verify(archive: Archive, options: VerifyOptions) -> Done:
 
 
 def checked(archive: Archive, found: Iterable[Finding]) -> Done:
-    """Return what a check says of an archive, or of a copy of one."""
+    """Return the result of a check, from its findings."""
     findings = damage = 0
     shown: list[dict[str, Any]] = []
     for finding in found:
@@ -175,7 +175,7 @@ def checked(archive: Archive, found: Iterable[Finding]) -> Done:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveResult:
-    """What came of one archive.
+    """The result for one archive.
 
     Attributes:
         blog_id: its blog, by the folder's name.
@@ -183,7 +183,7 @@ class ArchiveResult:
         state: ``made``, ``up_to_date``, ``empty`` (no version yet) or ``failed``.
         exit_code: the exit code of the command for this archive alone.
         kind: the class of the error; ``None`` for none.
-        reason: what the error says.
+        reason: the text of the error.
         facts: what JSON shows of the archive.
         seconds: how long it took.
         cpu_seconds: the processor's time, of that process.
@@ -228,7 +228,7 @@ def result_of(blog_id: str, path: Path | str, work: Callable[[], Done | None]) -
 
     Args:
         blog_id: its blog.
-        path: where it is.
+        path: its folder or address.
         work: the call to make; returns ``None`` if the archive has no version yet.
     """
     begun, cpu = time.monotonic(), time.process_time()
@@ -273,7 +273,7 @@ def lost(found: FoundArchive, how: str) -> ArchiveResult:
 def work_over(
     root: Path, job: Callable[[Archive, Options], Done], options: Options, pool: WorkerPool
 ) -> Generator[ArchiveResult]:
-    """Yield what comes of each archive of a fleet, in any order.
+    """Yield the result for each archive, in any order.
 
     Args:
         root: the fleet's folder.
@@ -282,7 +282,7 @@ def work_over(
         pool: runs it.
 
     Raises:
-        NoSpace: the disk is full, so for all others too.
+        NoSpace: the disk is full.
         UsageError: the options are wrong for every archive.
         BlogExporterError: no worker can run.
     """
@@ -308,10 +308,10 @@ def trouble_of(error: Exception) -> str:
 
 
 def copies_of_a_fleet(store: Store) -> list[str]:
-    """Return the folders of the archives in the copy of a fleet, in order.
+    """Return the folders of all archives in a fleet's copy, in order.
 
     Raises:
-        NoArchive: there is none.
+        NoArchive: it holds no archive.
         UsageError: it is the copy of one archive.
     """
     from exporter.copies.within import archives_of  # noqa: PLC0415 - only checks of copies need it
@@ -385,7 +385,7 @@ class WorkTally:
         }
 
     def problem(self) -> BlogExporterError | None:
-        """Return the error that the command ends with: damage before other failures; ``None`` if there is none."""
+        """Return the error for the exit code: damage before other failures, ``None`` without any."""
         damaged = self.codes[ArchiveDamaged.exit_code]
         if damaged:
             return ArchiveDamaged(

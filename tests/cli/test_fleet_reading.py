@@ -81,7 +81,7 @@ class TestCatalogue:
     def test_progress_is_said(self, program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("exporter.cli.fleet_output._LINE_SECONDS", 0.0)
         result = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
-        assert "33% done: 1 blog, of which 1 read." in result.err
+        assert "1 of 3 archives, " in result.err
 
 
 class TestSearch:
