@@ -95,11 +95,9 @@ for _each in (catalogue, index, search, site, verify, rebuild):
     default="1m",
     help=message("Wait after a blog's first failure; each further wait is three times as long, a day at most."),
 )
-@option("--retry-now", is_flag=True, help=message("Try at once what failed, however long it was to wait."))
-@option(
-    "--again-after", metavar="AGE", help=message("Save blogs again that were saved longer ago. [default: never again]")
-)
-@option("--new", is_flag=True, help=message("Begin a new fleet where a known one is missing."))
+@option("--retry-now", is_flag=True, help=message("Retry failed blogs at once."))
+@option("--again-after", metavar="AGE", help=message("Save blogs again after AGE. [default: never again]"))
+@option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing."))
 @option("--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it."))
 @setting_options(
     "base_url", "profile", "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout",
@@ -327,7 +325,7 @@ async def _save(
     return moment, error
 
 
-@command.command("status", help=message("Show what a fleet has come to: saved, failing, and when it will be done."))
+@command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
 @click.argument("root", metavar="DIR", type=_DIR)
 @option("--watch", is_flag=True, help=message("Show it again every two seconds, until interrupted."))
 @option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))

@@ -48,13 +48,13 @@ def with_pool(command: _Command) -> _Command:
         "--workers",
         type=click.IntRange(1, 256),
         metavar="N",
-        help=message("How many processes work. [default: one for each processor]"),
+        help=message("Number of processes. [default: one for each processor]"),
     )
     @option(
         "--engine",
         type=click.Choice(["local", "dask"]),
         default="local",
-        help=message("Work in processes of this machine, or in a cluster by Dask, which the extra fleet installs."),
+        help=message("Work in processes on this machine, or in a Dask cluster (extra: fleet)."),
     )
     @option(
         "--scheduler",
@@ -94,7 +94,7 @@ def pool_of(
         check_dask(workers, scheduler)
         return DaskPool(folders[0], folders[1:], workers=number, scheduler=scheduler)
     if scheduler is not None:
-        raise UsageError(message("--scheduler is of the engine dask: add --engine dask."))
+        raise UsageError(message("--scheduler needs --engine dask: add it."))
     return LocalPool(number)
 
 
@@ -259,14 +259,14 @@ def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice
 @click.command(
     "rebuild",
     help=message(
-        "Make latest/ of every archive below DIR again, with the views that are there; versions/ is not touched.\n\n"
-        "With --search it makes the indexes that `search` uses instead, where they are missing or out of date."
+        "Make latest/ of every archive below DIR again, with the views that exist; versions/ is not touched.\n\n"
+        "With --search it makes the indexes of `search` instead, if they are missing or out of date."
     ),
 )
 @fleet_argument
-@option("--search", is_flag=True, help=message("Make search indexes, and nothing else."))
-@option("--site", flag_value="yes", default=None, help=message("Also a site where there is none."))
-@option("--markdown", flag_value="yes", default=None, help=message("Also Markdown where there is none."))
+@option("--search", is_flag=True, help=message("Make only search indexes."))
+@option("--site", flag_value="yes", default=None, help=message("Also make a site if there is none."))
+@option("--markdown", flag_value="yes", default=None, help=message("Also make Markdown if there is none."))
 @setting_options("timezone", "entry_url", "wait_lock")
 @with_work
 def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -> int:
@@ -360,13 +360,13 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
 @click.command(
     "index",
     help=message(
-        "Make a page that leads to the sites of all blogs below DIR: DIR/index.html.\n\n"
-        "It opens by a double click, lists all blogs, and finds them by their names. Only archives that changed since "
-        "the last time are opened."
+        "Make an index page with links to the sites of all blogs below DIR: DIR/index.html.\n\n"
+        "It opens with a double click, lists all blogs, and finds them by their names. Only archives that changed "
+        "since the last time are opened."
     ),
 )
 @fleet_argument
-@click.option("--title", default="", metavar="TEXT", help=message("What the page is called."))
+@click.option("--title", default="", metavar="TEXT", help=message("Title of the page."))
 @_language_option
 @with_pool
 @config_option
@@ -406,7 +406,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
 @fleet_argument
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", metavar="KIND", help=message("Only entry, comment or file."))
-@click.option("--since", metavar="DATE", help=message("Only what was written at or after DATE."))
+@click.option("--since", metavar="DATE", help=message("Only entries and comments written at or after DATE."))
 @click.option(
     "--sort",
     type=click.Choice(["relevance", "date"]),
@@ -422,7 +422,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
     metavar="N",
     help=message("Show at most N hits."),
 )
-@click.option("--update", is_flag=True, help=message("Read first what changed since the index was made."))
+@click.option("--update", is_flag=True, help=message("Update the index first."))
 @with_pool
 @config_option
 @with_output(OnLoss.STOP)

@@ -159,7 +159,7 @@ def update(
 def _require_target(path: Path) -> None:
     kind = inner(path).kind()
     if kind is not None and (kind != "" or _header(path, "format") != _FORMAT):
-        raise UsageError(message("{target} is there already, and is no catalogue; name another place.", target=path))
+        raise UsageError(message("{target} exists and is not a catalogue; name another place.", target=path))
 
 
 def _header(path: Path, column: str) -> Any:

@@ -120,9 +120,7 @@ def _require_own(index: InnerPath, folder: InnerPath) -> None:
         own = folder.kind() == "a folder" and ((folder / _MARKER).kind() == "" or not folder.names())
         index = folder
     if not own:
-        raise UsageError(
-            message("{path} is there already, and this program did not write it: move it away.", path=index)
-        )
+        raise UsageError(message("{path} exists, and this program did not write it: move it away.", path=index))
 
 
 def _cards_path(root: Path, shard: str) -> InnerPath:

@@ -454,10 +454,12 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         ArchiveDamaged: it cannot be opened.
     """
     if path.is_symlink():
-        raise ArchiveDamaged(message("{path} is a link, where the ledger of a fleet is a file: remove it.", path=path))
+        raise ArchiveDamaged(
+            message("{path} is a link, but the ledger of a fleet must be a file: remove it.", path=path)
+        )
     if not writable and not path.is_file():
         text = message(
-            "{folder} is no fleet: begin one with blog-exporter fleet run LIST --into DIR.", folder=path.parent
+            "{folder} is not a fleet: begin one with blog-exporter fleet run LIST --into DIR.", folder=path.parent
         )
         raise NoArchive(text)
     mode = "rwc" if writable else "ro"

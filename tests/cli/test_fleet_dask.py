@@ -85,7 +85,7 @@ def address() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--scheduler", "tcp://127.0.0.1:9"], "--scheduler is of the engine dask: add --engine dask"),
+        (["--scheduler", "tcp://127.0.0.1:9"], "--scheduler needs --engine dask: add it"),
         (["--engine", "dask", "--scheduler", "127.0.0.1:9"], "--scheduler is '127.0.0.1:9': an address such as"),
         (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9", "--workers", "2"], "not both"),
         (["--engine", "dusk"], "dusk"),

@@ -173,7 +173,7 @@ class TestAgain:
     def test_what_is_no_catalogue_is_never_replaced(self, fleet: Path, tmp_path: Path) -> None:
         mine = tmp_path / "mine.db"
         mine.write_text("my own")
-        with pytest.raises(UsageError, match="is no catalogue"):
+        with pytest.raises(UsageError, match="is not a catalogue"):
             update(fleet, mine)
         assert mine.read_text() == "my own"
         link = tmp_path / "link.db"
