@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import socket
 import time
 from collections import Counter
@@ -28,7 +27,7 @@ from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, Interrupted, Terminated, UsageError
 from exporter.fleet.ledger import BlogAttempt, DueBlog, FleetLedger
 from exporter.fleet.overview import fleet_lock
-from exporter.fleet.pool import Died, Raised, WorkerPool
+from exporter.fleet.pool import Died, Raised, WorkerPool, ended_early
 from exporter.fleet.saving import BlogSaver, rare_collections, settings_for
 from exporter.http.address_guard import check_base_url, origin_of
 from exporter.http.engine import Engine
@@ -145,6 +144,7 @@ class HostWorkers:
         self._groups: dict[str, int] = {}
         self._open: dict[tuple[int, int], tuple[DueBlog, float]] = {}
         self._deaths: Counter[int] = Counter()
+        self._early_ends: Counter[int] = Counter()
         self._sent: dict[int, int] = {}
         self._reported: Counter[str] = Counter()
         self._counted: Counter[str] = Counter()
@@ -166,9 +166,12 @@ class HostWorkers:
         deadline = time.monotonic() + _GRACE_SECONDS
         while self._running and time.monotonic() < deadline:
             await asyncio.sleep(_POLL_SECONDS)
-            self._running -= {number for number, _ in self._pool.done(0)}
+            with contextlib.suppress(BlogExporterError):  # an earlier error says it
+                self._running -= {number for number, _ in self._pool.done(0)}
         if not self._running and not self._open:
-            shutil.rmtree(_folder(self._tasks[0].root), ignore_errors=True)
+            folder = _folder(self._tasks[0].root)
+            with atomic.translated(folder):
+                atomic.remove_folder(folder)
 
     @property
     def room(self) -> int:
@@ -272,6 +275,10 @@ class HostWorkers:
                     _MAX_DEATHS,
                 )
                 yield from self._give_up(fatal, BlogExporterError.exit_code, "WorkerDied", reason)
+            else:
+                self._early_ends[group] += 1
+                if self._early_ends[group] >= _MAX_DEATHS:
+                    raise ended_early("")
             self._begin(group)
 
     def _give_up(self, keys: Iterable[tuple[int, int]], exit_code: int, kind: str, reason: str) -> list[BlogAttempt]:

@@ -27,7 +27,7 @@ from exporter.fleet.blog_list import ListedBlog
 from exporter.fleet.host_workers import HostTask, HostWorkers, hosts_of, recover
 from exporter.fleet.ledger import FILE_NAME, BlogAttempt, DueBlog, FleetLedger
 from exporter.fleet.overview import overview
-from exporter.fleet.pool import Died, Outcome, Raised
+from exporter.fleet.pool import Died, Outcome, Raised, Returned
 from exporter.settings import resolve
 from tests.fleet.own_pool import OwnPool
 from tests.fleet.platform_service import Platform, blog_ids, write_list
@@ -272,15 +272,22 @@ def test_a_blog_that_kills_its_worker_again_and_again_fails(tmp_path: Path) -> N
     assert [list(lossless_json.loads(line)) for line in lines] == [["line", "blog"], ["drop"], ["end"]]
 
 
-def test_a_worker_that_fails_itself_ends_the_run(tmp_path: Path) -> None:
-    pool = ScriptedPool(Raised(BlogExporterError("no memory")))
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        ([Raised(BlogExporterError("no memory"))], "no memory"),
+        ([Returned(None)] * 10, "ended before its work was done"),
+    ],
+)
+def test_a_worker_that_fails_itself_ends_the_run(tmp_path: Path, outcomes: list[Outcome], said: str) -> None:
+    pool = ScriptedPool(*outcomes)
 
     async def run() -> None:
         task = HostTask(tmp_path, 0, 5, {}, {}, None)
         async with HostWorkers(pool, 1, task, lambda _: resolve({})) as workers:
-            await workers.ended(0.0)
+            await workers.ended(2.0)
 
-    with pytest.raises(BlogExporterError, match="no memory"):
+    with pytest.raises(BlogExporterError, match=said):
         asyncio.run(run())
 
 
