@@ -39,7 +39,7 @@ Examples:
 A list is text (BLOG_ID NAME=VALUE ...), .csv (a header with blog_id) or .toml ([[blogs]]).
 """
 )
-_EXPORT = message("Write every archive below DIR as FORMAT, each into a folder of its own: OUT/ab/BLOG_ID.")
+_EXPORT = message("Write every archive below DIR as FORMAT, each into a separate folder: OUT/ab/BLOG_ID.")
 _WATCH_SECONDS = 2.0
 _NOTE_SECONDS = 2.0
 _DIR = click.Path(path_type=Path)
@@ -72,8 +72,8 @@ class _Group(HelpedGroup):
     cls=_Group,
     epilog=_EPILOG,
     help=message(
-        "Save thousands of blogs: a list of them, an archive for each, and a ledger of what was done.\n\n"
-        "Run it again to do what is due; what is saved is not asked for again."
+        "Save thousands of blogs: a list of blogs, an archive for each, and a ledger of all attempts.\n\n"
+        "Run it again to continue; saved blogs are not asked for again."
     ),
 )
 def command() -> None:
@@ -84,7 +84,7 @@ for _each in (catalogue, index, search, site, verify, rebuild):
     command.add_command(_each)
 
 
-@command.command("run", help=message("Save every blog of LIST that is due, each into an archive of its own below DIR."))
+@command.command("run", help=message("Save every due blog of LIST, each into its own archive below DIR."))
 @click.argument("blogs", metavar="LIST", type=_DIR)
 @option("--into", "root", required=True, type=_DIR, metavar="DIR", help=message("The fleet's folder."))
 @option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
@@ -188,8 +188,8 @@ def run(
             if listing.left_out:
                 out.warn(
                     message_n(
-                        "{n:,} blog of the list before is not in this one, and is left as it is.",
-                        "{n:,} blogs of the list before are not in this one, and are left as they are.",
+                        "{n:,} blog of the earlier list is missing from this one; its archive stays.",
+                        "{n:,} blogs of the earlier list are missing from this one; their archives stay.",
                         listing.left_out,
                     )
                 )

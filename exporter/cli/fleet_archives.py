@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from exporter.fleet.work import ArchiveResult
     from exporter.settings import Settings
 
-_KEPT: Final = message("what was made is kept; run the same command again to go on")
+_KEPT: Final = message("finished results are kept; run the same command again to continue")
 _SHARED: Final = ("root", "target")
 """Parameters that name folders which the work reads or writes."""
 _Command = Callable[..., Any]
@@ -40,7 +40,7 @@ _language_option = option(
 def with_pool(command: _Command) -> _Command:
     """Add ``--workers``, ``--engine`` and ``--scheduler``, and pass the command a worker pool as ``pool``.
 
-    Both signals end it with what was made kept. For a cluster all paths are absolute, because its workers may have been
+    Both signals end it; finished results stay. For a cluster all paths are absolute, because its workers may have been
     started in any folder.
     """
 
@@ -200,7 +200,7 @@ def with_work(command: _Command) -> _Command:
     "site",
     help=message(
         "Make the offline site of every archive below DIR, in its latest/site.\n\n"
-        "A site that is up to date stays as it is, so run it again after an interruption or the next fleet run."
+        "It skips sites that are up to date, so run it again after an interruption or the next fleet run."
     ),
 )
 @fleet_argument
@@ -265,8 +265,8 @@ def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice
 )
 @fleet_argument
 @option("--search", is_flag=True, help=message("Make only search indexes."))
-@option("--site", flag_value="yes", default=None, help=message("Also make a site if there is none."))
-@option("--markdown", flag_value="yes", default=None, help=message("Also make Markdown if there is none."))
+@option("--site", flag_value="yes", default=None, help=message("Also make missing sites."))
+@option("--markdown", flag_value="yes", default=None, help=message("Also make missing Markdown."))
 @setting_options("timezone", "entry_url", "wait_lock")
 @with_work
 def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -> int:
@@ -399,8 +399,8 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
     "search",
     help=message(
         "Find WORDS in all blogs below DIR: titles, bodies, comments and file names.\n\n"
-        "Every word must be there, as any part of the text. The first search makes an index, which takes as long as "
-        "reading all archives; --update brings it up to date with what was saved since."
+        "Every word must occur as any part of the text. The first search makes an index, which takes as long as "
+        "reading all archives; --update adds newer backups to it."
     ),
 )
 @fleet_argument

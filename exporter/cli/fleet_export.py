@@ -32,10 +32,10 @@ Examples:
     "export",
     epilog=_EPILOG,
     help=message(
-        "Write every archive below DIR as FORMAT, each into a folder of its own: OUT/ab/BLOG_ID.\n\n"
-        "OUT holds only what is public; what is not goes into OUT.NOT-PUBLIC, if --only says so. What was exported in "
-        "the same way, and has not changed since, stays as it is. What is public is said by options, variables and the "
-        "settings file; answers kept by `export` are of single blogs and do not count."
+        "Write every archive below DIR as FORMAT, each into a separate folder: OUT/ab/BLOG_ID.\n\n"
+        "OUT holds only public entries; other entries go into OUT.NOT-PUBLIC, if --only asks for them. Exports with "
+        "the same options are skipped if their archives are unchanged. Options, variables and the settings file say "
+        "which entries are public; answers kept by `export` belong to single blogs and do not count."
     ),
 )
 @click.argument("form", metavar="FORMAT")

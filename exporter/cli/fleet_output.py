@@ -67,7 +67,7 @@ class RunDisplay:
         self._bar.__exit__(*failure)
 
     def handle(self, moment: FleetMoment) -> None:
-        """Show what a run has come to."""
+        """Show the progress of a run."""
         for blog_id, attempt, again in moment.ended:
             if again is None:
                 self.codes[attempt.exit_code] += 1
@@ -124,7 +124,7 @@ class RunDisplay:
         return {"at": timestamp(datetime.fromtimestamp(self._deadline, UTC)), "seconds": round(left), "share": share}
 
     def summary(self, root: Path, moment: FleetMoment) -> dict[str, Any]:
-        """Say what a run did, and return it as ``fleet run --json`` prints it."""
+        """Print the summary of a run, and return it as ``fleet run --json`` prints it."""
         states = moment.counts.states
         for line in _state_lines(moment.counts.states, moment.counts.blogs):
             self._out.say(line)
@@ -148,9 +148,9 @@ class RunDisplay:
         }
 
     def problem(self, document: Mapping[str, Any]) -> BlogExporterError | None:
-        """Return what a finished run ends with where not every listed blog is saved.
+        """Return the error of a finished run if some listed blogs are not saved.
 
-        Where none is and all failed alike, that is what the run failed of, and nothing was saved in part.
+        If nothing was saved and all blogs failed alike, it is the error of the last one.
         """
         blogs = document["blogs"]
         if not blogs["saved"] + blogs["partial"] and len(self.codes) == 1 and self._reason:
@@ -265,7 +265,7 @@ def _run_lines(run: Mapping[str, Any]) -> Iterator[str]:
         )
     if deadline is not None and deadline["share"] is not None:
         yield message(
-            "Until {end}, {share:.0%} of what is left will be saved at this rate.",
+            "Until {end}, {share:.0%} of the remaining blogs will be saved at this rate.",
             end=_local(deadline["at"]),
             share=deadline["share"],
         )
@@ -274,7 +274,7 @@ def _run_lines(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
-    """Return what is wrong with a fleet: its newest run failed or was killed, or not all listed blogs are saved."""
+    """Return the error that describes a fleet: a newest run that failed or was killed, or blogs that are not saved."""
     blogs, run = document["blogs"], document["run"]
     place = printable(str(document["fleet"]))
     if isinstance(run, dict) and not run["running"] and run["exit_code"] not in {0, Incomplete.exit_code}:

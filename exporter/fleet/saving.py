@@ -1,4 +1,4 @@
-"""Saving blogs of a fleet in this process, each by the same call as ``backup``, all with one engine."""
+"""Saves blogs in this process, each by the same call as ``backup``, all with one engine."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None)
 
     Args:
         blog: as the ledger holds it, with the list's settings.
-        options: what the command line gave.
+        options: the options of the command line.
         config: the settings file asked for.
 
     Raises:
@@ -187,7 +187,7 @@ class BlogSaver:
             backup_run.stop(error)
 
     async def save(self, blog: DueBlog) -> BlogAttempt:
-        """Back up a blog into its archive; whatever goes wrong is in what is returned.
+        """Back up a blog into its archive; the attempt holds any error.
 
         A service that wishes a longer pause than a backup waits for is asked for no other blog until that is over.
         """
@@ -227,7 +227,7 @@ class BlogSaver:
         )
 
     def _paused(self, number: int, failure: BlogExporterError) -> BlogExporterError:
-        """Note a long pause that a service wishes, and end what is under way there; return why a blog failed."""
+        """Note a long pause that a service asks for, and stop its other backups; return the error for the blog."""
         service = self._services.get(number, "")
         if isinstance(failure, LongPause):
             self._leave_alone(service, failure)

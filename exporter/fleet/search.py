@@ -54,11 +54,11 @@ class FleetHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FleetSearchResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         hits: the best ones, as many as were asked for.
-        total: how many records hold what was asked for, by the index.
+        total: the number of matching records in the index.
         blogs: in how many blogs they are.
         outdated: hits that are not in the archives any more, or cannot be read there; they are not shown.
     """
@@ -76,7 +76,7 @@ class _ShardSearch(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A record by the index; what comes first in order is the better, or with ``by_date`` the newer."""
+    """A matching record in the index; a higher ``order`` is better, or newer with ``by_date``."""
 
     order: tuple[float, float]
     blog_id: str
