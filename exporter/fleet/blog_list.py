@@ -109,7 +109,7 @@ def _lines(path: Path, file: TextIO) -> Iterator[tuple[int, str]]:
 
 
 def _read_csv(path: Path) -> Iterator[ListedBlog]:
-    """Yield the blogs of a CSV file: the header names ``blog_id``, ``priority`` and settings; without one, IDs alone."""
+    """Yield the blogs of a CSV file: a header with ``blog_id``, ``priority`` and settings; without one, IDs alone."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader((line for _, line in _lines(path, file)), strict=True)
         header: list[str] | None = None
