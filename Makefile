@@ -114,8 +114,8 @@ bench-check: $(SETUP) ## try the benchmarks, and fail where a ratio is a quarter
 	$(BIN)/python -m pytest -n auto -m "bench and not importers" tests/benchmarks
 	$(BIN)/python -m benchmarks --check
 
-torture: $(SETUP) ## the long form of the fault-injection suite, of kills of fleets and copies, and a fleet of two thousand blogs
-	$(BIN)/python -m pytest -m slow tests/torture tests/fleet tests/permits tests/copies -s
+torture: $(SETUP) ## the long form of fault injection: kills of backups, fleets and copies, and a fleet of 2,000 blogs
+	$(BIN)/python -m pytest -m slow tests/torture tests/fleet tests/copies -s
 
 clean: ## remove what was made here
 	rm -rf $(VENV) $(IMPORTERS) $(PACKAGING) $(PEERS) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist

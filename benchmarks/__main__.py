@@ -57,6 +57,7 @@ BY_NAME: dict[str, Measure] = {
     "large": crawl.large,
     "kept": kept.kept,
     "fleet-sites": fleet_work.fleet_sites,
+    "fleet-sites-dask": fleet_work.fleet_sites_by_dask,
     "fleet-memory": fleet.fleet_memory,
     "fleet-forecast": fleet.fleet_forecast,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
@@ -24,6 +24,7 @@ from exporter.model.kinds import Kind
 ENTRIES = 20
 COMMENTS = 2
 _ONE, _TWO = "sites of a fleet, 1 worker", "sites of a fleet, 2 workers"
+_DASK_ONE, _DASK_TWO = "sites of a fleet, Dask, 1 worker", "sites of a fleet, Dask, 2 workers"
 
 
 def build_fleet(root: Path, blogs: int, entries: int = ENTRIES) -> None:
@@ -55,17 +56,24 @@ def without_sites(root: Path) -> None:
 
 def fleet_sites(bench: Bench) -> Iterator[Row]:
     """Measure two workers against one."""
-    blogs = bench.size(2_000, 60)
+    yield _two_against_one(bench, bench.size(2_000, 60), (_ONE, _TWO), (), Goal(wall=0.56))
+
+
+def fleet_sites_by_dask(bench: Bench) -> Iterator[Row]:
+    """Measure a Dask cluster of two workers against one of one, both with the time that they take to start."""
+    yield _two_against_one(bench, bench.size(500, 60), (_DASK_ONE, _DASK_TWO), ("--engine", "dask"), Goal(wall=0.59))
+
+
+def _two_against_one(bench: Bench, blogs: int, names: tuple[str, str], options: Sequence[str], goal: Goal) -> Row:
+    one, two = names
     with bench.memory() as folder:
         root = folder / "fleet"
         build_fleet(root, blogs)
 
         def sites(workers: int) -> Sample:
             without_sites(root)
-            return run(ours("fleet", "site", root, "--workers", workers, "--json", "-q"))
+            return run(ours("fleet", "site", root, *options, "--workers", workers, "--json", "-q"))
 
-        samples = bench.turns({_ONE: lambda: sites(1), _TWO: lambda: sites(2)}, most=3)
-    speed = 1 / bench.ratio(samples, _TWO, _ONE, "wall")
-    yield bench.row(
-        samples, _TWO, _ONE, Goal(wall=0.56), f"{blogs:,} blogs of {ENTRIES} entries: {speed:.2f} × as fast"
-    )
+        samples = bench.turns({one: lambda: sites(1), two: lambda: sites(2)}, most=3)
+    speed = 1 / bench.ratio(samples, two, one, "wall")
+    return bench.row(samples, two, one, goal, f"{blogs:,} blogs of {ENTRIES} entries: {speed:.2f} × as fast")

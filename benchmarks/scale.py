@@ -11,8 +11,6 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import subprocess
-import time
 import tomllib
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -25,7 +23,7 @@ from typing import Any, Final
 
 from benchmarks.fleet import fleet_run, write_list
 from benchmarks.kept import Taken
-from benchmarks.measure import Sample, ours, python, run, serving
+from benchmarks.measure import Sample, ours, run, serving
 from benchmarks.scale_model import Costs, Line, Wishes, requests_of, simulate, size_of
 from benchmarks.scale_page import Prices, page, plain
 
@@ -151,7 +149,6 @@ def record() -> dict[str, Any]:
         "under_way_bytes": round(each),
         "ledger_bytes": ledger_bytes / _LEDGER,
         "ledger_seconds": (read.cpu - started) / _LEDGER,
-        "scheduler_bytes": _scheduler_bytes(),
     }
 
 
@@ -178,17 +175,6 @@ def _processed(root: Path, place: Path, crawl: float, started: float) -> dict[st
         "catalogue": listed.cpu - started,
         "catalogue_bytes": catalogue.stat().st_size,
     }
-
-
-def _scheduler_bytes() -> int:
-    """Return the memory of a scheduler of Dask that has nothing to do; it never knows of many blogs."""
-    command = python("exporter.fleet.dask_process", "scheduler", "--port", 0, "--no-dashboard")
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as process:
-        time.sleep(8)
-        pages_held = int(Path(f"/proc/{process.pid}/statm").read_text("ascii").split()[1])
-        assert process.stdin is not None
-        process.stdin.close()
-    return pages_held * os.sysconf("SC_PAGE_SIZE")
 
 
 def check(costs: Costs) -> dict[str, Any]:

@@ -58,7 +58,6 @@ class Costs:
     under_way_bytes: float
     ledger_bytes: float
     ledger_seconds: float
-    scheduler_bytes: float
 
 
 @dataclass(frozen=True, slots=True)

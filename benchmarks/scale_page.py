@@ -73,9 +73,6 @@ _WIDTH: Final = 140
 _DAY: Final = 86_400
 _GB: Final = 1e9
 _MB: Final = 1e6
-_OWNER_BYTES: Final = 24 * _MB
-_OWNER_CORE: Final = ((4, 0.025), (20, 0.087))
-"""The owner of a host's budget: its memory, and how much of a processor it takes with so many crawlers."""
 _RATES: Final = (20, 40, 80, 160, 320)
 _MANY: Final = 500
 _PLATFORMS: Final = (10_000, 100_000, 1_000_000)
@@ -209,13 +206,6 @@ def _rows(wishes: Wishes, prices: Prices, costs: Costs) -> Iterator[tuple[str, s
         sum(blogs * cost.of(entries) for cost, _ in work.values()) / prices.cores / run.seconds + crawl / prices.cores
     )
     yield "Machines", f"{machines}", f"of {prices.cores} processors, so that all of that is done while it is read"
-    (few, low), (many, high) = _OWNER_CORE
-    owner = f"which takes {low:.1%} of a processor for {few} crawlers, {high:.1%} for {many}"
-    yield (
-        "With Dask, besides",
-        _bytes(costs.scheduler_bytes + _OWNER_BYTES),
-        f"scheduler, and owner of the budget, {owner}",
-    )
 
 
 def _store_rows(wishes: Wishes, prices: Prices, costs: Costs) -> Iterator[tuple[str, str, str]]:

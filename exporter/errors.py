@@ -32,7 +32,6 @@ The tree::
     │       ├── ConnectFailed             the connection broke
     │       │   ├── Unreachable           there is none: refused, DNS, TLS, connect time over
     │       │   └── HostGivenUp           not asked any more in this run
-    │       ├── PermitEnded               not sent, as the right to send it had ended
     │       ├── RequestTimeout            read or total time is over
     │       ├── BadBody                   truncated, empty, unparsable
     │       │   └── HtmlBody              a page of HTML in place of JSON
@@ -279,10 +278,6 @@ class HostGivenUp(ConnectFailed):
     """A host that did not answer several addresses, or wishes a long pause, is not asked any more in this run."""
 
     retryable = False
-
-
-class PermitEnded(TransportError):
-    """A request was not sent, as the right to send it had ended by then; it waits for another."""
 
 
 class RequestTimeout(TransportError):

@@ -33,7 +33,6 @@ HOMED = {
     "botocore",
     "click",
     "distributed",
-    "duckdb",
     "jinja2",
     "keyring",
     "nh3",

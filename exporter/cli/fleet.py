@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from exporter.cli.fleet_catalogue import command as catalogue_command
-from exporter.cli.fleet_index import command as index_command
-from exporter.cli.fleet_search import command as search_command
-from exporter.cli.fleet_work import rebuild as rebuild_command
-from exporter.cli.fleet_work import site as site_command
-from exporter.cli.fleet_work import verify as verify_command
+from exporter.cli.fleet_archives import catalogue, index, pool_of, rebuild, search, site, verify
 from exporter.cli.help import HelpedGroup, helped, option
 from exporter.cli.options import config_option, duration_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output, SafeStream
@@ -26,10 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from exporter.cli.fleet_words import RunDisplay
+    from exporter.cli.fleet_output import RunDisplay
     from exporter.cli.signals import Signals
     from exporter.fleet.ledger import DueBlog, FleetLedger
-    from exporter.fleet.run import Crew, FleetMoment, FleetPlan
+    from exporter.fleet.pool import WorkerPool
+    from exporter.fleet.run import Backups, FleetMoment, FleetPlan
     from exporter.settings import Settings
 
 _EPILOG = message(
@@ -41,14 +39,14 @@ Examples:
 A list is text (BLOG_ID NAME=VALUE ...), .csv (a header with blog_id) or .toml ([[blogs]]).
 """
 )
-_EXPORT = message("Write every archive below DIR as FORMAT, each into a folder of its own: OUT/ab/BLOG_ID.")
+_EXPORT = message("Write every archive below DIR as FORMAT, each into a separate folder: OUT/ab/BLOG_ID.")
 _WATCH_SECONDS = 2.0
 _NOTE_SECONDS = 2.0
 _DIR = click.Path(path_type=Path)
 
 
 class _Group(HelpedGroup):
-    """Its ``export`` is imported when it is asked for, as it has the options of ``export`` from half of the program."""
+    """Imports its command ``export`` only when asked for, because its options come from half of the program."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         super().add_command(helped(cmd), name)
@@ -74,23 +72,19 @@ class _Group(HelpedGroup):
     cls=_Group,
     epilog=_EPILOG,
     help=message(
-        "Save thousands of blogs: a list of them, an archive for each, and a ledger of what was done.\n\n"
-        "Run it again to do what is due; what is saved is not asked for again."
+        "Save thousands of blogs: a list of blogs, an archive for each, and a ledger of all attempts.\n\n"
+        "Run it again to continue; saved blogs are not asked for again."
     ),
 )
 def command() -> None:
-    """Take the name of what is to be done."""
+    """Run a command over many blogs."""
 
 
-command.add_command(catalogue_command)
-command.add_command(index_command)
-command.add_command(search_command)
-command.add_command(site_command)
-command.add_command(verify_command)
-command.add_command(rebuild_command)
+for _each in (catalogue, index, search, site, verify, rebuild):
+    command.add_command(_each)
 
 
-@command.command("run", help=message("Save every blog of LIST that is due, each into an archive of its own below DIR."))
+@command.command("run", help=message("Save every due blog of LIST, each into its own archive below DIR."))
 @click.argument("blogs", metavar="LIST", type=_DIR)
 @option("--into", "root", required=True, type=_DIR, metavar="DIR", help=message("The fleet's folder."))
 @option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
@@ -101,11 +95,9 @@ command.add_command(rebuild_command)
     default="1m",
     help=message("Wait after a blog's first failure; each further wait is three times as long, a day at most."),
 )
-@option("--retry-now", is_flag=True, help=message("Try at once what failed, however long it was to wait."))
-@option(
-    "--again-after", metavar="AGE", help=message("Save blogs again that were saved longer ago. [default: never again]")
-)
-@option("--new", is_flag=True, help=message("Begin a new fleet where a known one is missing."))
+@option("--retry-now", is_flag=True, help=message("Retry failed blogs at once."))
+@option("--again-after", metavar="AGE", help=message("Save blogs again after AGE. [default: never again]"))
+@option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing."))
 @option("--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it."))
 @setting_options(
     "base_url", "profile", "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout",
@@ -116,15 +108,19 @@ command.add_command(rebuild_command)
     "--engine",
     type=click.Choice(["local", "dask"]),
     default="local",
-    help=message("Save blogs in one process, or in many by Dask, which the extra fleet installs."),
+    help=message("Where workers for several services run: here, or in a Dask cluster."),
 )
 @option(
     "--workers",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help=message("Dask: worker processes. [default: one a processor]"),
+    help=message("Most worker processes. [default: one for each processor]"),
 )
-@option("--scheduler", metavar="URL", help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers."))
+@option(
+    "--scheduler",
+    metavar="URL",
+    help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers."),
+)
 @option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
 @option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
 @config_option
@@ -154,6 +150,7 @@ def run(
     from exporter.cli.signals import catch_signals
     from exporter.clock import SystemClock
     from exporter.fleet.blog_list import read_list
+    from exporter.fleet.host_workers import recover
     from exporter.fleet.ledger import FILE_NAME, FleetLedger
     from exporter.fleet.overview import fleet_lock
     from exporter.fleet.run import FleetPlan
@@ -165,7 +162,8 @@ def run(
     options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
 
     resolve(options, config=config)
-    crew = _crew(root, options, config, at_once, engine=engine, workers=workers, scheduler=scheduler)
+    places = _Places(root.absolute(), options, config, at_once, engine, workers, scheduler)
+    pool_of(engine, workers, scheduler, [root])
 
     if not new:
         require_fleet_if_known(root, exists=(root / FILE_NAME).exists())
@@ -176,6 +174,7 @@ def run(
         with FleetLedger.create(root) as ledger:
             listing = ledger.list_blogs(read_list(blogs), time.time())
             note_archive(root)
+            recover(root, ledger)
             out.say(
                 message_n(
                     "{n:,} blog listed, {new:,} new.",
@@ -189,8 +188,8 @@ def run(
             if listing.left_out:
                 out.warn(
                     message_n(
-                        "{n:,} blog of the list before is not in this one, and is left as it is.",
-                        "{n:,} blogs of the list before are not in this one, and are left as they are.",
+                        "{n:,} blog of the earlier list is missing from this one; its archive stays.",
+                        "{n:,} blogs of the earlier list are missing from this one; their archives stay.",
                         listing.left_out,
                     )
                 )
@@ -203,7 +202,7 @@ def run(
             )
             exit_code = 1
             try:
-                exit_code = _run(root, ledger, plan, crew, out, signals, number)
+                exit_code = _run(ledger, plan, places, out, signals, number)
             except BlogExporterError as error:
                 exit_code = error.exit_code
                 raise
@@ -229,22 +228,38 @@ def _moment(text: str | None) -> float | None:
     return moment.timestamp()
 
 
-def _run(
-    root: Path,
-    ledger: FleetLedger,
-    plan: FleetPlan,
-    crew: Callable[[FleetLedger], AbstractAsyncContextManager[Crew]],
-    out: Output,
-    signals: Signals,
-    number: int,
-) -> int:
+class _Places(NamedTuple):
+    """Where blogs are saved from and to, as the command line says; the folder is absolute."""
+
+    root: Path
+    options: Mapping[str, str]
+    config: Path | None
+    at_once: int
+    engine: str
+    workers: int | None
+    scheduler: str | None
+
+
+def _run(ledger: FleetLedger, plan: FleetPlan, places: _Places, out: Output, signals: Signals, number: int) -> int:
     import asyncio
 
-    from exporter.cli.fleet_words import RunDisplay
+    from exporter.cli.fleet_output import RunDisplay
+    from exporter.fleet.host_workers import hosts_of
+    from exporter.fleet.saving import settings_for
 
-    with RunDisplay(out, plan) as progress:
-        moment, error = asyncio.run(_save(ledger, plan, crew, signals, progress))
-    document = {"run": number, **progress.summary(root, moment)}
+    def settings_of(blog: DueBlog) -> Settings:
+        return settings_for(blog, places.options, places.config)
+
+    hosts = len(hosts_of(ledger.listed(), settings_of))
+    with contextlib.ExitStack() as stack:
+        pool: WorkerPool | None = None
+        if hosts > 1 and (places.engine == "dask" or places.workers != 1):
+            pool = pool_of(places.engine, places.workers, places.scheduler, [places.root], hosts)
+            stack.enter_context(pool)
+        progress = stack.enter_context(RunDisplay(out, plan))
+        backups = partial(_backups, places, settings_of, pool, hosts)
+        moment, error = asyncio.run(_save(ledger, plan, backups, signals, progress))
+    document = {"run": number, **progress.summary(places.root, moment)}
     out.document(document)
     problem = error or progress.problem(document)
     if problem is not None:
@@ -252,22 +267,51 @@ def _run(
     return 0
 
 
+@contextlib.asynccontextmanager
+async def _backups(
+    places: _Places, settings_of: Callable[[DueBlog], Settings], pool: WorkerPool | None, hosts: int
+) -> AsyncIterator[Backups]:
+    """Save blogs in this process, or with a pool in one worker for each group of hosts."""
+    from exporter.clock import SystemClock
+    from exporter.fleet.host_workers import HostTask, HostWorkers
+    from exporter.fleet.overview import fleet_lock
+    from exporter.fleet.saving import BlogSaver, rare_collections
+    from exporter.http.engine import Engine
+    from exporter.settings import variables
+
+    if pool is not None:
+        options = {**variables(os.environ), **places.options}
+        config = None if places.config is None else places.config.absolute()
+        holder = fleet_lock(places.root).holder()
+        task = HostTask(places.root, 0, places.at_once, holder, options, config)
+        async with HostWorkers(pool, min(hosts, pool.slots), task, settings_of) as workers:
+            yield workers
+        return
+    clock = SystemClock()
+    with rare_collections():
+        async with (
+            Engine(clock=clock) as http,
+            BlogSaver(places.root, http, settings_of, clock, places.at_once) as saver,
+        ):
+            yield saver
+
+
 async def _save(
     ledger: FleetLedger,
     plan: FleetPlan,
-    crew_of: Callable[[FleetLedger], AbstractAsyncContextManager[Crew]],
+    backups_of: Callable[[], AbstractAsyncContextManager[Backups]],
     signals: Signals,
     progress: RunDisplay,
 ) -> tuple[FleetMoment, BlogExporterError | None]:
-    """Run a fleet; return what it came to, and what ended it before its time."""
+    """Run a fleet; return its last moment, and the error that ended it early."""
     from exporter.clock import SystemClock
     from exporter.fleet.run import FleetRun
 
     clock = SystemClock()
     noted = 0.0
     error: BlogExporterError | None = None
-    async with crew_of(ledger) as crew:
-        fleet = FleetRun(ledger, crew, plan, clock)
+    async with backups_of() as backups:
+        fleet = FleetRun(ledger, backups, plan, clock)
         moment = fleet.moment()
         with signals.passed_to(fleet.stop):
             try:
@@ -275,61 +319,13 @@ async def _save(
                     progress.handle(moment)
                     if clock.monotonic() - noted >= _NOTE_SECONDS:
                         noted = clock.monotonic()
-                        ledger.note_progress({**progress.note(moment), "dashboard": crew.dashboard})
+                        ledger.note_progress({**progress.note(moment), "dashboard": backups.dashboard})
             except BlogExporterError as failure:
                 error = failure
     return moment, error
 
 
-def _crew(
-    root: Path,
-    options: Mapping[str, str],
-    config: Path | None,
-    at_once: int,
-    *,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
-) -> Callable[[FleetLedger], AbstractAsyncContextManager[Crew]]:
-    """Return what makes the crew, in the event loop; it is checked before anything is written."""
-    from contextlib import asynccontextmanager
-
-    from exporter.clock import SystemClock
-    from exporter.fleet.local_crew import LocalCrew
-    from exporter.fleet.saving import Saver, rare_collections, settings_for
-    from exporter.http.engine import Engine
-    from exporter.settings import variables
-
-    def settings_of(blog: DueBlog) -> Settings:
-        return settings_for(blog, options, config)
-
-    clock = SystemClock()
-    if engine == "dask":
-        from exporter.fleet.budgets import terms_of
-        from exporter.fleet.dask_crew import DaskCrew
-        from exporter.fleet.dask_link import check_dask
-
-        check_dask(workers, scheduler)
-        everywhere = {**variables(os.environ), **options}
-
-        def of_dask(ledger: FleetLedger) -> AbstractAsyncContextManager[Crew]:
-            terms = terms_of(ledger.listed(), settings_of)
-            return DaskCrew(root, everywhere, config, at_once, terms, clock, workers=workers, scheduler=scheduler)
-
-        return of_dask
-    if workers is not None or scheduler is not None:
-        raise UsageError(message("--workers and --scheduler are of the engine dask: add --engine dask."))
-
-    @asynccontextmanager
-    async def local(_ledger: FleetLedger) -> AsyncIterator[Crew]:
-        with rare_collections():
-            async with Engine(clock=clock) as http, LocalCrew(Saver(root, http, settings_of, clock), at_once) as crew:
-                yield crew
-
-    return local
-
-
-@command.command("status", help=message("Show what a fleet has come to: saved, failing, and when it will be done."))
+@command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
 @click.argument("root", metavar="DIR", type=_DIR)
 @option("--watch", is_flag=True, help=message("Show it again every two seconds, until interrupted."))
 @option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
@@ -337,7 +333,7 @@ def _crew(
 @with_output()
 def status(*, out: Output, root: Path, watch: bool, prometheus: bool, config: Path | None) -> int:
     """Run ``fleet status``."""
-    from exporter.cli.fleet_words import overview_lines, problem_of
+    from exporter.cli.fleet_output import overview_lines, problem_of
     from exporter.cli.language import adopt
     from exporter.fleet.overview import metrics, overview
     from exporter.settings import resolve

@@ -1,4 +1,4 @@
-"""The list of a fleet: one blog a line, as text, CSV or TOML, with settings of its own where it needs some.
+"""Reads the list of a fleet: text, CSV or TOML with one blog a line, and settings for single blogs.
 
 A list may name a million blogs, so text and CSV are read line by line. It is written by a person or a program that
 asked a service for its blogs, so every line is checked before anything is asked for.
@@ -55,7 +55,7 @@ class ListedBlog:
     Attributes:
         blog_id: the blog.
         priority: those with a higher number go first; 0 where the line says nothing.
-        settings: what the line says of this blog alone, as text, checked.
+        settings: the settings of the line, as checked text.
         line: its number in the file, from 1; for TOML the number of the blog.
     """
 
@@ -66,7 +66,7 @@ class ListedBlog:
 
 
 def read_list(path: Path) -> Iterator[ListedBlog]:
-    """Yield the blogs of a list: ``.csv`` and ``.toml`` by their endings, everything else as text.
+    """Yield the blogs of a file: CSV and TOML by the ending, text otherwise.
 
     Raises:
         UsageError: the file cannot be read, or a line of it cannot be right, which the message names; or it lists none.
@@ -109,7 +109,7 @@ def _lines(path: Path, file: TextIO) -> Iterator[tuple[int, str]]:
 
 
 def _read_csv(path: Path) -> Iterator[ListedBlog]:
-    """Yield the blogs of a table: a header with ``blog_id``, ``priority`` and settings; without one, IDs alone."""
+    """Yield the blogs of a CSV file: a header with ``blog_id``, ``priority`` and settings; without one, IDs alone."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader((line for _, line in _lines(path, file)), strict=True)
         header: list[str] | None = None
@@ -133,7 +133,7 @@ def _read_csv(path: Path) -> Iterator[ListedBlog]:
 
 
 def _cells(path: Path, number: int, header: list[str], row: list[str]) -> dict[str, str]:
-    """Return what a row says by the names of its columns; a cell that has none is refused."""
+    """Return the cells of a row by column name; refuse a cell without one."""
     found = {}
     for name, cell in zip_longest(header, (cell.strip() for cell in row), fillvalue=""):
         if cell and not name:
@@ -199,7 +199,7 @@ def _blog(path: Path, number: int, blog_id: str, pairs: Mapping[str, Any]) -> Li
 
 
 def trouble_with_id(blog_id: str) -> str | None:
-    """Say why a text cannot be the ID of a blog and the name of a folder, ``None`` where it can."""
+    """Return why a text cannot be both a blog ID and a folder name; ``None`` if it can."""
     if not blog_id:
         return message("it names no blog")
     odd = blog_id.startswith((".", "-")) or blog_id.endswith((".", " ")) or not _FORBIDDEN.isdisjoint(blog_id)

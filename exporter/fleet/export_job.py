@@ -1,7 +1,7 @@
-"""Exporting each archive of a fleet: what is public into one folder, what is not into another, and only what changed.
+"""Exports each archive of a fleet that changed: public entries into one folder, other entries into another.
 
-What made an export is noted beside it, in ``.BLOG_ID.made``, once it is there: one that was made in the same way is
-replaced when its archive has changed, and stays as it is otherwise.
+After an export, ``.BLOG_ID.made`` next to it notes the options and the versions. An export with the same options is
+replaced if its archive has changed, and stays otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from exporter.archive.fleet_folder import archive_place
 from exporter.archive.layout import manifest_sha256
 from exporter.export.formats import NAMED
 from exporter.export.interface import ExportOptions
-from exporter.fleet.archive_jobs import Done, JobOptions
+from exporter.fleet.work import Done, JobOptions
 from exporter.html.links import AddressPattern
 from exporter.library.export import Only, export_blog
 from exporter.model.publication import Declared
@@ -37,8 +37,8 @@ class FleetExportOptions:
         job: the settings.
         form: a format or target.
         public: where public entries go, into ``PUBLIC/ab/BLOG_ID``; ``None`` for nowhere.
-        private: where the rest goes, into ``PRIVATE/ab/BLOG_ID.NOT-PUBLIC``; ``None`` for nowhere.
-        options: what is wanted of every blog; what its flags mean, its addresses and its reader are looked up for each.
+        private: the folder for the rest, as ``PRIVATE/ab/BLOG_ID.NOT-PUBLIC``; ``None`` for nowhere.
+        options: those of every blog; the meaning of flags, addresses and the reader are looked up for each.
         at: the version or the date, as :meth:`~exporter.archive.archive.Archive.version_at` takes it.
         force: replace exports that were made in another way.
         dry_run: write nothing.
@@ -90,7 +90,7 @@ def export(archive: Archive, wanted: FleetExportOptions) -> Done:
 def _side(
     archive: Archive, target: Path, only: Only, wanted: FleetExportOptions, version: int, key: dict[str, Any]
 ) -> tuple[bool, dict[str, int]]:
-    """Make one folder unless it is there; return whether it was made, and what is in it."""
+    """Make one folder unless it is up to date; return whether it was made, and the counts of its content."""
     folder = target if only == "public" else target.with_name(f"{target.name}.NOT-PUBLIC")
     note = folder.with_name(f".{folder.name}.made")
     noted = _read(note)

@@ -9,7 +9,7 @@ from math import inf, log, sqrt
 from typing import Final
 
 _WINDOW_SECONDS: Final = 600.0
-"""The rate is that of the last ten minutes, or of all the time there was: services are slower by day than by night."""
+"""The forecast uses the rate during the last ten minutes, because services are slower by day than by night."""
 _SAMPLES: Final = 600
 _FEWEST: Final = 5
 _SURE: Final = 1.96
@@ -21,7 +21,7 @@ class Forecast:
 
     Attributes:
         seconds: from now; ``inf`` while nothing moves.
-        error: half the width of the interval that holds it with 95 %, in seconds, as far as the blogs differ in size.
+        error: half the width of the 95 % interval in seconds, as far as the sizes of blogs decide.
         rate: requests per second of the last minutes.
         requests: that are still to be sent.
     """
@@ -32,14 +32,14 @@ class Forecast:
     requests: float
 
     def share_within(self, seconds: float) -> float:
-        """Return the share of what is left that is done within so many seconds, 0 … 1."""
+        """Return the share of the remaining work that is done within ``seconds``, 0 … 1."""
         if not self.requests:
             return 1.0
         return min(1.0, max(0.0, seconds) * self.rate / self.requests)
 
 
 class FleetProgress:
-    """What a run has done so far, to forecast from; times are seconds of one clock that never goes back."""
+    """Collects the progress of a run for forecasts; times are seconds on a monotonic clock."""
 
     def __init__(self, started: float) -> None:
         self._sent: deque[tuple[float, int]] = deque([(started, 0)], _SAMPLES)
@@ -52,7 +52,7 @@ class FleetProgress:
         self._done += 1
 
     def sent(self, now: float, requests: int) -> None:
-        """Note how many requests were sent in all, those of blogs under way too."""
+        """Note the number of requests sent in all, including those for blogs under way."""
         # The samples are spread over the window, however often this is called.
         if now - self._sent[-1][0] >= _WINDOW_SECONDS / _SAMPLES:
             self._sent.append((now, requests))
@@ -64,7 +64,7 @@ class FleetProgress:
             now: the time.
             sent: requests sent in all.
             left: blogs that are not begun.
-            under_way: requests sent so far for each blog that is under way, 0 where nobody knows.
+            under_way: requests sent so far for each blog that is under way; 0 if unknown.
         """
         rate = self._rate(now, sent)
         if not left and not under_way:
@@ -75,7 +75,7 @@ class FleetProgress:
         requests = left * sizes.mean + sum(sizes.beyond(taken) for taken in under_way)
         if not rate:
             return Forecast(inf, inf, 0.0, requests)
-        # What is left differs from its mean by its own chance, and by that of the blogs that the mean is from.
+        # Two errors add up: the remaining blogs vary around the mean, and the mean comes from a sample.
         number = left + len(under_way)
         deviation = sqrt(sizes.variance * (number + number * number / self._done))
         return Forecast(requests / rate, _SURE * deviation / rate, rate, requests)
@@ -123,6 +123,6 @@ class _Sizes:
         return area / (1.0 - alive)
 
     def beyond(self, taken: int) -> float:
-        """Return how many more requests a blog under way takes that has taken so many."""
+        """Return how many more requests a blog takes after ``taken``."""
         alive, area = self._after[taken]
         return (self.mean - area) / alive

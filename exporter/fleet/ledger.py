@@ -1,12 +1,12 @@
-"""The ledger of a fleet: which blogs are listed, every attempt to save one, and what is due, in one SQLite file.
+"""The ledger of a fleet: one SQLite file with the listed blogs, all attempts to save them, and the times they are due.
 
-It is the truth about a fleet: whatever process dies, running the fleet again does only what is due by it. Attempts are
-only ever added; the row of a blog says what the newest one means. The file is in write-ahead mode, so that ``fleet
-status`` reads while a run writes; when the run ends it is not, so that it can be read from a disk that is read-only.
-An attempt whose row a power cut loses is an archive that is backed up once more.
+After any crash, the next run reads the ledger and continues with the blogs that are still due. Attempts are only added;
+the row of a blog holds the meaning of its newest attempt. During a run the file is in write-ahead mode, so that ``fleet
+status`` can read it. Afterwards it is not, so that a read-only disk can hold it. If a power cut loses the row of an
+attempt, the next run backs up that archive once more.
 
-A fleet's folder may come from a stranger. What is not exactly this program's tables is refused, since a trigger could
-write other settings into a blog's row, and so is what no run of this program could have written into them.
+A fleet's folder may come from a stranger. The ledger is refused if its tables differ from this program's, because a
+trigger could write other settings into a blog's row, or if no run of this program could have written its values.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _SCHEMA: Final = (
 
 
 class BlogState(StrEnum):
-    """What the newest attempt means for a blog."""
+    """The state of a blog after its newest attempt."""
 
     NEW = "new"
     """Not tried yet."""
@@ -107,7 +107,7 @@ class BlogState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DueBlog:
-    """A blog that is to be saved now.
+    """A blog that is due.
 
     Attributes:
         number: its number in the ledger.
@@ -137,13 +137,13 @@ class BlogAttempt:
 
     Attributes:
         blog: the blog's number in the ledger.
-        exit_code: that of a backup: 0 saved, 3 partial.
-        kind: the class of the error, ``None`` where there was none.
-        reason: what it said.
+        exit_code: as ``backup`` has it: 0 saved, 3 partial.
+        kind: the class of the error; ``None`` without one.
+        reason: the text of the error.
         version: the version that was made, ``None`` where nothing changed.
         requests: sent to the service, retries included.
         bytes: received from it.
-        worker: where it ran, empty for the process itself.
+        worker: the name of the worker process; empty for the main process.
     """
 
     blog: int
@@ -160,7 +160,7 @@ class BlogAttempt:
 
     @property
     def state(self) -> BlogState:
-        """What it means for the blog."""
+        """The blog's state after it."""
         return {0: BlogState.SAVED, 3: BlogState.PARTIAL}.get(self.exit_code, BlogState.FAILED)
 
 
@@ -216,7 +216,7 @@ class FleetLedger:
 
     @classmethod
     def create(cls, root: Path) -> Self:
-        """Open the ledger of a fleet for writing; it is made where there is none.
+        """Open the ledger of a fleet for writing; make it if it does not exist.
 
         Raises:
             ArchiveDamaged, NewerFormat, NoSpace: it cannot be used.
@@ -238,16 +238,16 @@ class FleetLedger:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(sqlite3.Error):  # while somebody reads it stays as it is
+        with suppress(sqlite3.Error):  # a reader keeps it in write-ahead mode
             self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
 
     def list_blogs(self, blogs: Iterable[ListedBlog], now: float) -> Listing:
-        """Make these the blogs of the fleet, in this order; others keep their history and are not run.
+        """Replace the list of blogs, in this order; blogs left out keep their history and are not run.
 
-        A blog that failed is due again at the time it was to be tried again, one whose settings changed at once. It is
-        one transaction: a list with a wrong line changes nothing.
+        A blog that failed stays due at its time; a blog with new settings is due at once. It is one transaction: a
+        list with a wrong line changes nothing.
         """
         total = new = repeated = again = 0
         listing = self._listing + 1
@@ -292,13 +292,13 @@ class FleetLedger:
     ) -> int:
         """Begin a run and return its number.
 
-        What a wrong clock wrote down is due at once: blogs that are new, and those that wait longer than any wait.
+        New blogs, and blogs that wait longer than any wait lasts, are due at once: a wrong clock set their times.
 
         Args:
             now: the time.
-            options: what it was asked for, for whoever reads the ledger.
+            options: the options of the command, for readers of the ledger.
             again_before: blogs that were saved before this time are due again; ``None`` for no such time.
-            retry_now: whether what failed is due at once, whatever it was to wait for.
+            retry_now: whether failed blogs are due at once.
         """
         with self._transaction():
             if again_before is not None:
@@ -384,7 +384,7 @@ class FleetLedger:
         """Write down how attempts ended, each with the time at which its blog is due again.
 
         Returns:
-            What the blogs were before.
+            The states of the blogs before.
         """
         before = []
         with self._transaction():
@@ -406,6 +406,21 @@ class FleetLedger:
                     ),
                 )  # fmt: skip
         return before
+
+    def recover(self, attempts: Iterable[BlogAttempt], now: float) -> None:
+        """Record attempts that the newest run was killed before it could record.
+
+        Attempts that failed are left out: their blogs are due anyway.
+        """
+        with self._translated():
+            (self._run,) = self._connection.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()
+            known = "SELECT a.started_at FROM blogs b LEFT JOIN attempts a ON a.number = b.attempt WHERE b.number = ?"
+            found: list[tuple[BlogAttempt, float | None]] = []
+            for attempt in attempts:
+                (newest,) = self._connection.execute(known, (attempt.blog,)).fetchone()
+                if attempt.state is not BlogState.FAILED and (newest is None or newest < attempt.started_at):
+                    found.append((attempt, None if attempt.state is BlogState.SAVED else now))
+        self.record(found)
 
     def counts(self, now: float) -> Counts:
         """Count the listed blogs, and those due by a time."""
@@ -435,14 +450,16 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     """Open the file of a ledger.
 
     Raises:
-        NoArchive: it is to be read, and there is none.
+        NoArchive: it should be read, but does not exist.
         ArchiveDamaged: it cannot be opened.
     """
     if path.is_symlink():
-        raise ArchiveDamaged(message("{path} is a link, where the ledger of a fleet is a file: remove it.", path=path))
+        raise ArchiveDamaged(
+            message("{path} is a link, but the ledger of a fleet must be a file: remove it.", path=path)
+        )
     if not writable and not path.is_file():
         text = message(
-            "{folder} is no fleet: begin one with blog-exporter fleet run LIST --into DIR.", folder=path.parent
+            "{folder} is not a fleet: begin one with blog-exporter fleet run LIST --into DIR.", folder=path.parent
         )
         raise NoArchive(text)
     mode = "rwc" if writable else "ro"
@@ -476,7 +493,7 @@ def check_format(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, tuple[str, str | None]]:
-    """Return what is in a database, by its name: of which kind it is, and the statement that made it."""
+    """Return the kind of each table, index and trigger, and the statement that made it."""
     found = connection.execute("SELECT name, type, sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'")
     return {name: (kind, statement) for name, kind, statement in found}
 
@@ -494,7 +511,7 @@ def _not_one(path: Path) -> ArchiveDamaged:
 
 
 def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Counts:
-    """Count the blogs of a listing, and those due by a time."""
+    """Count the listed blogs by state, and those due by a time."""
     states = dict.fromkeys(BlogState, 0)
     due = 0
     for state, total, due_now in connection.execute(

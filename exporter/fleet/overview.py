@@ -1,4 +1,4 @@
-"""What a fleet has come to, read from its ledger, also while a run writes it: ``fleet status`` and its metrics."""
+"""The state of a fleet for ``fleet status`` and its metrics, read from the ledger, even during a run."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _slowest(ledger: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def _retry(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
-    """Return the blogs that failed most often and are to be tried again."""
+    """Return the blogs with the most failures that will be tried again."""
     rows = ledger.execute(
         """
         SELECT b.blog_id, b.failures, b.due_at, a.exit_code, a.reason

@@ -1,7 +1,7 @@
-"""A run of a fleet: what is due is handed to a crew, what the crew says of it goes into the ledger.
+"""A run of a fleet: it hands out the blogs that are due, and records in the ledger how each attempt ended.
 
-Whatever happens to one blog is written down and keeps no other from its turn. The run knows nothing of how blogs are
-saved: a crew of one process, or of many machines, does that.
+A blog that fails does not stop the others. How blogs are saved, in this process or in several, is up to the
+implementation of :class:`Backups`.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class FleetPlan:
         tries: the most attempts for a blog in this run.
         gap: the wait after a first failure; after each further one it is three times as long, a day at most.
         deadline: when no further blog is begun, in seconds since 1970; ``None`` for never.
-        silence: so many blogs in a row that get no answer, or cannot be asked for, end the run; where they have the
-            same settings of their own, such as a base URL, it goes on with the others.
+        silence: the number of consecutive blogs without an answer or a usable setting that ends the run. If they share
+            settings of their lines, such as a base URL, the run continues with the other blogs.
     """
 
     tries: int = 4
@@ -76,7 +76,7 @@ class FleetPlan:
     silence: int = 100
 
 
-class Crew(Protocol):
+class Backups(Protocol):
     """Saves blogs, many at a time."""
 
     @property
@@ -85,7 +85,7 @@ class Crew(Protocol):
 
     @property
     def under_way(self) -> Collection[int]:
-        """For each blog that is under way, how many requests were sent so far; 0 where nobody knows."""
+        """For each blog that is being saved, how many requests were sent so far; 0 if unknown."""
 
     @property
     def requests(self) -> int:
@@ -95,19 +95,19 @@ class Crew(Protocol):
         """Begin to save blogs, no more than there is room for."""
 
     async def ended(self, seconds: float) -> list[BlogAttempt]:
-        """Return how attempts ended, waiting up to so many seconds for the first one."""
+        """Return all attempts that have ended, after waiting up to ``seconds`` for the first."""
 
     def stop(self, error: Interrupted) -> None:
-        """End all attempts soon and in order; what was read is kept for the next ones."""
+        """End all attempts soon and in order; the next ones resume them."""
 
     @property
     def dashboard(self) -> str | None:
-        """The address where its work can be watched, ``None`` where it has none."""
+        """The address of a page that shows the work; ``None`` without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetMoment:
-    """What a run has come to.
+    """The progress of a run.
 
     Attributes:
         counts: the listed blogs.
@@ -130,26 +130,26 @@ class FleetMoment:
 
 
 class FleetRun:
-    """Does what is due by a ledger; iterate over :meth:`moments` to have it done.
+    """Saves the blogs that are due; iterate over :meth:`moments` to run it.
 
     Args:
         ledger: its list read, its run begun.
-        crew: saves the blogs.
+        backups: saves the blogs.
         plan: how.
         clock: the time of day, and what waits.
-        chance: the jitter of the waits between attempts, in 0 … 1.
+        chance: gives the jitter of waits between attempts, 0 … 1.
     """
 
     def __init__(
         self,
         ledger: FleetLedger,
-        crew: Crew,
+        backups: Backups,
         plan: FleetPlan,
         clock: Clock,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._ledger = ledger
-        self._crew = crew
+        self._backups = backups
         self._plan = plan
         self._clock = clock
         self._chance = chance
@@ -172,10 +172,10 @@ class FleetRun:
     def stop(self, error: Interrupted) -> None:
         """End the run soon and in order."""
         self._end = self._end or error
-        self._crew.stop(error)
+        self._backups.stop(error)
 
     async def moments(self) -> AsyncIterator[FleetMoment]:
-        """Yield what the run has come to, at each end of an attempt and once a second.
+        """Yield the progress whenever an attempt ends, and once a second.
 
         Raises:
             Interrupted: it was stopped.
@@ -183,7 +183,7 @@ class FleetRun:
             ServiceError, NotAuthorised, UsageError: no blog can be read any more.
         """
         while self._fill() or self._under_way:
-            yield self.moment(self._recorded(await self._crew.ended(_TICK_SECONDS)))
+            yield self.moment(self._recorded(await self._backups.ended(_TICK_SECONDS)))
         yield self.moment()
         for error in (self._end, *self._aside.values()):
             if error is not None:
@@ -193,12 +193,12 @@ class FleetRun:
         return self._clock.now().timestamp()
 
     def _fill(self) -> bool:
-        """Hand the crew as many blogs as it has room for; tell whether there are any, now or later in this run."""
+        """Begin as many blogs as there is room for; return whether any are left, now or later in this run."""
         now = self._now()
         if self._end is not None or (self._plan.deadline is not None and now >= self._plan.deadline):
             self._left = 0
             return False
-        room = self._crew.room
+        room = self._backups.room
         if room and len(self._queue) < room:
             known = {*self._under_way, *(blog.number for blog in self._queue)}
             found = self._ledger.due(now, max(room, _QUEUED), without=known, aside=self._aside)
@@ -212,7 +212,7 @@ class FleetRun:
         if begun:
             self._left -= len(begun)
             self._under_way.update({blog.number: blog for blog in begun})
-            self._crew.start(begun)
+            self._backups.start(begun)
         return bool(self._queue or self._again)
 
     def _recorded(self, attempts: Sequence[BlogAttempt]) -> list[tuple[str, BlogAttempt, float | None]]:
@@ -257,7 +257,7 @@ class FleetRun:
         elif self._silent >= self._plan.silence:
             self._end = self._silence(attempt)
         if self._end is not None:
-            self._crew.stop(Interrupted(str(self._end)))
+            self._backups.stop(Interrupted(str(self._end)))
 
     def _silence(self, attempt: BlogAttempt) -> BlogExporterError:
         return _ENDS.get(attempt.exit_code, ServiceError)(
@@ -291,7 +291,7 @@ class FleetRun:
         heapify(self._again)
 
     def _due_again(self, attempt: BlogAttempt, blog: DueBlog) -> tuple[float | None, bool]:
-        """Return when a blog is to be tried again, ``None`` for not, and whether that is in this run."""
+        """Return the time of a blog's next attempt, ``None`` for no attempt, and whether it belongs to this run."""
         if attempt.state is BlogState.SAVED:
             self._tries.pop(blog.number, None)
             return None, False
@@ -308,12 +308,12 @@ class FleetRun:
         return due_at, True
 
     def moment(self, ended: Sequence[tuple[str, BlogAttempt, float | None]] = ()) -> FleetMoment:
-        """Return what the run has come to."""
-        now, sent = self._clock.monotonic(), self._crew.requests
+        """Return the progress now."""
+        now, sent = self._clock.monotonic(), self._backups.requests
         self._progress.sent(now, sent)
         if now >= self._next_forecast or not self._under_way:
             self._next_forecast = now + _TICK_SECONDS
-            self._forecast = self._progress.forecast(now, sent, self._left, self._crew.under_way)
+            self._forecast = self._progress.forecast(now, sent, self._left, self._backups.under_way)
         return FleetMoment(
             self._counts, len(self._under_way), self._left, sent, now - self._begun, self._forecast, ended
         )

@@ -1,12 +1,13 @@
-"""Saving one blog of a fleet, by the very call that ``backup`` makes, and saying how that ended."""
+"""Saves blogs in this process, each by the same call as ``backup``, all with one engine."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import make_folder, translated
@@ -49,7 +50,7 @@ def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None)
 
     Args:
         blog: as the ledger holds it, with the list's settings.
-        options: what the command line gave.
+        options: the options of the command line.
         config: the settings file asked for.
 
     Raises:
@@ -88,24 +89,36 @@ def _origin(settings: Settings) -> str:
     return origin_of(check_base_url(settings.base_url)) if settings.base_url else ""
 
 
-class Saver:
-    """Saves blogs with one engine, any number at a time.
+class BlogSaver:
+    """Implements :class:`~exporter.fleet.run.Backups`: each blog is a task of the running event loop.
+
+    Leaving it cancels all tasks.
 
     Args:
         root: the fleet's folder.
         engine: sends all requests.
-        settings_of: the settings of a blog, with those of its line; raises a UsageError.
+        settings_of: returns a blog's settings, including those of its line; raises a UsageError.
         clock: the time of day.
+        at_once: the most blogs at a time.
         worker: names this process in the ledger.
     """
 
+    dashboard: str | None = None
+
     def __init__(
-        self, root: Path, engine: Engine, settings_of: Callable[[DueBlog], Settings], clock: Clock, worker: str = ""
+        self,
+        root: Path,
+        engine: Engine,
+        settings_of: Callable[[DueBlog], Settings],
+        clock: Clock,
+        at_once: int,
+        worker: str = "",
     ) -> None:
         self._root = root
         self._engine = engine
         self._settings_of = settings_of
         self._clock = clock
+        self._at_once = at_once
         self._worker = worker
         self._clients: dict[int, Client] = {}
         self._running: dict[int, Backup] = {}
@@ -113,6 +126,21 @@ class Saver:
         self._pauses: dict[str, tuple[float, LongPause]] = {}
         self._past = 0
         self._end: Interrupted | None = None
+        self._tasks: set[asyncio.Task[BlogAttempt]] = set()
+        self._ended: asyncio.Queue[BlogAttempt] = asyncio.Queue()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def room(self) -> int:
+        """How many more blogs it can take now."""
+        return self._at_once - len(self._tasks)
 
     @property
     def sent(self) -> Mapping[int, int]:
@@ -129,19 +157,37 @@ class Saver:
         """How many requests were sent so far for all blogs, pictures elsewhere not counted."""
         return self._past + sum(self.under_way)
 
-    def stop(self, error: Interrupted) -> None:
-        """End all that is under way soon and in order, and begin nothing more."""
-        self._end = error
-        self.stop_some(list(self._running), error)
+    def start(self, blogs: Sequence[DueBlog]) -> None:
+        """Begin to save blogs."""
+        for blog in blogs:
+            task = asyncio.create_task(self.save(blog))
+            self._tasks.add(task)
+            task.add_done_callback(self._done)
 
-    def stop_some(self, blogs: Collection[int], error: Interrupted) -> None:
-        """End those of some blogs soon and in order that are being saved, by their numbers in the ledger."""
-        for number in blogs:
-            if number in self._running:
-                self._running[number].stop(error)
+    def _done(self, task: asyncio.Task[BlogAttempt]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            self._ended.put_nowait(task.result())
+
+    async def ended(self, seconds: float) -> list[BlogAttempt]:
+        """Return all attempts that have ended, after waiting up to ``seconds`` for the first."""
+        try:
+            async with asyncio.timeout(seconds):
+                found = [await self._ended.get()]
+        except TimeoutError:
+            return []
+        while not self._ended.empty():
+            found.append(self._ended.get_nowait())
+        return found
+
+    def stop(self, error: Interrupted) -> None:
+        """End all attempts soon and in order, and begin no other."""
+        self._end = error
+        for backup_run in self._running.values():
+            backup_run.stop(error)
 
     async def save(self, blog: DueBlog) -> BlogAttempt:
-        """Back up a blog into its archive; whatever goes wrong is in what is returned.
+        """Back up a blog into its archive; the attempt holds any error.
 
         A service that wishes a longer pause than a backup waits for is asked for no other blog until that is over.
         """
@@ -181,7 +227,7 @@ class Saver:
         )
 
     def _paused(self, number: int, failure: BlogExporterError) -> BlogExporterError:
-        """Note a long pause that a service wishes, and end what is under way there; return why a blog failed."""
+        """Note a long pause that a service asks for, and stop its other backups; return the error for the blog."""
         service = self._services.get(number, "")
         if isinstance(failure, LongPause):
             self._leave_alone(service, failure)
@@ -191,8 +237,9 @@ class Saver:
 
     def _leave_alone(self, service: str, wish: LongPause) -> None:
         self._pauses[service] = self._clock.monotonic() + wish.seconds, wish
-        text = Interrupted(str(wish))
-        self.stop_some([each for each, other in self._services.items() if other == service], text)
+        for number, other in self._services.items():
+            if other == service and number in self._running:
+                self._running[number].stop(Interrupted(str(wish)))
 
     def _pause_of(self, service: str) -> LongPause | None:
         until, wish = self._pauses.get(service, (0.0, None))

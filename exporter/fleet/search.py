@@ -14,6 +14,8 @@ from exporter.archive import atomic
 from exporter.archive.fleet_folder import SHARDS, archive_named, open_archive, require_fleet, shards_in
 from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError
+from exporter.fleet.local_pool import LocalPool
+from exporter.fleet.pool import WorkerPool, each_done
 from exporter.fleet.search_index import (
     SECTION,
     IndexOutcome,
@@ -25,7 +27,6 @@ from exporter.fleet.search_index import (
     index_shard,
     made_at,
 )
-from exporter.fleet.workers import Hands, LocalHands
 from exporter.model.kinds import Kind
 from exporter.search.folding import spans_of
 from exporter.search.index import Hit, VersionDocuments, hit_of, match_of
@@ -52,11 +53,11 @@ class FleetHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FleetSearchResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         hits: the best ones, as many as were asked for.
-        total: how many records hold what was asked for, by the index.
+        total: the number of matching records in the index.
         blogs: in how many blogs they are.
         outdated: hits that are not in the archives any more, or cannot be read there; they are not shown.
     """
@@ -74,7 +75,7 @@ class _ShardSearch(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A record by the index; what comes first in order is the better, or with ``by_date`` the newer."""
+    """A matching record in the index; a higher ``order`` is better, or newer with ``by_date``."""
 
     order: tuple[float, float]
     blog_id: str
@@ -89,7 +90,7 @@ class _ShardFound(NamedTuple):
 
 
 def update_index(
-    root: Path, settings: Settings, hands: Hands, clock: Clock, on_shard: Callable[[IndexOutcome], None]
+    root: Path, settings: Settings, pool: WorkerPool, clock: Clock, on_shard: Callable[[IndexOutcome], None]
 ) -> None:
     """Bring the index of a fleet up to date; only archives that changed are read.
 
@@ -101,7 +102,7 @@ def update_index(
     folder = index_folder(root)
     shards = shards_in(root)
     tasks = (IndexTask(root, shard, settings.without_secrets()) for shard in shards)
-    with contextlib.closing(hands.each_done(index_shard, tasks)) as outcomes:
+    with contextlib.closing(each_done(pool, index_shard, tasks)) as outcomes:
         for outcome in outcomes:
             on_shard(outcome)
     with atomic.translated(folder):
@@ -130,7 +131,7 @@ def search(root: Path, query: Query, settings: Settings, workers: int = 1) -> Fl
     size = sum(_size(task.path) for task in tasks)
     best: list[_Candidate] = []
     total = blogs = 0
-    for found in LocalHands(workers if size > _ALONE else 1).each_done(_search_shard, tasks):
+    for found in each_done(LocalPool(workers if size > _ALONE else 1), _search_shard, tasks):
         best = heapq.nlargest(query.limit or 0, [*best, *found.best])
         total += found.total
         blogs += found.blogs

@@ -20,8 +20,8 @@ from exporter.archive import atomic
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive
 from exporter.archive.safe_files import InnerPath, NotPlain, inner
-from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace
-from exporter.message import message, said
+from exporter.errors import BlogExporterError
+from exporter.fleet.work import FATAL, trouble_of
 from exporter.model.kinds import Kind
 from exporter.search.index import INDEX_EDITION, VersionDocuments
 from exporter.search.index_file import FIELDS, record_lines
@@ -30,17 +30,16 @@ from exporter.service.registry import service_of
 from exporter.settings import Settings
 
 SECTION: Final = b"@\t"
-"""What the line of a section begins with, as no line of a record does."""
+"""The beginning of a section's line; no line of a record begins with it."""
 _FOLDERS: Final = (".fleet", "search")
 _EDITION: Final = 1
 _LONGEST_HEAD: Final = 4_000
 _BLOCK: Final = 1 << 20
-_REASON: Final = 500
 _IN_MEMORY: Final = 8 << 20
 
 
 class IndexTask(NamedTuple):
-    """What a worker needs to bring the index of one shard up to date."""
+    """The task of a worker: update the index of one shard."""
 
     root: Path
     shard: str
@@ -49,7 +48,7 @@ class IndexTask(NamedTuple):
 
 @dataclass(slots=True)
 class IndexOutcome:
-    """What became of a shard's index: how many blogs it has, were read, or had not changed; and what cannot be read."""
+    """The result for a shard: counts of its blogs, of those read and unchanged, and the archives that failed."""
 
     shard: str
     blogs: int = 0
@@ -83,7 +82,7 @@ def head_of(settings: Settings) -> bytes:
 
 
 def index_shard(task: IndexTask) -> IndexOutcome:
-    """Bring the index of a shard up to date; a blog whose archive cannot be read keeps what was known of it.
+    """Update the index of a shard; a blog whose archive cannot be read keeps its old section.
 
     Raises:
         BlogExporterError, NoSpace: it cannot be written.
@@ -113,7 +112,7 @@ def index_shard(task: IndexTask) -> IndexOutcome:
 
 
 def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
-    """Yield the blogs of an index: none where it is another edition's, no more where it is not as it was written."""
+    """Yield the sections of an index up to the first damage; an index of another edition has no sections."""
     if file.readline(_LONGEST_HEAD) != head:
         return
     end = file.seek(0, 2)
@@ -155,7 +154,7 @@ def _content(
     old: BinaryIO | None,
     outcome: IndexOutcome,
 ) -> Iterator[bytes]:
-    """Yield an index; the section of a blog that is as it was comes from the one there was."""
+    """Yield the new index; sections of unchanged blogs are copied from the old one."""
     yield head_of(task.settings)
     services: dict[str | None, Records] = {}
     for each in found:
@@ -163,13 +162,10 @@ def _content(
         if before is None or before.mark != mark:
             try:
                 lines = _lines_of(each, services, task.settings)
-            except (NoSpace, NoMemory, Interrupted, MemoryError):
+            except FATAL:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever an archive has in it, the others have their turn
-                fault = isinstance(error, (BlogExporterError, OSError))
-                kind = type(error).__name__
-                reason = said(error) if fault else message("{kind}: {reason}", kind=kind, reason=error)
-                outcome.trouble.append((f"{task.shard}/{each.blog_id}", str(reason)[:_REASON]))
+                outcome.trouble.append((f"{task.shard}/{each.blog_id}", trouble_of(error)))
                 mark = "unreadable"
             else:
                 outcome.read += 1
@@ -198,7 +194,7 @@ def _copied(file: BinaryIO, section: Section) -> Iterator[bytes]:
 
 
 def _lines_of(found: FoundArchive, services: dict[str | None, Records], settings: Settings) -> BinaryIO:
-    """Return a file with the lines of an archive, at its end; in memory while it is small."""
+    """Return a file with the lines of an archive, positioned at the end; a small one stays in memory."""
     made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115  closed by who reads it
 
     def read(archive: Archive) -> None:
@@ -234,7 +230,7 @@ def _lines(documents: VersionDocuments) -> Iterator[bytes]:
 
 
 def made_at(root: Path) -> float | None:
-    """Return when a fleet's index was brought up to date, in seconds since 1970; ``None`` where there is none."""
+    """Return when a fleet's index was last updated, in seconds since 1970; ``None`` without an index."""
     try:
         return inner(index_folder(root) / "made").stat().st_mtime
     except OSError:

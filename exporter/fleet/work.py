@@ -1,26 +1,45 @@
-"""Work on every archive of a fleet, in many processes: sites, exports, verification, ``latest/``, search indexes.
+"""Runs a job on every archive of a fleet in many processes: sites, checks, ``latest/`` and search indexes.
 
-Whatever is wrong with one archive is said of it and keeps no other from its turn, also where it ends the process that
-works on it. No list of the archives is held: a million take the memory of one folder's names.
+Each job makes the same call as the command for one archive. An archive that fails does not stop the others, even if it
+kills the process that works on it. No list of the archives is held: a million take the memory of one folder's names.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import FoundArchive, archives_in, open_archive, shards_in
-from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, NoMemory, NoSpace, UsageError
-from exporter.fleet.archive_jobs import Done
-from exporter.fleet.workers import Hands
+from exporter.archive.settings_file import settings_to_read_with
+from exporter.archive.verify import ignore_progress
+from exporter.errors import (
+    ArchiveDamaged,
+    BlogExporterError,
+    Incomplete,
+    Interrupted,
+    NoMemory,
+    NoSpace,
+    UsageError,
+)
+from exporter.fleet.pool import WorkerPool, each_done
+from exporter.library.views import MARKDOWN, SITE
 from exporter.message import message, message_n, said
+from exporter.service.registry import service_of
+from exporter.settings import shared_variables, variables
+
+if TYPE_CHECKING:
+    from exporter.archive.checks import Finding
+    from exporter.copies.store import Store
+    from exporter.copies.within import WithinStore
+    from exporter.settings import Settings
 
 MADE: Final = "made"
 CURRENT: Final = "up_to_date"
@@ -28,24 +47,146 @@ EMPTY: Final = "empty"
 FAILED: Final = "failed"
 STATES: Final = (MADE, CURRENT, EMPTY, FAILED)
 
-_NAMED: Final = 1000
+FATAL: Final = (NoSpace, NoMemory, Interrupted, MemoryError)
+"""Errors that say nothing about the archive being read, and end the work."""
+_MAX_NAMED: Final = 1000
+_MAX_REASON: Final = 500
+_MAX_FINDINGS: Final = 5
+"""Findings of an archive that its result holds; ``verify`` of that archive names all."""
 _REFUSED: Final = 20
-"""Where so many archives at the beginning are refused as a mistake in usage, and nothing else, it is one."""
+"""If a usage error refuses each of the first 20 archives, the options are wrong, and the work ends."""
 Options = TypeVar("Options")
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a job on an archive.
+
+    Attributes:
+        made: whether anything had to be made; false if all was up to date.
+        facts: what JSON shows of it.
+        problem: the error that describes a fault of the archive; ``None`` without a fault.
+    """
+
+    made: bool
+    facts: dict[str, Any] = field(default_factory=dict)
+    problem: BlogExporterError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """Settings for a job, which pickle and hold no secret.
+
+    Attributes:
+        settings: options of the command line by the names of settings; ``None`` for options not given.
+        config: the settings file of the command line; ``None`` for the user's own.
+        environment: settings from the main process's environment, for workers on other machines.
+    """
+
+    settings: Mapping[str, str | None] = field(default_factory=dict)
+    config: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: variables(shared_variables(os.environ)))
+
+    def resolved(self, archive: Archive) -> Settings:
+        """Return the settings for an archive."""
+        given = {name: value for name, value in self.settings.items() if value is not None}
+        return settings_to_read_with(archive.path, archive.info.blog_id, {**self.environment, **given}, self.config)
+
+
+def site(archive: Archive, options: JobOptions) -> Done:
+    """Make or update ``latest/site``, as ``site`` does."""
+    from exporter.library.views import refresh  # noqa: PLC0415 - each process does one kind of work
+
+    version = archive.resolve()
+    made = refresh(archive, options.resolved(archive), at=version, also={SITE})
+    return Done(made.files > 0, {"version": version, "files_made": made.files})
+
+
+def rebuild(archive: Archive, options: JobOptions) -> Done:
+    """Make ``latest/`` again, with the views that exist and those that the command line asks for."""
+    from exporter.library import views  # noqa: PLC0415 - see above
+
+    settings = options.resolved(archive)
+    latest, asked = archive.layout.latest, options.settings
+    markdown, pages = ((latest / name).is_dir() or asked.get(name) == "yes" for name in (MARKDOWN, SITE))
+    version = archive.resolve()
+    made = views.rebuild(archive, replace(settings, markdown=markdown, site=pages), at=version)
+    return Done(True, {"version": version, "files_made": made.files})
+
+
+def search_index(archive: Archive, options: JobOptions) -> Done:
+    """Make or update the index that ``search`` keeps in the archive."""
+    from exporter.search.index import (
+        Index,
+        index_path,
+    )
+
+    path = index_path(archive.layout)
+    version = archive.resolve()
+    before = path.lstat() if path.is_file() else None
+    with Index(archive, service_of(options.resolved(archive), archive.info.service), at=version):
+        after = path.lstat() if path.is_file() else None
+    facts = {"version": version, "bytes": None if after is None else after.st_size}
+    if after is None:
+        return Done(True, facts, Incomplete(message("The search index could not be written into the archive.")))
+    return Done(before is None or (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns), facts)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """How archives are verified; ``quick`` as in :func:`~exporter.archive.verify.verify`."""
+
+    quick: bool = False
+
+
+def verify(archive: Archive, options: VerifyOptions) -> Done:
+    """Check whether an archive is intact and complete, as ``verify`` does."""
+    archive.resolve()
+    return checked(archive, archive.verify(quick=options.quick))
+
+
+def checked(archive: Archive, found: Iterable[Finding]) -> Done:
+    """Return the result of a check, from its findings."""
+    findings = damage = 0
+    shown: list[dict[str, Any]] = []
+    for finding in found:
+        findings += 1
+        damage += finding.damage
+        if len(shown) < _MAX_FINDINGS:
+            shown.append({"code": str(finding.code), "path": finding.path, "detail": str(finding.detail)})
+    completeness, _ = archive.completeness()
+    complete = bool(completeness.get("complete"))
+    facts = {
+        "versions": len(archive.versions()), "head": archive.head(), "intact": not damage, "complete": complete,
+        "findings": findings, "first_findings": shown,
+    }  # fmt: skip
+    problem: BlogExporterError | None = None
+    if damage:
+        text = message_n(
+            "Damaged, {n:,} finding; the first: {path}: {detail}",
+            "Damaged, {n:,} findings; the first: {path}: {detail}",
+            findings,
+            path=shown[0]["path"],
+            detail=shown[0]["detail"],
+        )
+        problem = ArchiveDamaged(text)
+    elif not complete:
+        problem = Incomplete(message("Intact, but not everything could be read; save the blog again."))
+    return Done(True, facts, problem)
+
+
+@dataclass(frozen=True, slots=True)
 class ArchiveResult:
-    """What came of one archive.
+    """The result for one archive.
 
     Attributes:
         blog_id: its blog, by the folder's name.
         path: its folder, or the address of a copy of it.
-        state: ``made``, ``up_to_date``, ``empty`` where no version is in it yet, or ``failed``.
-        exit_code: what the command for this archive alone would have ended with.
+        state: ``made``, ``up_to_date``, ``empty`` (no version yet) or ``failed``.
+        exit_code: the exit code of the command for this archive alone.
         kind: the class of the error; ``None`` for none.
-        reason: what the error says.
-        facts: what there is to say of the archive, as JSON shows it.
+        reason: the text of the error.
+        facts: what JSON shows of the archive.
         seconds: how long it took.
         cpu_seconds: the processor's time, of that process.
     """
@@ -75,10 +216,7 @@ class ArchiveResult:
 
 
 def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundArchive) -> ArchiveResult:
-    """Do a job with one archive; whatever goes wrong is in what is returned.
-
-    All arguments and the result pickle, so any process that sees the fleet's folder can be asked for it.
-    """
+    """Do a job with one archive; the result holds any error. All arguments and the result pickle."""
 
     def work() -> Done | None:
         archive = open_archive(found)
@@ -88,12 +226,12 @@ def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundAr
 
 
 def result_of(blog_id: str, path: Path | str, work: Callable[[], Done | None]) -> ArchiveResult:
-    """Do something with an archive; whatever goes wrong is in what is returned.
+    """Do something with an archive; the result holds any error.
 
     Args:
         blog_id: its blog.
-        path: where it is.
-        work: what is to be done; returns ``None`` where the archive has no version yet.
+        path: its folder or address.
+        work: the call to make; returns ``None`` if the archive has no version yet.
     """
     begun, cpu = time.monotonic(), time.process_time()
     done: Done | None = None
@@ -123,11 +261,11 @@ def result_of(blog_id: str, path: Path | str, work: Callable[[], Done | None]) -
 
 
 def lost(found: FoundArchive, how: str) -> ArchiveResult:
-    """Return what came of an archive with which two processes died."""
+    """Return the result for an archive that killed its process twice, and how the second one died."""
     text = message(
-        "The process that worked on it died twice, the second time with no other beside it ({how}): "
+        "The process that worked on it died twice, the second time while nothing else ran ({how}): "
         "it may need more memory.",
-        how=how or message("it did not say why"),
+        how=how or message("no reason given"),
     )
     return ArchiveResult(
         found.blog_id, found.path, FAILED, BlogExporterError.exit_code, BlogExporterError.__name__, text
@@ -135,24 +273,24 @@ def lost(found: FoundArchive, how: str) -> ArchiveResult:
 
 
 def work_over(
-    root: Path, job: Callable[[Archive, Options], Done], options: Options, hands: Hands
+    root: Path, job: Callable[[Archive, Options], Done], options: Options, pool: WorkerPool
 ) -> Generator[ArchiveResult]:
-    """Yield what comes of each archive of a fleet, in any order.
+    """Yield the result for each archive, in any order.
 
     Args:
         root: the fleet's folder.
         job: a function of a module.
-        options: what it takes; pickles.
-        hands: who does it.
+        options: its second argument; pickles.
+        pool: runs it.
 
     Raises:
-        NoSpace: the disk is full, also for all others.
-        UsageError: the options cannot be right for any archive.
-        BlogExporterError: nobody can do the work.
+        NoSpace: the disk is full.
+        UsageError: the options are wrong for every archive.
+        BlogExporterError: no worker can run.
     """
     archives = (found for shard in shards_in(root) for found in archives_in(root, shard))
     refused = 0
-    with closing(hands.each_done(partial(do, job, options), archives, lost=lost)) as results:
+    with closing(each_done(pool, partial(do, job, options), archives, lost=lost)) as results:
         for done, result in enumerate(results, 1):
             yield result
             refused += result.kind == UsageError.__name__
@@ -164,15 +302,53 @@ def work_over(
                 raise NoSpace(result.reason or "")
 
 
+def trouble_of(error: Exception) -> str:
+    """Return why an archive could not be read, shortened."""
+    is_fault = isinstance(error, (BlogExporterError, OSError))
+    reason = said(error) if is_fault else message("{kind}: {reason}", kind=type(error).__name__, reason=error)
+    return str(reason)[:_MAX_REASON]
+
+
+def copies_of_a_fleet(store: Store) -> list[str]:
+    """Return the folders of all archives in a fleet's copy, in order.
+
+    Raises:
+        NoArchive: it holds no archive.
+        UsageError: it is the copy of one archive.
+    """
+    from exporter.copies.within import archives_of  # noqa: PLC0415 - only checks of copies need it
+
+    names = archives_of(store)
+    if names == ["."]:
+        raise UsageError(message("{place} is the copy of one archive: run verify {place}.", place=store.place))
+    return names
+
+
+def verify_copies(store: Store, names: list[str]) -> Iterator[ArchiveResult]:
+    """Yield the result for each copy of an archive."""
+    from exporter.copies.within import WithinStore  # noqa: PLC0415 - see above
+
+    for name in names:
+        within = WithinStore(store, name)
+        yield result_of(name.partition("/")[2], within.place, partial(_verify_copy, within))
+
+
+def _verify_copy(store: WithinStore) -> Done | None:
+    from exporter.copies.checking import CopyCheck  # noqa: PLC0415 - see above
+
+    with CopyCheck(store) as check:
+        return checked(check.archive, check.findings(ignore_progress)) if check.archive.versions() else None
+
+
 class WorkTally:
     """Counts results, and keeps the first thousand failures.
 
     Attributes:
-        states: how many archives are in which state.
-        codes: how many failed with which exit code.
-        failures: those that are named.
-        sums: of every number that the results tell, but versions.
-        cpu_seconds: the processor's time of all.
+        states: number of archives in each state.
+        codes: number of failures by exit code.
+        failures: those that are kept.
+        sums: the sum of each number in the results, except versions.
+        cpu_seconds: processor time of all.
     """
 
     def __init__(self) -> None:
@@ -196,7 +372,7 @@ class WorkTally:
                 self.sums[name] += value
         if result.state == FAILED:
             self.codes[result.exit_code] += 1
-            if len(self.failures) < _NAMED:
+            if len(self.failures) < _MAX_NAMED:
                 self.failures.append(result)
 
     def document(self) -> dict[str, Any]:
@@ -211,7 +387,7 @@ class WorkTally:
         }
 
     def problem(self) -> BlogExporterError | None:
-        """Return what the command ends with: damage where there is any, else that something failed."""
+        """Return the error for the exit code: damage before other failures, ``None`` without any."""
         damaged = self.codes[ArchiveDamaged.exit_code]
         if damaged:
             return ArchiveDamaged(

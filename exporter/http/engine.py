@@ -32,7 +32,6 @@ from exporter.http.transport import (
     Authorised,
     HttpRequest,
     HttpResponse,
-    LookingOnceMore,
     Redirecting,
     Sender,
     SingleTry,
@@ -73,7 +72,6 @@ class Engine:
         resolver: replaces the system's name lookup.
         chance: returns the jitter for waits between attempts, in 0 … 1.
         most_requests: the most requests that are sent in total; ``None`` for no limit.
-        throttles: throttles shared with other processes, used in place of ``concurrency``.
 
     Attributes:
         budget: the memory of all answers together.
@@ -89,12 +87,11 @@ class Engine:
         resolver: AbstractResolver | None = None,
         chance: Callable[[], float] = random.random,
         most_requests: int | None = None,
-        throttles: Throttles | None = None,
     ) -> None:
         self._allowance = None if most_requests is None else Allowance(most_requests)
         self._clock = clock or SystemClock()
         self._chance = chance
-        self._throttles = throttles or Throttles(self._clock, concurrency)
+        self._throttles = Throttles(self._clock, concurrency)
         self.budget = MemoryBudget(shared_memory)
         self._resolver = resolver
         self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
@@ -211,7 +208,6 @@ class Engine:
                     "Accept-Encoding": "gzip, deflate",
                 },
                 auto_decompress=False,
-                request_class=LookingOnceMore,
                 response_class=SingleTry,
             )
         return self._sessions[guard]

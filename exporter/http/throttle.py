@@ -10,7 +10,7 @@ from math import ceil
 from typing import Final, NamedTuple, Protocol
 
 from exporter.clock import Clock
-from exporter.errors import LongPause, PermitEnded, RequestTimeout, ServiceError, TransportError, UsageError
+from exporter.errors import LongPause, RequestTimeout, ServiceError, TransportError, UsageError
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 from exporter.message import message
 
@@ -24,7 +24,7 @@ _FIRST_REST = 2  # answers before the limit grows again after a refusal; doubled
 _LONGEST_REST = 512
 
 _DRIFT_SECONDS: Final = 0.001  # how much faster the service's clock may run in a second
-SPACING: Final = 0.9  # fraction of an even spacing, so that one late request does not delay all others
+_SPACING: Final = 0.9  # fraction of an even spacing, so that one late request does not delay all others
 _LATE_SECONDS = 0.05  # how late a start may be without delaying the next ones
 _CUT_OFF_SECONDS = 1.0  # time in which a service notices that a connection was closed
 
@@ -140,7 +140,7 @@ class RateWindow:
 
     Attributes:
         rate: as given.
-        places: requests that may be counted at a time; the next whole number, unless set to fewer.
+        places: requests that may be counted at a time; the next whole number.
         seconds: how long a request is counted after its answer began.
         interval: the least number of seconds between two starts, nine tenths of the even distance.
     """
@@ -149,7 +149,7 @@ class RateWindow:
         self.rate = rate
         self.places = ceil(rate)
         self.seconds = self.places / rate + _DRIFT_SECONDS
-        self.interval = SPACING / rate
+        self.interval = _SPACING / rate
         self._clock = clock
         self._unanswered: set[int] = set()
         self._counted_until: deque[float] = deque()
@@ -170,7 +170,7 @@ class RateWindow:
             number: identifies the request in :meth:`heard`.
         """
         while self.counted >= self.places:
-            if self._counted_until and self.places:
+            if self._counted_until:
                 await self._clock.sleep(self._counted_until[0] - self._clock.monotonic())
             else:
                 self._change = asyncio.get_running_loop().create_future()
@@ -182,12 +182,8 @@ class RateWindow:
         if number in self._unanswered:
             self._unanswered.remove(number)
             self._counted_until.append(self._clock.monotonic() + self.seconds)
-            self.changed()
-
-    def changed(self) -> None:
-        """Wake the waiting caller, because there may be more places."""
-        if self._change is not None and not self._change.done():
-            self._change.set_result(None)
+            if self._change is not None and not self._change.done():
+                self._change.set_result(None)
 
 
 class Throttle:
@@ -200,15 +196,11 @@ class Throttle:
 
     Raises:
         UsageError: a limit lets no request through.
-
-    Attributes:
-        watches: whether :meth:`prepare` must be called for each request.
     """
 
     def __init__(self, concurrency: int, rate: float | None, clock: Clock) -> None:
         self._clock = clock
         self._ceiling = AdaptiveLimit()
-        self.watches = False
         self._window: RateWindow | None = None
         self.restrict(concurrency, rate)
         self._next = asyncio.Lock()
@@ -236,7 +228,6 @@ class Throttle:
         self._ceiling.restrict(float(concurrency))
         if rate is not None and (self._window is None or rate < self._window.rate):
             self._window = RateWindow(rate, self._clock)
-            self.watches = True
 
     @property
     def limit(self) -> int:
@@ -272,7 +263,7 @@ class Throttle:
         return Turn(self._started, now, self._active, self._ceiling.cuts)
 
     def prepare(self, request: HttpRequest, turn: Turn) -> None:
-        """Make a request report when its answer begins; only needed if :attr:`watches`."""
+        """Make a request report when its answer begins, for the rate."""
         if self._window is not None:
             request.on_answer = partial(self._window.heard, turn.number)
 
@@ -405,27 +396,23 @@ class Throttled:
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request."""
         throttle, longest_pause = self.throttles.of(request.origin), self.transport.longest_pause(request.origin)
-        while True:
-            try:
-                turn = await throttle.enter(longest_pause)
-            except LongPause as pause:
-                raise self.transport.left_alone(request.origin, pause.seconds) from None
-            status, body_seconds, cut_off = None, 0.0, False
-            if throttle.watches:
-                throttle.prepare(request, turn)
-            try:
-                response = await self.transport.send(request)
-                status, body_seconds = response.status, response.body_seconds
-            except PermitEnded:
-                continue
-            except TransportError as error:
-                error.origin = request.origin
-                cut_off = isinstance(error, RequestTimeout)
-                raise
-            except asyncio.CancelledError:
-                cut_off = True
-                raise
-            else:
-                return response
-            finally:
-                throttle.leave(turn, status, body_seconds, cut_off=cut_off)
+        try:
+            turn = await throttle.enter(longest_pause)
+        except LongPause as pause:
+            raise self.transport.left_alone(request.origin, pause.seconds) from None
+        status, body_seconds, cut_off = None, 0.0, False
+        throttle.prepare(request, turn)
+        try:
+            response = await self.transport.send(request)
+            status, body_seconds = response.status, response.body_seconds
+        except TransportError as error:
+            error.origin = request.origin
+            cut_off = isinstance(error, RequestTimeout)
+            raise
+        except asyncio.CancelledError:
+            cut_off = True
+            raise
+        else:
+            return response
+        finally:
+            throttle.leave(turn, status, body_seconds, cut_off=cut_off)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Protocol
@@ -105,7 +104,6 @@ class HttpRequest:
         method: any method other than ``GET`` changes data on the server.
         content: the request's body.
         final: error statuses that are answers and no reason to send the request again.
-        before_sending: is called right before it is written, and may raise a PermitEnded.
         on_answer: is called when an answer begins.
     """
 
@@ -119,7 +117,6 @@ class HttpRequest:
     method: str = "GET"
     content: bytes | None = None
     final: frozenset[int] = frozenset()
-    before_sending: Callable[[], None] | None = None
     on_answer: Callable[[], None] | None = None
 
 
@@ -148,19 +145,6 @@ class Transport(Protocol):
         Raises:
             TransportError: no complete answer arrived.
         """
-
-
-_before_sending: ContextVar[Callable[[], None] | None] = ContextVar("before_sending")
-
-
-class LookingOnceMore(aiohttp.ClientRequest):
-    """Asks once more, when there is a connection, whether the request may be sent."""
-
-    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        """Write the request."""
-        if before_sending := _before_sending.get(None):
-            before_sending()
-        return await super().send(conn)
 
 
 class SingleTry(aiohttp.ClientResponse):
@@ -198,7 +182,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class AiohttpTransport:
-    """Sends each request once with a session of :class:`LookingOnceMore` and :class:`SingleTry` that decodes nothing.
+    """Sends each request once with a session of :class:`SingleTry` that decodes nothing.
 
     Attributes:
         session: holds the connections.
@@ -239,7 +223,6 @@ class AiohttpTransport:
     async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse:
         headers = {**request.headers, **request.body.headers()}
         timeout = _connect_timeout(request.sender.timeouts.connect)
-        _before_sending.set(request.before_sending)
         content = None if request.content is None else io.BytesIO(request.content)
         return await self.session.request(
             request.method, request.url, data=content, headers=headers, allow_redirects=False, timeout=timeout

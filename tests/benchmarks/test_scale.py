@@ -13,7 +13,7 @@ from benchmarks.measure import Sample
 from benchmarks.scale_model import Costs, Line, Wishes, requests_of, simulate, size_of
 
 NOTHING = Line(0.0, 0.0)
-CHEAP = Costs(Line(0.0, 1e-9), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, 1, 1, 1, 1, 1, 1)
+CHEAP = Costs(Line(0.0, 1e-9), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, 1, 1, 1, 1, 1)
 PLAIN = Wishes(blogs=400, entries=20, varied=False, rate=inf, concurrency=16, latency=0.1, at_once=50)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from exporter.archive.fleet_folder import archive_place
 from tests.cli.conftest import Program
 from tests.fleet.building import build_blog, entry
 from tests.fleet.shelf import shelf
-from tests.fleet.tables import duckdb_rows, parquet_rows, sqlite_rows
+from tests.fleet.tables import catalogue_rows as read
 from tests.support.runs import Runs
 
 HOSTILE = "\x1b[31m<b>悪い\u202e"
@@ -37,16 +36,15 @@ def damage(root: Path, blog_id: str) -> str:
 
 
 class TestCatalogue:
-    @pytest.mark.parametrize("form", ["parquet", "sqlite", "duckdb"])
-    def test_says_what_it_did(self, program: Program, fleet: Path, form: str) -> None:
-        place = {"parquet": "catalogue", "sqlite": "catalogue.sqlite", "duckdb": "catalogue.duckdb"}[form]
-        first = program("fleet", "catalogue", form, fleet, "--workers", "1")
+    def test_says_what_it_did(self, program: Program, fleet: Path) -> None:
+        place = "catalogue.sqlite"
+        first = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
         assert (first.code, first.out) == (0, "")
         assert first.err == f"{fleet / place}: 3 blogs, 5 entries, 3 archives read, 0 unchanged.\n"
         shutil.rmtree(archive_place(fleet, "haru.example.com"))
-        again = program("fleet", "catalogue", form, fleet, "--workers", "1")
+        again = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
         assert again.err == f"{fleet / place}: 2 blogs, 4 entries, 0 archives read, 2 unchanged, 1 gone.\n"
-        document = program("fleet", "catalogue", form, fleet, "--workers", "1", "--json").json
+        document = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1", "--json").json
         assert (document["catalogue"], document["changed"], document["unchanged"]) == (str(fleet / place), False, 2)
 
     def test_a_damaged_archive_is_named_and_the_code_is_3(self, program: Program, fleet: Path, tmp_path: Path) -> None:
@@ -68,25 +66,22 @@ class TestCatalogue:
         assert "\x1b" not in result.err
 
     def test_refusals(self, program: Program, fleet: Path, tmp_path: Path) -> None:
-        assert program("fleet", "catalogue", "csv", fleet).code == 2
-        assert program("fleet", "catalogue", "parquet", tmp_path / "none").code == 10
+        assert program("fleet", "catalogue", "sqlite", tmp_path / "none").code == 10
         (tmp_path / "mine").write_text("mine")
-        assert program("fleet", "catalogue", "parquet", fleet, tmp_path / "mine").code == 2
+        assert program("fleet", "catalogue", "sqlite", fleet, tmp_path / "mine").code == 2
         assert (tmp_path / "mine").read_text() == "mine"
 
-    @pytest.mark.parametrize(("form", "module"), [("parquet", "arro3"), ("duckdb", "duckdb")])
-    def test_a_missing_library_is_named_with_its_extra(
-        self, program: Program, fleet: Path, form: str, module: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(sys.modules, module, None)
+    @pytest.mark.parametrize("form", ["parquet", "duckdb", "csv"])
+    def test_another_format_is_refused_with_the_way_to_it(self, program: Program, fleet: Path, form: str) -> None:
         result = program("fleet", "catalogue", form, fleet)
         assert result.code == 2
-        assert f"pip install 'blog-exporter[{'parquet' if form == 'parquet' else 'duckdb,parquet'}]'" in result.err
+        assert "DuckDB opens it with ATTACH 'catalogue.sqlite' AS c (TYPE sqlite)" in result.err
+        assert "COPY c.blogs TO 'blogs.parquet'" in result.err
 
     def test_progress_is_said(self, program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("exporter.cli.fleet_catalogue._LINE_SECONDS", 0.0)
+        monkeypatch.setattr("exporter.cli.fleet_output._LINE_SECONDS", 0.0)
         result = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
-        assert "33% done: 1 blog, of which 1 read." in result.err
+        assert "1 of 3 archives, " in result.err
 
 
 class TestSearch:
@@ -143,18 +138,13 @@ class TestIndex:
 class TestKills:
     """Killed before any call that changes the disk, what is there is the old catalogue or the new one, and goes on."""
 
-    @pytest.mark.parametrize("form", ["parquet", "sqlite", "duckdb"])
     @pytest.mark.parametrize(
         "kills",
         [1, pytest.param(3, marks=pytest.mark.hostile), pytest.param(1_000, marks=pytest.mark.slow)],
     )
-    def test_the_old_one_or_the_new_one(self, runs: Runs, fleet: Path, tmp_path: Path, form: str, kills: int) -> None:
-        name, read = {
-            "parquet": ("catalogue", parquet_rows),
-            "sqlite": ("catalogue.sqlite", sqlite_rows),
-            "duckdb": ("catalogue.duckdb", duckdb_rows),
-        }[form]
-        command = ("fleet", "catalogue", form, "--workers", "1")
+    def test_the_old_one_or_the_new_one(self, runs: Runs, fleet: Path, tmp_path: Path, kills: int) -> None:
+        name = "catalogue.sqlite"
+        command = ("fleet", "catalogue", "sqlite", "--workers", "1")
         assert runs.start(*command, fleet).wait().code == 0
         shutil.rmtree(archive_place(fleet, "haru.example.com"))
         build_blog(fleet, "natsu.example.jp", [entry(1), entry(2)])

@@ -11,11 +11,11 @@ import pytest
 
 from exporter.archive.fleet_folder import archive_place
 from exporter.archive.layout import Layout
-from exporter.cli import fleet_work
-from exporter.fleet.workers import LocalHands
+from exporter.cli import fleet_output
+from exporter.fleet import local_pool
 from tests.cli.conftest import Program
 from tests.fleet.building import blog_name, build_blog, entry
-from tests.fleet.hands import OwnHands
+from tests.fleet.own_pool import OwnPool
 from tests.support.runs import Runs
 
 NAMES = [blog_name(number) for number in range(4)]
@@ -91,9 +91,9 @@ def test_what_cannot_be_right(program: Program, fleet: Path, words: list[str], c
 def test_progress_without_a_terminal(
     program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(fleet_work, "_LINE_SECONDS", 0.0)
-    monkeypatch.setattr(fleet_work, "_NAMED", 1)
-    monkeypatch.setattr(LocalHands, "each_done", OwnHands.each_done)
+    monkeypatch.setattr(fleet_output, "_LINE_SECONDS", 0.0)
+    monkeypatch.setattr(fleet_output, "_MAX_FAILURES", 1)
+    monkeypatch.setattr(local_pool, "LocalPool", lambda _workers: OwnPool())
     for name in NAMES[:2]:
         (archive_place(fleet, name) / "archive.json").write_bytes(b"{")
     done = program("fleet", "verify", fleet)

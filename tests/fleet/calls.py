@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from exporter.archive.archive import Archive
-from exporter.fleet.archive_jobs import Done
+from exporter.fleet.work import Done
 from exporter.processors import processors
 
 
@@ -51,7 +51,7 @@ def deaf(folder: Path, number: int) -> int:
 
 
 def buried(number: int, how: str) -> int:
-    assert how == "SIGKILL"
+    assert how in {"SIGKILL", ""}
     return -number
 
 

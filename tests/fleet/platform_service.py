@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.content import BLOG_ID, BlogSize, Content
@@ -24,6 +26,12 @@ from tests.support.runs import ROOT
 def blog_ids(count: int) -> list[str]:
     """Return IDs of blogs, of the length that the content's own has, so that answers keep theirs."""
     return [f"b{number:04}.blog.example.jp" for number in range(count)]
+
+
+def write_list(path: Path, lines: Iterable[str]) -> Path:
+    """Write a list of blogs, and return its path."""
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
 
 
 _ID = re.compile(rb"([?&]id=)([^& ]+)")

@@ -13,9 +13,9 @@ from exporter.archive.fleet_folder import archive_named, archive_place
 from exporter.clock import SystemClock
 from exporter.errors import NoArchive
 from exporter.fleet import search as searching
+from exporter.fleet.local_pool import LocalPool
 from exporter.fleet.search import FleetSearchResult, is_indexed, search, update_index
 from exporter.fleet.search_index import IndexOutcome, index_folder, index_path
-from exporter.fleet.workers import LocalHands
 from exporter.search.query import parse_query
 from exporter.settings import resolve
 from tests.archive.builder import Built
@@ -37,7 +37,7 @@ def fleet(pristine: Path, tmp_path: Path) -> Path:
 
 def update(root: Path, workers: int = 1) -> list[IndexOutcome]:
     outcomes: list[IndexOutcome] = []
-    update_index(root, SETTINGS, LocalHands(workers), SystemClock(), outcomes.append)
+    update_index(root, SETTINGS, LocalPool(workers), SystemClock(), outcomes.append)
     return outcomes
 
 

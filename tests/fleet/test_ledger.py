@@ -211,7 +211,7 @@ def test_one_that_is_held_or_may_not_be_opened_is_not_damaged(tmp_path: Path, mo
 
 
 def test_what_is_no_ledger_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(NoArchive, match="is no fleet"):
+    with pytest.raises(NoArchive, match="is not a fleet"):
         overview(tmp_path, 1.0)
     path = tmp_path / FILE_NAME
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)

@@ -1,4 +1,4 @@
-"""Runs of a fleet, with a crew that ends each attempt as a script says; time stands still but for what is waited for."""
+"""Runs of a fleet, with backups that end each attempt as a script says; time stands still but for what is waited for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HandClock:
         self.seconds += seconds
 
 
-class ScriptedCrew:
+class ScriptedBackups:
     """Ends the oldest attempt after ten seconds and ten requests with the exit code that the script has for it."""
 
     dashboard: str | None = None
@@ -97,16 +97,16 @@ class Bench:
         self.ledger.list_blogs([ListedBlog(f"b{number}") for number in range(blogs)], self.clock.seconds)
         self.script = script
         self.plan = plan or FleetPlan()
-        self.crew = ScriptedCrew(self.clock, script)
+        self.backups = ScriptedBackups(self.clock, script)
         self.moments: list[FleetMoment] = []
 
     def run(self, each: Callable[[FleetRun, FleetMoment], None] = lambda _run, _moment: None) -> None:
         self.ledger.begin_run(self.clock.seconds, {})
-        self.crew = ScriptedCrew(self.clock, self.script)
+        self.backups = ScriptedBackups(self.clock, self.script)
         self.moments = []
 
         async def work() -> None:
-            run = FleetRun(self.ledger, self.crew, self.plan, self.clock, chance=lambda: 0.0)
+            run = FleetRun(self.ledger, self.backups, self.plan, self.clock, chance=lambda: 0.0)
             async for moment in run.moments():
                 self.moments.append(moment)
                 each(run, moment)
@@ -115,7 +115,7 @@ class Bench:
 
     @property
     def begun(self) -> list[str]:
-        return [blog_id for blog_id, _ in self.crew.begun]
+        return [blog_id for blog_id, _ in self.backups.begun]
 
     def states(self) -> dict[BlogState, int]:
         return {state: number for state, number in self.ledger.counts(0).states.items() if number}
@@ -125,7 +125,7 @@ def test_each_blog_has_its_turn_once(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 5, lambda _blog, _tries: 0)
     bench.run()
     assert bench.begun == ["b0", "b1", "b2", "b3", "b4"]
-    assert bench.crew.most == 2
+    assert bench.backups.most == 2
     last = bench.moments[-1]
     assert (last.counts.states, last.left, last.under_way, last.requests) == (bench.ledger.counts(0).states, 0, 0, 50)
     assert bench.states() == {BlogState.SAVED: 5}
@@ -136,7 +136,7 @@ def test_each_blog_has_its_turn_once(tmp_path: Path) -> None:
 def test_one_that_fails_is_tried_again_after_growing_gaps_and_keeps_no_other_waiting(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 3, lambda blog, tries: 20 if blog.blog_id == "b0" and tries < 4 else 0)
     bench.run()
-    times = [time for blog_id, time in bench.crew.begun if blog_id == "b0"]
+    times = [time for blog_id, time in bench.backups.begun if blog_id == "b0"]
     assert bench.begun[:3] == ["b0", "b1", "b2"]
     gaps = [later - earlier - 10 for earlier, later in pairwise(times)]
     assert gaps == pytest.approx([60, 180, 540], abs=1.5)

@@ -18,13 +18,25 @@ from exporter.archive.fleet_folder import FoundArchive, archive_place, archives_
 from exporter.archive.layout import Layout
 from exporter.errors import NoSpace, UsageError
 from exporter.export.interface import ExportOptions
-from exporter.fleet.archive_jobs import Done, JobOptions, VerifyOptions, rebuild, search_index, site, verify
 from exporter.fleet.export_job import FleetExportOptions, export
-from exporter.fleet.work import ArchiveResult, WorkTally, do, lost, work_over
+from exporter.fleet.work import (
+    ArchiveResult,
+    Done,
+    JobOptions,
+    VerifyOptions,
+    WorkTally,
+    do,
+    lost,
+    rebuild,
+    search_index,
+    site,
+    verify,
+    work_over,
+)
 from exporter.model.publication import Declared
 from tests.archive.builder import Built
 from tests.fleet.building import blog_name, build_blog, changes, entry
-from tests.fleet.hands import OwnHands
+from tests.fleet.own_pool import OwnPool
 
 PUBLIC = JobOptions({"public_open_flg": "1"})
 
@@ -195,9 +207,9 @@ def test_what_fails_everywhere_ends_the_work(tmp_path: Path) -> None:
     for number in range(25):
         build_blog(tmp_path, blog_name(number), [entry(1)])
     with pytest.raises(UsageError, match="Every archive was refused, the last one so: no such thing"):
-        list(work_over(tmp_path, refusing, None, OwnHands()))
+        list(work_over(tmp_path, refusing, None, OwnPool()))
     with pytest.raises(NoSpace, match="full"):
-        list(work_over(tmp_path, full, None, OwnHands()))
+        list(work_over(tmp_path, full, None, OwnPool()))
 
 
 def test_a_tally_names_a_thousand_failures_and_what_ends_the_command() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.fleet_folder import archive_place
-from exporter.fleet import landing
-from exporter.fleet.landing import make_landing
-from exporter.fleet.workers import LocalHands
+from exporter.fleet import index_page
+from exporter.fleet.index_page import make_index_page
+from exporter.fleet.local_pool import LocalPool
 from exporter.settings import resolve
 from tests.fleet.building import build_blog, entry
 from tests.site.browser.tabs import ChromiumTab, Tab, until
@@ -31,9 +31,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (site / "index.html").write_text("<title>the site</title>")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"ON_PAGE": 5, "IN_PART": 4}.items():
-            patch.setattr(landing, name, value)
+            patch.setattr(index_page, name, value)
             patch.setattr(f"exporter.site.fleet_page.{name}", value)
-        make_landing(root, resolve({}, environ={}), LocalHands(1), "ja", "")
+        make_index_page(root, resolve({}, environ={}), LocalPool(1), "ja", "")
     return root
 
 

@@ -1,8 +1,13 @@
-"""The rows of one archive: what a catalogue says of a blog and of all that is in its newest state."""
+"""The tables of a catalogue and the rows of one archive.
+
+Columns have the names that the exports ``parquet`` and ``sqlite`` give the same things. The catalogue holds no texts of
+entries and comments: ``show``, ``search`` and ``export`` give these.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +22,6 @@ from exporter.archive.settings_file import read_archive_settings
 from exporter.archive.state import State
 from exporter.errors import UsageError
 from exporter.export.csv_table import rough_text
-from exporter.fleet.catalogue.columns import BLOGS, EDITION, PARTS, TABLES
-from exporter.fleet.catalogue.language import language_of
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, commenter_link, host_of
 from exporter.html.text import collapse
@@ -30,16 +33,73 @@ from exporter.service.interface import Records
 Row = dict[str, Any]
 Put = Callable[[str, Row], None]
 
+EDITION: Final = 1
+"""Increased whenever the same archive would give other rows, so that all archives are read again."""
+BLOGS: Final = "blogs"
+COLUMNS: Final = {
+    BLOGS: """
+        blog_id TEXT, archive TEXT, title TEXT, owner TEXT, service TEXT, base_url TEXT, created_at TEXT,
+        state TEXT, complete INTEGER, version INTEGER, saved_at TEXT,
+        entries INTEGER, comments INTEGER, files INTEGER, versions INTEGER, runs INTEGER,
+        private_entries INTEGER, unread_entries INTEGER, first_entry TEXT, last_entry TEXT, last_comment TEXT,
+        characters INTEGER, language TEXT, files_saved INTEGER, files_missing INTEGER, file_bytes INTEGER,
+        problems INTEGER, last_run TEXT, last_outcome TEXT, error TEXT, mark TEXT""",
+    "entries": """
+        blog_id TEXT, entry_id TEXT, title TEXT, name TEXT, date TEXT, year INTEGER, last_update TEXT,
+        category TEXT, category_id TEXT, private INTEGER, access TEXT, saved INTEGER, version INTEGER,
+        language TEXT, characters INTEGER, comments INTEGER, pictures INTEGER, pictures_missing INTEGER,
+        links INTEGER, link_hosts TEXT""",
+    "comments": """
+        blog_id TEXT, cm_id TEXT, entry_id TEXT, date TEXT, name TEXT, title TEXT, characters INTEGER,
+        url TEXT, url_host TEXT, deleted INTEGER, version INTEGER""",
+    "files": """
+        blog_id TEXT, url TEXT, host TEXT, state TEXT, error TEXT, status INTEGER, content_type TEXT,
+        bytes INTEGER, sha256 TEXT, path TEXT, width INTEGER, height INTEGER,
+        file_id TEXT, name TEXT, title TEXT, entries INTEGER""",
+    "versions": """
+        blog_id TEXT, version INTEGER, parent INTEGER, started_at TEXT, finished_at TEXT, tool TEXT, base_url TEXT,
+        complete INTEGER, problems INTEGER,
+        entries INTEGER, entries_new INTEGER, entries_changed INTEGER, entries_gone INTEGER,
+        comments INTEGER, comments_new INTEGER, comments_changed INTEGER, comments_gone INTEGER,
+        bytes INTEGER, sha256 TEXT""",
+    "runs": """
+        blog_id TEXT, run INTEGER, started_at TEXT, finished_at TEXT, outcome TEXT, exit_code INTEGER, error TEXT,
+        version INTEGER, requests INTEGER, retries INTEGER, bytes INTEGER, complete INTEGER, problems INTEGER""",
+}
+"""The columns of each table in SQL; docs/catalogue.md says what each is.
+
+The table of blogs has columns with the names of other tables: how many rows the blog has there.
+"""
+TABLES: Final = {table: tuple(column.split()[0] for column in columns.split(",")) for table, columns in COLUMNS.items()}
+"""The column names by table, in order."""
+PARTS: Final = tuple(table for table in TABLES if table != BLOGS)
+"""The tables that have any number of rows for a blog."""
+
 _ADDED_UP: Final = frozenset(
     {*PARTS, "private_entries", "unread_entries", "characters", "files_saved", "files_missing", "file_bytes"}
 )
 _LARGEST: Final = 2**63 - 1
 _FAILED: Final = frozenset({"failed", "refused", "interrupted"})
 _TITLE: Final = 500
+_LOOKED_AT: Final = 4_000
+_FEWEST: Final = 2
+_JAPANESE_SHARE: Final = 20
+_SCRIPTS: Final = {
+    "ko": re.compile("[\u1100-\u11ff\uac00-\ud7af]"),
+    "und-Hani": re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"),
+    "und-Latn": re.compile("[A-Za-z\u00c0-\u024f]"),
+    "und-Cyrl": re.compile("[\u0400-\u04ff]"),
+    "th": re.compile("[\u0e00-\u0e7f]"),
+    "und-Arab": re.compile("[\u0600-\u06ff]"),
+    "he": re.compile("[\u0590-\u05ff]"),
+    "el": re.compile("[\u0370-\u03ff]"),
+    "und-Deva": re.compile("[\u0900-\u097f]"),
+}
+_KANA: Final = re.compile("[\u3041-\u30ff\uff66-\uff9d]")
 
 
 def state_of(newest: int | None, outcome: str | None, *, complete: bool) -> str:
-    """Return what a blog's newest run means for it, in the words of a fleet's ledger.
+    """Return the state of a blog after its newest run, in the words of a fleet's ledger.
 
     ``new``: there is no version yet. ``failed``: the newest run saved nothing, an earlier one did.
     """
@@ -51,7 +111,7 @@ def state_of(newest: int | None, outcome: str | None, *, complete: bool) -> str:
 
 
 def title_of(archive: Archive) -> str | None:
-    """Return what the archive remembers as the blog's title; ``None`` where it remembers none."""
+    """Return the blog's title from the archive's settings file; ``None`` if it has no title."""
     with contextlib.suppress(UsageError):
         title = collapse(str(read_archive_settings(archive.path).values.get("site_title", "")))
         return title[:_TITLE] or None
@@ -59,9 +119,9 @@ def title_of(archive: Archive) -> str | None:
 
 
 def damaged_row(blog_id: str, reason: str, known: Mapping[str, Any] | None) -> Row:
-    """Return the row of a blog whose archive cannot be read: what was last known of it, and why.
+    """Return the row of a blog whose archive cannot be read: its last good values, and the reason.
 
-    Its mark is none that an archive has, so that it is read again each time.
+    No archive has its mark, so that it is read again each time.
     """
     row = dict.fromkeys(TABLES[BLOGS]) if known is None else dict(known)
     counts = {part: row[part] or 0 for part in PARTS}
@@ -76,12 +136,12 @@ def archive_place_text(blog_id: str) -> str:
 
 
 def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
-    """Hand over all rows of an archive, that of the blog last.
+    """Pass all rows of an archive to ``put``; the blog's own row comes last.
 
     Args:
         archive: the archive; its folder is named as its blog.
         service: reads its records.
-        mark: what the archive was when this began.
+        mark: the mark of the archive when this began.
         put: takes a table's name and a row with all of its columns.
 
     Raises:
@@ -118,7 +178,7 @@ def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
 
 @dataclass
 class _Blog:
-    """What is added up while the rows of a blog are made."""
+    """The sums over the rows of a blog."""
 
     blog_id: str
     service: Records
@@ -150,7 +210,7 @@ class _Blog:
         self._put(table, {"blog_id": self.blog_id, **row})
 
     def read(self, state: State) -> None:
-        """Hand over the rows of what is in a state; of it, some numbers for each entry are held."""
+        """Pass the rows of a state to ``put``; memory holds only some numbers for each entry."""
         self.owner = next((collapse(self.service.user(raw).name) or None for _, raw in state.scan(Kind.USER)), None)
         uses: Counter[str] = Counter()
         missing: Counter[str] = Counter()
@@ -337,7 +397,7 @@ def _iso(date: datetime | None) -> str | None:
 
 
 def _written(value: Any) -> str | None:
-    """Return a time that a document of the archive says; ``None`` where it is none."""
+    """Return a time of a document of the archive; ``None`` if it is not a time with a zone."""
     try:
         return value if datetime.fromisoformat(value).tzinfo is not None else None
     except (TypeError, ValueError):
@@ -350,3 +410,18 @@ def _whole(value: Any) -> int | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def language_of(text: str) -> str | None:
+    """Return a text's language as a BCP 47 tag, told from its script; ``None`` where it has no letters to speak of.
+
+    A script that many languages share gives ``und-`` and its name, such as ``und-Latn``: English is not told from
+    French. One kana in twenty letters is Japanese, since nothing else is written with them.
+    """
+    beginning = text[:_LOOKED_AT]
+    kana = len(_KANA.findall(beginning))
+    counts = Counter({tag: len(script.findall(beginning)) for tag, script in _SCRIPTS.items()})
+    letters = kana + counts.total()
+    if letters < _FEWEST:
+        return None
+    return "ja" if kana * _JAPANESE_SHARE >= letters else counts.most_common(1)[0][0]

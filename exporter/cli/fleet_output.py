@@ -1,4 +1,4 @@
-"""What ``fleet`` prints: progress while a run lasts, its summary, and the state of a fleet."""
+"""The words of ``fleet``: progress, summaries, and the state of a fleet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.cli.amounts import time_text
-from exporter.cli.output import Output
+from exporter.cli.output import Output, shown
 from exporter.cli.progress import ProgressBar
 from exporter.clock import timestamp
 from exporter.errors import (
@@ -23,19 +23,23 @@ from exporter.errors import (
     UsageError,
 )
 from exporter.fleet.ledger import BlogState
-from exporter.message import message, message_n
+from exporter.fleet.work import CURRENT, EMPTY, FAILED, MADE
+from exporter.message import listed, message, message_n
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.fleet.forecast import Forecast
     from exporter.fleet.ledger import BlogAttempt
     from exporter.fleet.run import FleetMoment, FleetPlan
+    from exporter.fleet.work import ArchiveResult, WorkTally
 
-_LINE_SECONDS: Final = 30.0
-_REASON: Final = 200
-_MOST_FAILURES: Final = 100
+_RUN_LINE_SECONDS: Final = 30.0
+_LINE_SECONDS: Final = 10.0
+_MAX_REASON: Final = 200
+_MAX_FAILURES: Final = 100
+_MAX_TROUBLE: Final = 20
 _KINDS: Final = {each.exit_code: each for each in (UsageError, NotAuthorised, ArchiveDamaged, ServiceError)}
-_MOST_DAYS: Final = 36_500.0
+_MAX_DAYS: Final = 36_500.0
 """A forecast that is further away says nothing."""
 
 
@@ -50,7 +54,7 @@ class RunDisplay:
         self._out = out
         self._deadline = plan.deadline
         self._bar = ProgressBar(out, message("blogs"))
-        self._next = time.monotonic() + _LINE_SECONDS
+        self._next = time.monotonic() + _RUN_LINE_SECONDS
         self.codes: Counter[int] = Counter()
         self._reason = ""
         self._failures = 0
@@ -63,27 +67,27 @@ class RunDisplay:
         self._bar.__exit__(*failure)
 
     def handle(self, moment: FleetMoment) -> None:
-        """Show what a run has come to."""
+        """Show the progress of a run."""
         for blog_id, attempt, again in moment.ended:
             if again is None:
                 self.codes[attempt.exit_code] += 1
                 self._reason = attempt.reason or ""
             if attempt.exit_code:
                 self._failures += 1
-                if self._failures <= _MOST_FAILURES:
+                if self._failures <= _MAX_FAILURES:
                     self._out.say(_failure(blog_id, attempt, again))
-                elif self._failures == _MOST_FAILURES + 1:
+                elif self._failures == _MAX_FAILURES + 1:
                     self._out.say(message("  More blogs fail; fleet status sums them up."))
         states = moment.counts.states
         self._bar.update(states[BlogState.SAVED], moment.counts.blogs)
         if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _LINE_SECONDS
+            self._next = time.monotonic() + _RUN_LINE_SECONDS
             self._out.say(self._line(moment))
 
     def _line(self, moment: FleetMoment) -> str:
         states, forecast = moment.counts.states, moment.forecast
         values = {"saved": states[BlogState.SAVED], "under_way": moment.under_way}
-        if forecast is None or forecast.seconds > _MOST_DAYS * 86_400:
+        if forecast is None or forecast.seconds > _MAX_DAYS * 86_400:
             return message_n(
                 "{saved:,} of {n:,} blog saved, {under_way:,} under way.",
                 "{saved:,} of {n:,} blogs saved, {under_way:,} under way.",
@@ -120,7 +124,7 @@ class RunDisplay:
         return {"at": timestamp(datetime.fromtimestamp(self._deadline, UTC)), "seconds": round(left), "share": share}
 
     def summary(self, root: Path, moment: FleetMoment) -> dict[str, Any]:
-        """Say what a run did, and return it as ``fleet run --json`` prints it."""
+        """Print the summary of a run, and return it as ``fleet run --json`` prints it."""
         states = moment.counts.states
         for line in _state_lines(moment.counts.states, moment.counts.blogs):
             self._out.say(line)
@@ -144,9 +148,9 @@ class RunDisplay:
         }
 
     def problem(self, document: Mapping[str, Any]) -> BlogExporterError | None:
-        """Return what a finished run ends with where not every listed blog is saved.
+        """Return the error of a finished run if some listed blogs are not saved.
 
-        Where none is and all failed alike, that is what the run failed of, and nothing was saved in part.
+        If nothing was saved and all blogs failed alike, it is the error of the last one.
         """
         blogs = document["blogs"]
         if not blogs["saved"] + blogs["partial"] and len(self.codes) == 1 and self._reason:
@@ -157,14 +161,14 @@ class RunDisplay:
 
 
 def _failure(blog_id: str, attempt: BlogAttempt, again: float | None) -> str:
-    values = {"blog": printable(blog_id, 100), "reason": printable(attempt.reason or "", _REASON).rstrip(".")}
+    values = {"blog": printable(blog_id, 100), "reason": printable(attempt.reason or "", _MAX_REASON).rstrip(".")}
     if again is None:
         return message("  {blog}: {reason}.", **values)
     return message("  {blog}: {reason}; again in {wait}.", **values, wait=time_text(again))
 
 
 def _forecast(forecast: Forecast | None) -> dict[str, Any] | None:
-    if forecast is None or forecast.seconds > _MOST_DAYS * 86_400:
+    if forecast is None or forecast.seconds > _MAX_DAYS * 86_400:
         return None
     done = datetime.now(UTC) + timedelta(seconds=forecast.seconds)
     return {
@@ -211,7 +215,7 @@ def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
                 each["blogs"],
                 code=each["exit_code"],
                 blog=printable(str(each["example"]), 100),
-                reason=printable(str(each["reason"]), _REASON),
+                reason=printable(str(each["reason"]), _MAX_REASON),
             )
     if document["slowest"]:
         yield ""
@@ -261,16 +265,16 @@ def _run_lines(run: Mapping[str, Any]) -> Iterator[str]:
         )
     if deadline is not None and deadline["share"] is not None:
         yield message(
-            "Until {end}, {share:.0%} of what is left will be saved at this rate.",
+            "Until {end}, {share:.0%} of the remaining blogs will be saved at this rate.",
             end=_local(deadline["at"]),
             share=deadline["share"],
         )
     if run["dashboard"]:
-        yield message("Dashboard: {address}", address=printable(str(run["dashboard"]), _REASON))
+        yield message("Dashboard: {address}", address=printable(str(run["dashboard"]), _MAX_REASON))
 
 
 def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
-    """Return what is wrong with a fleet: its newest run failed or was killed, or not all listed blogs are saved."""
+    """Return the error that describes a fleet: a newest run that failed or was killed, or blogs that are not saved."""
     blogs, run = document["blogs"], document["run"]
     place = printable(str(document["fleet"]))
     if isinstance(run, dict) and not run["running"] and run["exit_code"] not in {0, Incomplete.exit_code}:
@@ -292,3 +296,84 @@ def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
 
 def _local(text: str) -> str:
     return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
+
+
+class WorkDisplay:
+    """Shows work over all archives: a bar on a terminal, elsewhere a line every ten seconds; and failures as they come.
+
+    Args:
+        out: the command's output.
+        total: how many folders there are, some of which may hold no archive.
+    """
+
+    def __init__(self, out: Output, total: int) -> None:
+        self._out = out
+        self._total = total
+        self._bar = ProgressBar(out, message("archives"))
+        self._begun = time.monotonic()
+        self._next = self._begun + _LINE_SECONDS
+        self._failures = 0
+
+    def __enter__(self) -> Self:
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._bar.__exit__(*failure)
+
+    def handle(self, result: ArchiveResult, tally: WorkTally) -> None:
+        """Show a result."""
+        if result.reason is not None:
+            self._failures += 1
+            if self._failures <= _MAX_FAILURES:
+                archive, reason = printable(str(result.path), 300), shown(result.reason, 300)
+                self._out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
+        self.advance(tally.archives)
+
+    def advance(self, done: int) -> None:
+        """Show how many archives are done."""
+        total = max(done, self._total)
+        self._bar.update(done, total)
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _LINE_SECONDS
+            rate = done / (now - self._begun)
+            self._out.say(
+                message(
+                    "{done:,} of {total:,} archives, {rate:.1f} a second; done in {time}.",
+                    done=done,
+                    total=total,
+                    rate=rate,
+                    time=time_text((total - done) / rate),
+                )
+            )
+
+
+def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
+    """Yield the summary of work over all archives."""
+    states = tally.states
+    parts = [
+        message_n("{n:,} archive done", "{n:,} archives done", states[MADE]),
+        message_n("{n:,} up to date", "{n:,} up to date", states[CURRENT]),
+    ]
+    if states[EMPTY]:
+        parts.append(message_n("{n:,} without a version yet", "{n:,} without a version yet", states[EMPTY]))
+    if states[FAILED]:
+        parts.append(message_n("{n:,} failed", "{n:,} failed", states[FAILED]))
+    rate = tally.archives / seconds if seconds else 0.0
+    yield message("{parts}; {time}, {rate:.1f} a second.", parts=listed(parts), time=time_text(seconds), rate=rate)
+    if states[FAILED] > _MAX_FAILURES:
+        yield message("The first {n} failures are named above; --report FILE names all.", n=_MAX_FAILURES)
+
+
+def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> None:
+    """Name archives that could not be read, the first twenty of them."""
+    for name, reason in trouble[:_MAX_TROUBLE]:
+        out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=reason))
+    if count > _MAX_TROUBLE:
+        out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _MAX_TROUBLE))
+
+
+def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return archives that could not be read as JSON shows them, the first thousand."""
+    return [{"archive": printable(name), "reason": reason} for name, reason in trouble[:1000]]

@@ -1,7 +1,7 @@
-"""The page over all sites of a fleet: ``index.html`` in its folder, and ``fleet/`` with what that page leads to.
+"""Writes a fleet's index page, ``index.html`` in its folder, and ``fleet/`` with the pages that it links to.
 
-What each archive's card says is kept, so that only archives that changed are opened. The cards are sorted in a file, so
-that memory does not grow with the number of blogs; all pages are then written anew beside the old ones.
+The cards of archives are kept, so that only archives that changed are opened. A database on disk sorts the cards, so
+memory does not grow with the number of blogs. All pages are then written anew, and replace the old ones in one step.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.atomic import full_disk_as_os_error
 from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive, require_fleet, shards_in
 from exporter.archive.safe_files import InnerPath
-from exporter.errors import BlogExporterError, Interrupted, NoMemory, NoSpace, UsageError
-from exporter.fleet.catalogue.rows import archive_place_text, state_of, title_of
-from exporter.fleet.workers import Hands
-from exporter.message import message, said
+from exporter.errors import UsageError
+from exporter.fleet.catalogue_rows import archive_place_text, state_of, title_of
+from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.work import FATAL, trouble_of
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.service.registry import service_of
@@ -32,17 +33,16 @@ from exporter.settings import Settings
 from exporter.site.fleet_page import IN_PART, ON_PAGE, BlogCard, FleetPages, IndexRow, static_files
 
 _EDITION: Final = "1"
-_SIGN: Final = "made.json"
-_MARK: Final = b'<meta name="generator" content="blog-exporter">'
-_BEGINNING: Final = 2_000
-_FEW: Final = 5_000
-"""Up to so many blogs, one first letter is enough to find a name."""
-_REASON: Final = 500
+_MARKER: Final = "made.json"
+_GENERATOR: Final = b'<meta name="generator" content="blog-exporter">'
+_HEAD_BYTES: Final = 2_000
+_MAX_BLOGS_BY_ONE_LETTER: Final = 5_000
+"""With more blogs, the index uses the first two letters of names."""
 _OTHER: Final = "…"
 
 
 class CardTask(NamedTuple):
-    """What a worker needs to bring the cards of one shard up to date."""
+    """The task of a worker: update the cards of one of the fleet's 256 folders."""
 
     root: Path
     shard: str
@@ -51,7 +51,7 @@ class CardTask(NamedTuple):
 
 @dataclass(slots=True)
 class CardOutcome:
-    """What became of a shard's cards: archives read and kept, and what could not be read."""
+    """The result for a shard: counts of archives read and unchanged, and the archives that failed."""
 
     shard: str
     read: int = 0
@@ -60,8 +60,8 @@ class CardOutcome:
 
 
 @dataclass(slots=True)
-class LandingResult:
-    """What the pages show: blogs and entries; archives read for it now; how many pages; what could not be read."""
+class IndexPageResult:
+    """Counts of blogs, entries, archives read now and pages, and the archives that failed."""
 
     page: Path
     blogs: int = 0
@@ -71,7 +71,7 @@ class LandingResult:
     trouble: list[tuple[str, str]] = field(default_factory=list)
 
 
-def make_landing(root: Path, settings: Settings, hands: Hands, language: str, title: str) -> LandingResult:
+def make_index_page(root: Path, settings: Settings, pool: WorkerPool, language: str, title: str) -> IndexPageResult:
     """Write ``index.html`` and ``fleet/`` into a fleet's folder.
 
     Raises:
@@ -83,10 +83,10 @@ def make_landing(root: Path, settings: Settings, hands: Hands, language: str, ti
     base = InnerPath.rooted(root)
     index, folder = base / "index.html", base / "fleet"
     _require_own(index, folder)
-    result = LandingResult(Path(index))
+    result = IndexPageResult(Path(index))
     shards = shards_in(root)
     tasks = (CardTask(root, shard, settings.without_secrets()) for shard in shards)
-    with contextlib.closing(hands.each_done(make_cards, tasks)) as outcomes:
+    with contextlib.closing(each_done(pool, make_cards, tasks)) as outcomes:
         for outcome in outcomes:
             result.read += outcome.read
             result.trouble += outcome.trouble
@@ -101,7 +101,7 @@ def make_landing(root: Path, settings: Settings, hands: Hands, language: str, ti
             home = _write_pages(connection, new, FleetPages(language, title), result)
         for name, content in static_files():
             atomic.write_small(new / "static" / name, content)
-        atomic.write_small(new / _SIGN, lossless_json.dumps({"format": "blog-exporter-fleet-pages"}) + b"\n")
+        atomic.write_small(new / _MARKER, lossless_json.dumps({"format": "blog-exporter-fleet-pages"}) + b"\n")
         atomic.sync_all(new, [path for path in new.rglob("*") if path.is_file()])
         atomic.swap_folder(new, folder, work / "page.old")
         atomic.write_file(index, home)
@@ -115,14 +115,12 @@ def _require_own(index: InnerPath, folder: InnerPath) -> None:
     own = kind is None
     if kind == "":
         with index.open("rb") as file:
-            own = _MARK in file.read(_BEGINNING)
+            own = _GENERATOR in file.read(_HEAD_BYTES)
     if own and folder.kind() is not None:
-        own = folder.kind() == "a folder" and ((folder / _SIGN).kind() == "" or not folder.names())
+        own = folder.kind() == "a folder" and ((folder / _MARKER).kind() == "" or not folder.names())
         index = folder
     if not own:
-        raise UsageError(
-            message("{path} is there already, and this program did not write it: move it away.", path=index)
-        )
+        raise UsageError(message("{path} exists, and this program did not write it: move it away.", path=index))
 
 
 def _cards_path(root: Path, shard: str) -> InnerPath:
@@ -130,7 +128,7 @@ def _cards_path(root: Path, shard: str) -> InnerPath:
 
 
 def make_cards(task: CardTask) -> CardOutcome:
-    """Bring the cards of a shard up to date; one whose archive cannot be read keeps what was known, as ``damaged``.
+    """Update the cards of a shard; if an archive cannot be read, its card stays, as ``damaged``.
 
     Raises:
         BlogExporterError, NoSpace: they cannot be written.
@@ -152,12 +150,10 @@ def make_cards(task: CardTask) -> CardOutcome:
             else:
                 card = _card(found, task.settings)
                 outcome.read += 1
-        except (NoSpace, NoMemory, Interrupted, MemoryError):
+        except FATAL:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an archive has in it, the others have their turn
-            fault = isinstance(error, (BlogExporterError, OSError))
-            reason = said(error) if fault else message("{kind}: {reason}", kind=type(error).__name__, reason=error)
-            outcome.trouble.append((f"{task.shard}/{found.blog_id}", str(reason)[:_REASON]))
+            outcome.trouble.append((f"{task.shard}/{found.blog_id}", trouble_of(error)))
             place = archive_place_text(found.blog_id)
             empty = BlogCard(found.blog_id, place, "", 0, "", "", "damaged", site=False)
             mark, card = "unreadable", empty if before is None else before[1]._replace(state="damaged")
@@ -208,7 +204,7 @@ def _widened(days: list[str], moment: datetime | None) -> list[str]:
 
 
 def _cards(path: InnerPath) -> Iterator[tuple[str, BlogCard]]:
-    """Yield what a file of cards says, as far as it is as it was written."""
+    """Yield the cards of a file up to the first damaged line."""
     with contextlib.suppress(OSError), path.open("rb") as file:
         for line in file:
             try:
@@ -222,7 +218,7 @@ def _cards(path: InnerPath) -> Iterator[tuple[str, BlogCard]]:
 
 
 def _sorted_cards(path: InnerPath, root: Path, shards: list[str]) -> sqlite3.Connection:
-    """Return a database with all cards, to be read in the order of the names."""
+    """Return a database with all cards, sorted by name."""
     path.unlink(missing_ok=True)
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = OFF")
@@ -242,11 +238,13 @@ def _key(card: BlogCard) -> str:
     return fold(card.name).encode("utf-8", "replace").decode()
 
 
-def _write_pages(connection: sqlite3.Connection, folder: InnerPath, pages: FleetPages, result: LandingResult) -> bytes:
+def _write_pages(
+    connection: sqlite3.Connection, folder: InnerPath, pages: FleetPages, result: IndexPageResult
+) -> bytes:
     """Write the pages and the names, and return the first page."""
     (result.blogs,) = connection.execute("SELECT count(*) FROM cards").fetchone()
     result.pages = max(1, -(-result.blogs // ON_PAGE))
-    letters = 1 if result.blogs <= _FEW else 2
+    letters = 1 if result.blogs <= _MAX_BLOGS_BY_ONE_LETTER else 2
     index: list[IndexRow] = []
     names: list[BlogCard] = []
     parts = 0

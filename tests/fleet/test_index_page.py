@@ -13,9 +13,9 @@ import pytest
 
 from exporter.archive.fleet_folder import archive_place
 from exporter.errors import NoArchive, UsageError
-from exporter.fleet import landing
-from exporter.fleet.landing import LandingResult, make_landing
-from exporter.fleet.workers import LocalHands
+from exporter.fleet import index_page
+from exporter.fleet.index_page import IndexPageResult, make_index_page
+from exporter.fleet.local_pool import LocalPool
 from exporter.settings import resolve
 from exporter.site.templating import POLICY
 from tests.archive.builder import Built
@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return shelf(tmp_path_factory.mktemp("landing") / "fleet")
+    return shelf(tmp_path_factory.mktemp("index") / "fleet")
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def fleet(pristine: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(pristine, tmp_path / "fleet"))
 
 
-def make(root: Path, language: str = "en", title: str = "", workers: int = 1) -> LandingResult:
-    return make_landing(root, SETTINGS, LocalHands(workers), language, title)
+def make(root: Path, language: str = "en", title: str = "", workers: int = 1) -> IndexPageResult:
+    return make_index_page(root, SETTINGS, LocalPool(workers), language, title)
 
 
 def names(root: Path) -> list[list[str]]:
@@ -109,8 +109,8 @@ def test_it_speaks_both_languages_and_has_a_title(fleet: Path) -> None:
 def test_many_pages_lead_to_each_other_and_to_every_blog(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
         build_blog(fleet, f"blog{number}.example.jp", [entry(1)])
-    for module_name, value in {"ON_PAGE": 3, "IN_PART": 4, "_FEW": 2}.items():
-        monkeypatch.setattr(landing, module_name, value)
+    for module_name, value in {"ON_PAGE": 3, "IN_PART": 4, "_MAX_BLOGS_BY_ONE_LETTER": 2}.items():
+        monkeypatch.setattr(index_page, module_name, value)
     result = make(fleet)
     assert (result.blogs, result.pages) == (8, 3)
     home = Page(fleet / "index.html")

@@ -1,0 +1,482 @@
+"""The commands that read all archives of a fleet: site, verify, rebuild, catalogue, index and search."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from exporter.cli.copy_options import StoreChoice, is_place_of_copies, places, store_options
+from exporter.cli.help import option
+from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.output import OnLoss, Output, counted
+from exporter.errors import UsageError
+from exporter.message import listed, message, message_n
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from exporter.fleet.pool import WorkerPool
+    from exporter.fleet.work import ArchiveResult
+    from exporter.settings import Settings
+
+_KEPT: Final = message("finished results are kept; run the same command again to continue")
+_SHARED: Final = ("root", "target")
+"""Parameters that name folders which the work reads or writes."""
+_Command = Callable[..., Any]
+
+fleet_argument = click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
+_language_option = option(
+    "--lang", "site_lang", type=click.Choice(["ja", "en"]), help=message("Language of the page. [default: ja]")
+)
+
+
+def with_pool(command: _Command) -> _Command:
+    """Add ``--workers``, ``--engine`` and ``--scheduler``, and pass the command a worker pool as ``pool``.
+
+    Both signals end it; finished results stay. For a cluster all paths are absolute, because its workers may have been
+    started in any folder.
+    """
+
+    @option(
+        "--workers",
+        type=click.IntRange(1, 256),
+        metavar="N",
+        help=message("Number of processes. [default: one for each processor]"),
+    )
+    @option(
+        "--engine",
+        type=click.Choice(["local", "dask"]),
+        default="local",
+        help=message("Work in processes on this machine, or in a Dask cluster (extra: fleet)."),
+    )
+    @option(
+        "--scheduler",
+        metavar="URL",
+        help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers."),
+    )
+    @wraps(command)
+    def wrapped(*, workers: int | None, engine: str, scheduler: str | None, **given: Any) -> Any:
+        from exporter.cli.signals import catch_signals
+
+        if engine == "dask":
+            given = {name: value.absolute() if isinstance(value, Path) else value for name, value in given.items()}
+        folders = [Path(given[name]) for name in _SHARED if given.get(name) is not None]
+        pool = pool_of(engine, workers, scheduler, folders)
+        with catch_signals(lambda: _KEPT):
+            return command(pool=pool, **given)
+
+    return wrapped
+
+
+def pool_of(
+    engine: str, workers: int | None, scheduler: str | None, folders: list[Path], most: int | None = None
+) -> WorkerPool:
+    """Return the worker pool that the options ask for, with at most ``most`` workers if it starts them.
+
+    Raises:
+        UsageError: the options contradict each other, or a library is missing.
+    """
+    from exporter.fleet.local_pool import LocalPool
+    from exporter.processors import processors
+
+    number = workers or processors()
+    number = number if most is None else min(number, most)
+    if engine == "dask":
+        from exporter.fleet.dask_pool import DaskPool, check_dask
+
+        check_dask(workers, scheduler)
+        return DaskPool(folders[0], folders[1:], workers=number, scheduler=scheduler)
+    if scheduler is not None:
+        raise UsageError(message("--scheduler needs --engine dask: add it."))
+    return LocalPool(number)
+
+
+class FleetWork(NamedTuple):
+    """How a command works on all archives of a fleet.
+
+    Attributes:
+        out: the command's output.
+        pool: runs the jobs.
+        report: the file for a line about every archive.
+        config: the settings file asked for.
+    """
+
+    out: Output
+    pool: WorkerPool
+    report: Path | None
+    config: Path | None
+
+    def run(
+        self, root: Path, name: str, job: Callable[[Any, Any], Any], options: Any, more: dict[str, Any] | None = None
+    ) -> int:
+        """Do a job with every archive, and print the results.
+
+        Args:
+            root: the fleet's folder.
+            name: the name of the work in JSON.
+            job: a function of :mod:`exporter.fleet.work`.
+            options: its second argument.
+            more: further members of the JSON object.
+
+        Raises:
+            NoArchive: there is no fleet.
+            ArchiveDamaged, Incomplete: archives are damaged, or failed.
+            Interrupted: it was stopped.
+        """
+        from exporter.archive.fleet_folder import folders_in, require_fleet
+        from exporter.fleet.work import work_over
+
+        _adopt(self.out, self.config)
+        require_fleet(root)
+        with contextlib.closing(work_over(root, job, options, self.pool)) as results:
+            return self.print_results(str(root.absolute()), name, results, folders_in(root), more or {})
+
+    def print_results(
+        self, place: str, name: str, results: Iterator[ArchiveResult], total: int, more: dict[str, Any]
+    ) -> int:
+        """Print the result for each archive and the sums, and write them into the report."""
+        from exporter import lossless_json
+        from exporter.cli.fleet_output import WorkDisplay, work_lines
+        from exporter.fleet.work import WorkTally
+
+        tally, begun = WorkTally(), time.monotonic()
+        with _report_file(self.report) as lines, WorkDisplay(self.out, total) as display:
+            for result in results:
+                tally.count(result)
+                display.handle(result, tally)
+                if lines is not None:
+                    lines.write(lossless_json.dumps(result.document()) + b"\n")
+        seconds = time.monotonic() - begun
+        about = {"fleet": place, "work": name, "workers": self.pool.slots, "seconds": round(seconds, 1)}
+        self.out.document({**about, "cpu_seconds": round(tally.cpu_seconds, 1), **tally.document(), **more})
+        for line in work_lines(tally, seconds):
+            self.out.say(line)
+        problem = tally.problem()
+        if problem is not None:
+            raise problem
+        return 0
+
+
+@contextlib.contextmanager
+def _report_file(report: Path | None) -> Iterator[BinaryIO | None]:
+    if report is None:
+        yield None
+        return
+    from exporter.archive.atomic import translated
+    from exporter.archive.reader import require_outside_archives
+
+    require_outside_archives(report)
+    with translated(report), report.open("wb") as file:
+        yield file
+
+
+def with_work(command: _Command) -> _Command:
+    """Add the options of the pool, ``--report``, ``--config`` and those of outputs; pass a :class:`FleetWork`."""
+
+    @with_pool
+    @option(
+        "--report",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help=message("Write a line of JSON for every archive into FILE."),
+    )
+    @config_option
+    @with_output()
+    @wraps(command)
+    def wrapped(*, out: Output, pool: WorkerPool, report: Path | None, config: Path | None, **given: Any) -> Any:
+        return command(work=FleetWork(out, pool, report, config), **given)
+
+    return wrapped
+
+
+@click.command(
+    "site",
+    help=message(
+        "Make the offline site of every archive below DIR, in its latest/site.\n\n"
+        "It skips sites that are up to date, so run it again after an interruption or the next fleet run."
+    ),
+)
+@fleet_argument
+@option(
+    "--lang",
+    "site_lang",
+    type=click.Choice(["ja", "en"]),
+    help=message("Language of the interface; kept. [default: ja]"),
+)
+@setting_options("timezone", "entry_url", "wait_lock")
+@with_work
+def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
+    """Run ``fleet site``."""
+    from exporter.fleet.work import JobOptions
+    from exporter.fleet.work import site as job
+
+    return work.run(root, "site", job, JobOptions(given, work.config))
+
+
+def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place: str) -> Path | str:
+    return place if is_place_of_copies(place) else Path(place)
+
+
+@click.command(
+    "verify",
+    help=message(
+        "Check every archive below DIR, or of a fleet's copy at an address such as s3://bucket/prefix: whether it is "
+        "intact, and whether everything was read.\n\n"
+        "Exits with 13 when something is damaged, with 3 when an archive is incomplete or cannot be checked. "
+        "--report keeps the head of every archive, by which a later copy can be known."
+    ),
+)
+@click.argument("root", metavar="DIR", callback=_folder_or_copy, shell_complete=places)
+@option(
+    "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
+)
+@store_options()
+@with_work
+def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice) -> int:
+    """Run ``fleet verify``."""
+    from exporter.fleet.local_pool import LocalPool
+    from exporter.fleet.work import VerifyOptions, copies_of_a_fleet, verify_copies
+    from exporter.fleet.work import verify as job
+
+    if isinstance(root, Path) and not store.is_copy(str(root)):
+        return work.run(root, "verify", job, VerifyOptions(quick))
+    if quick or not isinstance(work.pool, LocalPool):
+        raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
+    _adopt(work.out, work.config)
+    opened = store.open(str(root))
+    names = copies_of_a_fleet(opened)
+    alone = work._replace(pool=LocalPool(1))
+    return alone.print_results(opened.place, "verify", verify_copies(opened, names), len(names), {})
+
+
+@click.command(
+    "rebuild",
+    help=message(
+        "Make latest/ of every archive below DIR again, with the views that exist; versions/ is not touched.\n\n"
+        "With --search it makes the indexes of `search` instead, if they are missing or out of date."
+    ),
+)
+@fleet_argument
+@option("--search", is_flag=True, help=message("Make only search indexes."))
+@option("--site", flag_value="yes", default=None, help=message("Also make missing sites."))
+@option("--markdown", flag_value="yes", default=None, help=message("Also make missing Markdown."))
+@setting_options("timezone", "entry_url", "wait_lock")
+@with_work
+def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -> int:
+    """Run ``fleet rebuild``."""
+    from exporter.fleet.work import JobOptions, search_index
+    from exporter.fleet.work import rebuild as job
+
+    name, wanted = ("search", search_index) if search else ("rebuild", job)
+    return work.run(root, name, wanted, JobOptions(given, work.config))
+
+
+def _adopt(out: Output, config: Path | None, options: dict[str, str | None] | None = None) -> Settings:
+    """Use the language that the settings name, and return them."""
+    from exporter.cli.language import adopt
+    from exporter.settings import resolve
+
+    return adopt(resolve(options or {}, config=config, warn=out.warn))
+
+
+@click.command(
+    "catalogue",
+    epilog=message(
+        """\b
+Examples:
+  blog-exporter fleet catalogue sqlite DIR
+  sqlite3 DIR/catalogue.sqlite "SELECT * FROM blogs ORDER BY entries"
+  duckdb -c "ATTACH 'DIR/catalogue.sqlite' AS c (TYPE sqlite); FROM c.blogs"
+"""
+    ),
+    help=message(
+        "Make tables of all blogs below DIR: blogs, entries, comments, files, versions and runs.\n\n"
+        "They are one SQLite database. Run it again to update it: only archives that changed are read. OUT is "
+        "DIR/catalogue.sqlite unless you name another place."
+    ),
+)
+@click.argument("form", metavar="sqlite")
+@click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@with_pool
+@config_option
+@with_output()
+def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: WorkerPool, config: Path | None) -> int:
+    """Run ``fleet catalogue``."""
+    from exporter.archive.fleet_folder import folders_in, require_fleet
+    from exporter.cli.fleet_output import WorkDisplay, report_trouble, trouble_document
+    from exporter.clock import SystemClock
+    from exporter.fleet.catalogue import update
+
+    if form != "sqlite":
+        raise UsageError(
+            message(
+                "A catalogue is an SQLite database, not {form}: use fleet catalogue sqlite. DuckDB opens it with "
+                "{attach}, and converts each table with {copy}.",
+                form=repr(form),
+                attach="ATTACH 'catalogue.sqlite' AS c (TYPE sqlite)",
+                copy="COPY c.blogs TO 'blogs.parquet'",
+            )
+        )
+    settings = _adopt(out, config)
+    path = root / "catalogue.sqlite" if target is None else target
+    require_fleet(root)
+    with WorkDisplay(out, folders_in(root)) as display:
+        result = update(root, path, settings, pool, SystemClock(), lambda found: display.advance(found.blogs))
+    out.document(
+        {
+            "format": form,
+            "catalogue": str(path.absolute()),
+            "changed": result.changed,
+            "blogs": result.blogs,
+            "entries": result.entries,
+            "read": result.read,
+            "unchanged": result.kept,
+            "dropped": result.dropped,
+            "troubles": result.troubles,
+            "trouble": trouble_document(result.trouble),
+        }
+    )
+    report_trouble(out, result.trouble, result.troubles)
+    parts = [
+        message_n("{n:,} blog", "{n:,} blogs", result.blogs),
+        counted(result.entries, "entry"),
+        message_n("{n:,} archive read", "{n:,} archives read", result.read),
+        message_n("{n:,} unchanged", "{n:,} unchanged", result.kept),
+    ]
+    if result.dropped:
+        parts.append(message_n("{n:,} gone", "{n:,} gone", result.dropped))
+    out.say(message("{catalogue}: {parts}.", catalogue=path, parts=listed(parts)))
+    return 3 if result.troubles else 0
+
+
+@click.command(
+    "index",
+    help=message(
+        "Make an index page with links to the sites of all blogs below DIR: DIR/index.html.\n\n"
+        "It opens with a double click, lists all blogs, and finds them by their names. Only archives that changed "
+        "since the last time are opened."
+    ),
+)
+@fleet_argument
+@click.option("--title", default="", metavar="TEXT", help=message("Title of the page."))
+@_language_option
+@with_pool
+@config_option
+@with_output()
+def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: WorkerPool, config: Path | None) -> int:
+    """Run ``fleet index``."""
+    from exporter.cli.fleet_output import report_trouble, trouble_document
+    from exporter.fleet.index_page import make_index_page
+
+    settings = _adopt(out, config, {"site_lang": site_lang})
+    found = make_index_page(root, settings, pool, settings.site_lang or "ja", title)
+    out.document(
+        {
+            "page": str(found.page.absolute()),
+            "blogs": found.blogs,
+            "entries": found.entries,
+            "read": found.read,
+            "pages": found.pages,
+            "troubles": len(found.trouble),
+            "trouble": trouble_document(found.trouble),
+        }
+    )
+    report_trouble(out, found.trouble, len(found.trouble))
+    parts = [message_n("{n:,} blog", "{n:,} blogs", found.blogs), counted(found.entries, "entry")]
+    out.say(message("{page}: {parts}.", page=found.page, parts=listed(parts)))
+    return 3 if found.trouble else 0
+
+
+@click.command(
+    "search",
+    help=message(
+        "Find WORDS in all blogs below DIR: titles, bodies, comments and file names.\n\n"
+        "Every word must occur as any part of the text. The first search makes an index, which takes as long as "
+        "reading all archives; --update adds newer backups to it."
+    ),
+)
+@fleet_argument
+@click.argument("words", nargs=-1, required=True)
+@click.option("--kind", metavar="KIND", help=message("Only entry, comment or file."))
+@click.option("--since", metavar="DATE", help=message("Only entries and comments written at or after DATE."))
+@click.option(
+    "--sort",
+    type=click.Choice(["relevance", "date"]),
+    default="relevance",
+    show_default=True,
+    help=message("The best first, or the newest."),
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help=message("Show at most N hits."),
+)
+@click.option("--update", is_flag=True, help=message("Update the index first."))
+@with_pool
+@config_option
+@with_output(OnLoss.STOP)
+def search(
+    *,
+    out: Output,
+    root: Path,
+    words: tuple[str, ...],
+    kind: str | None,
+    since: str | None,
+    sort: str,
+    limit: int,
+    update: bool,
+    pool: WorkerPool,
+    config: Path | None,
+) -> int:
+    """Run ``fleet search``."""
+    from exporter.cli.fleet_output import report_trouble
+    from exporter.cli.search import print_hit
+    from exporter.clock import SystemClock
+    from exporter.fleet.local_pool import LocalPool
+    from exporter.fleet.search import is_indexed, update_index
+    from exporter.fleet.search import search as find
+    from exporter.fleet.search_index import made_at
+    from exporter.processors import processors
+    from exporter.search.query import parse_query
+
+    settings = _adopt(out, config)
+    query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)
+    trouble: list[tuple[str, str]] = []
+    if update or not is_indexed(root):
+        update_index(root, settings, pool, SystemClock(), lambda outcome: trouble.extend(outcome.trouble))
+        report_trouble(out, trouble, len(trouble))
+    found = find(root, query, settings, pool.slots if isinstance(pool, LocalPool) else processors())
+    when = datetime.fromtimestamp(made_at(root) or 0.0, UTC)
+    out.document(
+        {
+            "found": found.total,
+            "blogs": found.blogs,
+            "outdated": found.outdated,
+            "indexed_at": when.isoformat(timespec="seconds"),
+            "hits": [hit.document() for hit in found.hits],
+        }
+    )
+    for each in found.hits:
+        print_hit(out, each.hit, each.blog_id)
+    blogs = message_n("{n:,} blog", "{n:,} blogs", found.blogs)
+    parts: list[str] = [message("{hits} in {blogs}", hits=counted(found.total, "hit"), blogs=blogs)]
+    if found.total > limit:
+        newest, best = message("the newest {n:,} are shown", n=limit), message("the best {n:,} are shown", n=limit)
+        parts.append(newest if query.by_date else best)
+    if found.outdated:
+        parts.append(message("{n:,} of them changed since: use --update", n=found.outdated))
+    if not update:
+        parts.append(message("index of {date}", date=f"{when:%Y-%m-%d %H:%M} UTC"))
+    out.say(message("{parts}.", parts=listed(parts)))
+    return 3 if trouble else 0

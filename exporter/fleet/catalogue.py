@@ -1,0 +1,400 @@
+"""A catalogue of a fleet: tables over all its archives in one SQLite database.
+
+Each worker reads one of the 256 folders and writes the rows of archives that changed into a separate database. The main
+process joins it to the catalogue. An existing catalogue changes in one transaction, so a kill leaves the old
+one. A new one grows under another name, with a transaction for each folder, so that a later run continues it.
+
+An archive that cannot be read keeps its last good rows, and its row of ``blogs`` says ``damaged`` and why.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from exporter.archive import atomic
+from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.atomic import is_full_disk
+from exporter.archive.fleet_folder import (
+    SHARDS,
+    FoundArchive,
+    archives_in,
+    mark_of,
+    open_archive,
+    require_fleet,
+    require_outside,
+    shards_in,
+)
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.safe_files import inner
+from exporter.clock import Clock, timestamp
+from exporter.errors import BlogExporterError, NoSpace, UsageError
+from exporter.fleet.catalogue_rows import BLOGS, COLUMNS, EDITION, PARTS, TABLES, Row, blog_rows, damaged_row
+from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.work import FATAL, trouble_of
+from exporter.message import message
+from exporter.service.registry import service_of
+from exporter.settings import Settings
+from exporter.text import visible
+
+_FORMAT: Final = "blog-exporter-catalogue"
+_BUSY_SECONDS: Final = 60.0
+_MAX_NAMED: Final = 1_000
+_KEYS: Final = {
+    BLOGS: "PRIMARY KEY (blog_id)",
+    "entries": "PRIMARY KEY (blog_id, entry_id)",
+    "comments": "PRIMARY KEY (blog_id, cm_id)",
+    "versions": "PRIMARY KEY (blog_id, version)",
+    "runs": "PRIMARY KEY (blog_id, run)",
+}
+_INDEXES: Final = (
+    "CREATE INDEX blogs_by_archive ON blogs (archive)",
+    "CREATE INDEX files_by_blog ON files (blog_id)",
+)
+
+
+@dataclass(slots=True)
+class CatalogueResult:
+    """Counts for a catalogue, or for one folder of the fleet.
+
+    Attributes:
+        blogs: how many it has.
+        entries: how many entries they have.
+        read: archives that were read now.
+        kept: archives that had not changed since the last time.
+        dropped: archives that no longer exist.
+        trouble: names of archives that failed, with reasons, the first thousand.
+        troubles: how many could not be read.
+        changed: whether the catalogue differs from the one before.
+    """
+
+    blogs: int = 0
+    entries: int = 0
+    read: int = 0
+    kept: int = 0
+    dropped: int = 0
+    trouble: list[tuple[str, str]] = field(default_factory=list)
+    troubles: int = 0
+    changed: bool = False
+
+    def add(self, part: CatalogueResult) -> None:
+        """Count what became of a folder."""
+        self.blogs += part.blogs
+        self.entries += part.entries
+        self.read += part.read
+        self.kept += part.kept
+        self.dropped += part.dropped
+        self.troubles += part.troubles
+        self.trouble += part.trouble[: _MAX_NAMED - len(self.trouble)]
+        self.changed = self.changed or part.changed
+
+
+class _ShardTask(NamedTuple):
+    """The task of a worker: the fleet, one folder, the work folder, and the known rows of its blogs."""
+
+    root: Path
+    shard: str
+    work: Path
+    known: Sequence[Row]
+    settings: Settings
+
+
+class _ShardChanges(NamedTuple):
+    """The result of a worker, and the database with the changes; ``None`` without changes."""
+
+    shard: str
+    result: CatalogueResult
+    database: Path | None
+
+
+def update(
+    root: Path,
+    target: Path,
+    settings: Settings,
+    pool: WorkerPool,
+    clock: Clock,
+    on_shard: Callable[[CatalogueResult], None] = lambda _result: None,
+) -> CatalogueResult:
+    """Make or update a fleet's catalogue.
+
+    Args:
+        root: the fleet's folder.
+        target: the database.
+        settings: to read records with.
+        pool: reads archives.
+        clock: the time.
+        on_shard: called after each folder with the sums of all folders so far.
+
+    Raises:
+        UsageError: something else has the name, or it is among the archives.
+        NoArchive: there are no archives.
+        ArchiveLocked: another process updates it.
+        NoSpace, BlogExporterError: it cannot be written.
+    """
+    _require_target(target)
+    require_fleet(root)
+    require_outside(root, target)
+    work = target.with_name(f".{target.name}.work")
+    result = CatalogueResult()
+    with ArchiveLock(work / "lock") as lock:
+        lock.acquire(clock.now())
+        with _open_for_update(target, work) as catalogue:
+            shards = sorted({*shards_in(root), *catalogue.shards()})
+            reading = settings.without_secrets()
+            tasks = (_ShardTask(root, shard, work, catalogue.known(shard), reading) for shard in shards)
+            with closing(each_done(pool, _read_shard, tasks)) as parts:
+                for changes in parts:
+                    catalogue.take(changes)
+                    result.add(changes.result)
+                    on_shard(result)
+            catalogue.finish(timestamp(clock.now()))
+    return result
+
+
+def _require_target(path: Path) -> None:
+    kind = inner(path).kind()
+    if kind is not None and (kind != "" or _header(path, "format") != _FORMAT):
+        raise UsageError(message("{target} exists and is not a catalogue; name another place.", target=path))
+
+
+def _header(path: Path, column: str) -> Any:
+    """Return a value from the header of a catalogue; ``None`` for any other file."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            (found,) = connection.execute(f"SELECT {column} FROM catalogue").fetchone()  # noqa: S608 - own names
+            return found
+    except (sqlite3.Error, TypeError):
+        return None
+
+
+def _read_shard(task: _ShardTask) -> _ShardChanges:
+    """Write the rows of archives that changed into a separate database.
+
+    Raises:
+        NoSpace: there is no room.
+    """
+    path = task.work / f"{task.shard}.sqlite"
+    with atomic.translated(path):
+        inner(path).unlink(missing_ok=True)
+        with _translated(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            connection.execute("PRAGMA synchronous = OFF")
+            _create(connection, keys=False)
+            connection.execute("CREATE TABLE changed (blog_id TEXT PRIMARY KEY) WITHOUT ROWID")
+            connection.execute("BEGIN")
+            reader = _ShardReader(connection, task)
+            connection.executemany(_insert(BLOGS), [_values(BLOGS, row) for row in reader.rows()])
+            connection.execute("COMMIT")
+        if not reader.result.changed:
+            inner(path).unlink()
+    return _ShardChanges(task.shard, reader.result, path if reader.result.changed else None)
+
+
+class _ShardReader:
+    """Reads one folder of a fleet and counts in ``result``."""
+
+    def __init__(self, connection: sqlite3.Connection, task: _ShardTask) -> None:
+        self.result = CatalogueResult()
+        self._connection = connection
+        self._task = task
+
+    def rows(self) -> list[Row]:
+        """Return the rows of all blogs, in order, after writing those of other tables for blogs that changed."""
+        result, shard = self.result, self._task.shard
+        before = {row["blog_id"]: row for row in self._task.known}
+        found: dict[str, FoundArchive] = {}
+        for each in archives_in(self._task.root, shard):
+            if each.trouble is None:
+                found[each.blog_id] = each
+            else:
+                self._trouble(f"{shard}/{each.path.name}" if each.blog_id != shard else shard, each.trouble)
+        rows = []
+        for blog_id in sorted({*before, *found}):
+            if blog_id in found:
+                rows.append(self._row(found[blog_id], before.get(blog_id)))
+            else:
+                self._drop(blog_id)
+                result.dropped += 1
+        result.changed = result.changed or result.dropped > 0
+        result.blogs = len(rows)
+        result.entries = sum(row["entries"] or 0 for row in rows)
+        return rows
+
+    def _row(self, found: FoundArchive, old: Row | None) -> Row:
+        """Return a blog's own row, after writing its other rows if its archive changed."""
+        usable = old if old is not None and str(old["mark"]).startswith(f"{EDITION} ") else None
+        self._connection.execute("SAVEPOINT blog")
+        try:
+            mark = mark_of(found.path)
+            if usable is not None and usable["mark"] == f"{EDITION} {mark}":
+                self.result.kept += 1
+                return usable
+            row = self._read(found, mark)
+        except FATAL:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an archive holds, the others have their turn
+            self._connection.execute("ROLLBACK TO blog")
+            reason = trouble_of(error)
+            self._trouble(f"{self._task.shard}/{found.blog_id}", reason)
+            row = damaged_row(found.blog_id, reason, usable)
+            if usable is None and old is not None:
+                self._drop(found.blog_id)
+            self.result.changed = self.result.changed or row != old
+            return row
+        if old is not None:
+            self._drop(found.blog_id)
+        self.result.read += 1
+        self.result.changed = True
+        return row
+
+    def _read(self, found: FoundArchive, mark: str) -> Row:
+        row: Row = {}
+
+        def put(table: str, made: Row) -> None:
+            if table == BLOGS:
+                row.update(made)
+            else:
+                self._connection.execute(_insert(table), _values(table, made))
+
+        def read(archive: Archive) -> None:
+            self._connection.execute("ROLLBACK TO blog")
+            blog_rows(archive, service_of(self._task.settings, archive.info.service), mark, put)
+
+        open_archive(found)
+        read_consistently(found.path, read)
+        return row
+
+    def _drop(self, blog_id: str) -> None:
+        """Have the rows that the catalogue holds of a blog removed."""
+        self._connection.execute("INSERT OR IGNORE INTO changed VALUES (?)", (blog_id,))
+
+    def _trouble(self, name: str, reason: str) -> None:
+        self.result.trouble.append((name, reason))
+        self.result.troubles += 1
+
+
+class _Catalogue:
+    """The database while it is brought up to date."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, target: Path, *, fresh: bool) -> None:
+        self._connection = connection
+        self._path = path
+        self._target = target
+        self._fresh = fresh
+        self._changed = fresh
+
+    def shards(self) -> set[str]:
+        """Return the folders that it has blogs of."""
+        with _translated(self._path):
+            found = self._connection.execute("SELECT DISTINCT substr(archive, 1, 2) FROM blogs")
+            return {str(shard) for (shard,) in found} & set(SHARDS)
+
+    def known(self, shard: str) -> list[Row]:
+        """Return the rows of the blogs in a folder."""
+        with _translated(self._path):
+            found = self._connection.execute(
+                "SELECT * FROM blogs WHERE archive >= ? AND archive < ?", (f"{shard}/", f"{shard}0")
+            )
+            return [dict(zip(TABLES[BLOGS], values, strict=True)) for values in found]
+
+    def take(self, changes: _ShardChanges) -> None:
+        """Join the changes of a worker."""
+        if changes.database is None:
+            return
+        shard = changes.shard
+        with _translated(self._path), closing(sqlite3.connect(changes.database)) as found:
+            if self._fresh:
+                self._connection.execute("BEGIN IMMEDIATE")
+            changed = found.execute("SELECT blog_id FROM changed").fetchall()
+            for table in PARTS:
+                self._connection.executemany(f"DELETE FROM {table} WHERE blog_id = ?", changed)  # noqa: S608 - own names
+            self._connection.execute("DELETE FROM blogs WHERE archive >= ? AND archive < ?", (f"{shard}/", f"{shard}0"))
+            for table in TABLES:
+                self._connection.executemany(_insert(table), found.execute(f"SELECT * FROM {table}"))  # noqa: S608
+            if self._fresh:
+                self._connection.execute("COMMIT")
+        inner(changes.database).unlink()
+        self._changed = True
+
+    def finish(self, made_at: str) -> None:
+        """Make all of it durable, and give a new catalogue its name."""
+        with _translated(self._path):
+            if self._fresh:
+                self._connection.execute("BEGIN IMMEDIATE")
+            if self._changed:
+                self._connection.execute("UPDATE catalogue SET made_at = ?", (made_at,))
+            self._connection.execute("COMMIT")
+            if self._fresh:
+                for statement in _INDEXES:
+                    self._connection.execute(statement)
+                self._connection.close()
+        if self._fresh:
+            with atomic.translated(self._target):
+                atomic.sync_file(self._path)
+                inner(self._path).replace(self._target)
+                atomic.sync_folder(self._target.parent)
+
+
+@contextmanager
+def _open_for_update(target: Path, work: Path) -> Iterator[_Catalogue]:
+    """Open the catalogue in a transaction, or a new one in its work folder."""
+    fresh = _header(target, "edition") != EDITION
+    path = work / "new.sqlite" if fresh else target
+    if fresh and _header(path, "edition") != EDITION:
+        for each in (path, path.with_name(f"{path.name}-journal")):
+            inner(each).unlink(missing_ok=True)
+    with atomic.translated(path):
+        if fresh and not path.exists():
+            atomic.write_file(path, b"")
+    with _translated(path), closing(sqlite3.connect(path, isolation_level=None, timeout=_BUSY_SECONDS)) as connection:
+        if fresh:
+            connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("BEGIN IMMEDIATE")
+        if fresh:
+            if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                _create(connection, keys=True)
+                connection.execute("CREATE TABLE catalogue (format TEXT, edition INTEGER, made_at TEXT)")
+                connection.execute("INSERT INTO catalogue VALUES (?, ?, NULL)", (_FORMAT, EDITION))
+            connection.execute("COMMIT")
+        yield _Catalogue(connection, path, target, fresh=fresh)
+
+
+def _create(connection: sqlite3.Connection, *, keys: bool) -> None:
+    for table, columns in COLUMNS.items():
+        key = _KEYS.get(table) if keys else None
+        rest = f", {key}) WITHOUT ROWID" if key else ")"
+        connection.execute(f"CREATE TABLE {table} ({columns}{rest}")
+
+
+def _insert(table: str) -> str:
+    marks = ", ".join("?" * len(TABLES[table]))
+    return f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 - own names
+
+
+def _values(table: str, row: Mapping[str, Any]) -> list[Any]:
+    return [_value(row[name]) for name in TABLES[table]]
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    return visible(value)[0] if isinstance(value, str) else value
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        if is_full_disk(error):
+            raise NoSpace(
+                message("There is no space left for {path}: make room, then run it again.", path=path)
+            ) from error
+        raise BlogExporterError(
+            message("The catalogue {path} cannot be written: {reason}.", path=path, reason=error)
+        ) from error
