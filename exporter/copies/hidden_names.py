@@ -1,9 +1,9 @@
 """Encrypt names and pad lengths in an encrypted copy, and prove who wrote an object. Pure.
 
-A picture's name is the SHA-256 of its content, so its name would reveal the picture to other owners of the same picture. Therefore
-names of pictures are encrypted with the copy's secret, similar to SIV (RFC 5297, with HMAC-SHA256 instead of AES). The
-same name always gives the same encrypted name, and only the secret can make a valid one. A fleet's copy encrypts blog
-IDs in the same way. Other names reveal the kind of file and the version number.
+A picture's name is the SHA-256 of its content, so it would reveal the picture to other owners of the same picture.
+Therefore names of pictures are encrypted with the copy's secret, similar to SIV (RFC 5297, with HMAC-SHA256 instead of
+AES). The same name always gives the same encrypted name, and only the secret can make a valid one. A fleet's copy
+encrypts blog IDs in the same way. Other names reveal the kind of file and the version number.
 
 Lengths are padded by the Padmé rule (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files", 2019): by at
 most 12 %, or 3 % from a megabyte on. Short files all have the same length.
