@@ -89,7 +89,7 @@ class Push:
     def plan(self) -> SyncResult:
         """Find the missing files, and check all of them; send nothing."""
         related = relate(self.history, self.copy)
-        require_related(related, self.archive.path, self.store.place, prune=self._pruning)
+        require_related(related, self.archive.path, self.store.place, prune=True)
         plan = SyncResult(relation=related.relation)
         self._check_documents(plan)
         exists = self.copy.objects
@@ -103,6 +103,7 @@ class Push:
         if related.relation is not Relation.PRUNED:
             plan.damaged_there = [*self._strays(related.common), *self._other_sizes()]
         self._plan_growing(plan)
+        require_related(related, self.archive.path, self.store.place, prune=self._pruning)
         sizes = [self.layout.root.joinpath(name).lstat().st_size for name in plan.documents]
         sizes += [size or 0 for size in plan.assets.values()]
         sizes += [
