@@ -11,8 +11,8 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
+from exporter.archive.archive import Archive
 from exporter.archive.assets import AssetStore
 from exporter.archive.checksums import ChecksumCache, file_sha256
 from exporter.archive.findings import FindingCode
@@ -37,15 +37,10 @@ from exporter.copies.contents import (
     relate,
     require_related,
 )
-from exporter.copies.store import content_of, content_of_file, read_whole
-from exporter.copies.transfer import SyncResult, TransferCount, in_parallel
+from exporter.copies.store import Store, content_of, content_of_file, read_whole
+from exporter.copies.transfer import OnProgress, SyncResult, TransferCount, in_parallel
 from exporter.errors import ArchiveDamaged, ArchiveLocked, HistoriesDiffer, NoArchive, NoSuchObject
 from exporter.message import message
-
-if TYPE_CHECKING:
-    from exporter.archive.archive import Archive
-    from exporter.copies.store import Store
-    from exporter.copies.transfer import OnProgress
 
 
 class Push:
