@@ -42,18 +42,10 @@ _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
     ),
 )
 @click.argument("directory", metavar="[DIR]", default="demo-archive", type=click.Path(path_type=Path))
-@click.option(
-    "--replay",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=message("Serve the report that check --report wrote in place of the blog, and back that up once."),
-)
 @click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Make the same bytes every time."))
 @with_output(OnLoss.WARN)
-def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: bool) -> int:
+def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     """Run ``demo``."""
-    if replay is not None:
-        return _replay(out, directory, replay)
     from exporter.demo.content import demo_blog, later_changes
     from exporter.demo.service import DemoService
 
@@ -96,18 +88,6 @@ def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: b
         out.say(f"  {left(translated(what), 28)} {where}")
     out.document({"archive": str(directory.absolute()), "blog_id": blog.blog_id, "versions": len(reader.versions())})
     return 0
-
-
-def _replay(out: Output, directory: Path, report: Path) -> int:
-    """Back up what a report holds, without pictures, of which it has none."""
-    from exporter.report.replay import Replay
-
-    found = Replay(report)
-    with found.service().run_in_thread() as service:
-        given = {**found.settings, "base_url": service.base_url, "assets": "none", "retries": "0"}
-        return back_up(
-            directory, found.blog.blog_id, resolve(given, environ=_NOBODYS_SETTINGS), out, new=True
-        ).exit_code
 
 
 def _begin(out: Output, directory: Path, blog_id: str) -> None:

@@ -297,7 +297,7 @@ def _wrong_time(answer: str) -> bool:
 
 def _when(ask: _Asking, root: Path) -> str | None:
     """Ask when it is to be repeated; not where it is already, or nothing here could do that."""
-    from exporter.schedule.install import best, find
+    from exporter.schedule.schedulers import best, find
 
     try:
         if best() is None or find(root) is not None:
@@ -432,8 +432,8 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
 
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
     """Have the backup repeated, and return by what; a scheduler that refuses does not undo the backup."""
-    from exporter.schedule.install import find, install, trouble
     from exporter.schedule.plan import plan_for
+    from exporter.schedule.schedulers import find, install, trouble
 
     try:
         if plan.at is None:

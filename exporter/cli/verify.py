@@ -79,7 +79,7 @@ def command(*, out: Output, archive: str, quick: bool, repairs: bool, expect: st
 
 def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None) -> int:
     """Check a copy through its store."""
-    from exporter.copies.checking import CopyCheck
+    from exporter.copies.checks import CopyCheck
     from exporter.copies.opening import locks_of
 
     try:
@@ -101,10 +101,10 @@ def _look_from_outside(out: Output, place: str) -> int:
     Raises:
         ArchiveDamaged: something is missing or cut short.
     """
+    from exporter.copies.checks import KeylessCheck
     from exporter.copies.opening import plain_store
-    from exporter.copies.seen_outside import SeenOutside
 
-    seen = SeenOutside(plain_store(place))
+    seen = KeylessCheck(plain_store(place))
     found = []
     with _bar(out) as bar:
         for finding in seen.findings(bar.update):

@@ -1,1 +1,1 @@
-"""Second copies of archives: where they are kept, how they are sent, checked, brought back and read."""
+"""Store second copies, sync them in both directions, check and read them."""

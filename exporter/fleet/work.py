@@ -37,8 +37,7 @@ from exporter.settings import shared_variables, variables
 
 if TYPE_CHECKING:
     from exporter.archive.checks import Finding
-    from exporter.copies.store import Store
-    from exporter.copies.within import WithinStore
+    from exporter.copies.store import Store, WithinStore
     from exporter.settings import Settings
 
 MADE: Final = "made"
@@ -116,10 +115,7 @@ def rebuild(archive: Archive, options: JobOptions) -> Done:
 
 def search_index(archive: Archive, options: JobOptions) -> Done:
     """Make or update the index that ``search`` keeps in the archive."""
-    from exporter.search.index import (
-        Index,
-        index_path,
-    )
+    from exporter.search.index import Index, index_path  # noqa: PLC0415 - see above
 
     path = index_path(archive.layout)
     version = archive.resolve()
@@ -316,7 +312,7 @@ def copies_of_a_fleet(store: Store) -> list[str]:
         NoArchive: it holds no archive.
         UsageError: it is the copy of one archive.
     """
-    from exporter.copies.within import archives_of  # noqa: PLC0415 - only checks of copies need it
+    from exporter.copies.store import archives_of  # noqa: PLC0415 - only checks of copies need it
 
     names = archives_of(store)
     if names == ["."]:
@@ -326,7 +322,7 @@ def copies_of_a_fleet(store: Store) -> list[str]:
 
 def verify_copies(store: Store, names: list[str]) -> Iterator[ArchiveResult]:
     """Yield the result for each copy of an archive."""
-    from exporter.copies.within import WithinStore  # noqa: PLC0415 - see above
+    from exporter.copies.store import WithinStore  # noqa: PLC0415 - see above
 
     for name in names:
         within = WithinStore(store, name)
@@ -334,7 +330,7 @@ def verify_copies(store: Store, names: list[str]) -> Iterator[ArchiveResult]:
 
 
 def _verify_copy(store: WithinStore) -> Done | None:
-    from exporter.copies.checking import CopyCheck  # noqa: PLC0415 - see above
+    from exporter.copies.checks import CopyCheck  # noqa: PLC0415 - see above
 
     with CopyCheck(store) as check:
         return checked(check.archive, check.findings(ignore_progress)) if check.archive.versions() else None

@@ -170,7 +170,6 @@ class BlogV1(BlogService):
         },
     }  # fmt: skip
     roles = _ROLES
-    date_parts: ClassVar = {Kind.ENTRIES: (_DATE_PARTS, _PERIOD_PARTS)}
     usual_access = "1"
     kept_fields = (
         "entry_id", _OPEN, _PERIOD, _PRIVATE, "text_format", "category_id", "name", "last_update",

@@ -205,7 +205,6 @@ class Records(ABC):
         bodies: the raw fields that are HTML, of each kind that has some.
         attributes: of each kind, by the raw field, the attribute of its neutral record that is read from it.
         roles: of each kind, the raw fields that the service documents, in its order, with what they hold.
-        date_parts: of each kind, the raw fields that are a date together: year, month, day, hour, minute, second.
         kept_fields: the raw fields of an entry that imports may keep beside it.
         post_fields: the raw fields of an entry, which address patterns may name, the likeliest first.
         upload_fields: the same of an uploaded file.
@@ -225,7 +224,6 @@ class Records(ABC):
     bodies: ClassVar[Mapping[Kind, tuple[str, ...]]]
     attributes: ClassVar[Mapping[Kind, Mapping[str, str]]] = {}
     roles: ClassVar[Mapping[Kind, Mapping[str, Role]]] = {}
-    date_parts: ClassVar[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {}
     kept_fields: tuple[str, ...]
     post_fields: tuple[str, ...]
     upload_fields: tuple[str, ...]
