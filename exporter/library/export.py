@@ -92,7 +92,7 @@ def export_blog(
     def made(reader: Archive) -> list[Exported]:
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             check(state)
-            if not known.whole and options.declared.public_access is None and not options.declared.all_as_draft:
+            if not known.whole and options.service.is_undeclared(options.declared):
                 raise UsageError(
                     message("Nothing says yet which entries are public: declare it, or make drafts of all.")
                 )

@@ -1,6 +1,7 @@
 """A second blog service, as unlike the first as the interface allows. Pure.
 
 Its lists have opaque tokens and no totals, a list item is the whole entry, and each entry has its own list of comments.
+It states what is public, so nobody must declare it.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
@@ -25,7 +27,9 @@ from exporter.service.interface import (
     PageFacts,
     Paginator,
     Validators,
+    Values,
 )
+from exporter.setting_types import Setting, some_text
 
 _KEYS = {Kind.ENTRIES: "nid", Kind.ENTRY_LIST: "nid", Kind.COMMENTS: "rid", Kind.FILES: "mid"}
 _MOST_PAGES = 1000
@@ -80,6 +84,12 @@ class TokenPages:
 
 class TinyService(BlogService):
     name = "tiny"
+    own_settings: ClassVar = {
+        "token_param": Setting(some_text, "after", message("Parameter that carries the token of a page."))
+    }
+    own_options = ("token_param",)
+    defaults: ClassVar = {"timezone": "UTC"}
+    key_fields: ClassVar = _KEYS
     capabilities = Capabilities(
         totals=False, validators=False, full_text_in_lists=True, comments_per_entry=True, user=False
     )
@@ -97,7 +107,17 @@ class TinyService(BlogService):
     likely_in_addresses = ("mid", "file")
     unlikely_in_addresses = frozenset({"size"})
     extension_field = ""
-    options: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, token_param: str = "after") -> None:
+        self._token_param = token_param
+
+    @classmethod
+    def of(cls, settings: Values) -> Self:
+        return cls(settings.get("token_param"))
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return {"token_param": self._token_param}
 
     def pages(self, kind: Kind, _blog_id: str, entry_ids: Sequence[str]) -> Paginator:
         if kind is Kind.COMMENTS:
@@ -107,7 +127,7 @@ class TinyService(BlogService):
 
     def _page(self, path: str, token: str) -> Call[Page]:
         member = path.rpartition("/")[2]
-        request = Request(member, path, {"after": token} if token else {}, {})
+        request = Request(member, path, {self._token_param: token} if token else {}, {})
 
         def parse(response: Response) -> Page:
             answer = read_object(request, response, lambda value: value)
@@ -172,12 +192,12 @@ class TinyService(BlogService):
             return Verdict(PostStatus.DRAFT, Cause(Hidden.ALL_DRAFTS))
         if as_of is not None and (post.date is None or post.date > as_of):
             return Verdict(PostStatus.DRAFT, Cause(Hidden.LATER))
-        if post.access not in (declared.public_access or ()):
-            return Verdict(PostStatus.DRAFT, Cause(Hidden.UNDECLARED, "shown", post.access))
+        if post.access != "yes":
+            return Verdict(PostStatus.DRAFT, Cause(Hidden.FLAG, "shown", post.access))
         return Verdict(PostStatus.PUBLISH)
 
-    def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        return bool(comment.id) and "f" in declared.visible_comment_flags
+    def is_visible(self, comment: Comment, _declared: Declared) -> bool:
+        return bool(comment.id and comment.post_id)
 
     def why_hidden(self, comment: Comment) -> Cause:
         return Cause(Hidden.COMMENT, "rid", comment.id)
