@@ -88,7 +88,7 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "old_urls",
             multiple=True,
             metavar="PATTERN",
-            help=message("Addresses of the old blog's entries, with fields of their records in braces."),
+            help=message("Address pattern of the old entries, with fields in braces."),
         ),
     ]
     for option in reversed(found):
