@@ -51,7 +51,7 @@ _KEPT_HERE: Final = ("token", "client_secret", "new_home_token", "token_command"
 _NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
     "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
 }  # fmt: skip
-"""Variables that are no settings: secrets, the name of the settings file, and the variables of an ``on_failure``
+"""Variables that are not settings: the secrets, the settings file's name, and the variables of an ``on_failure``
 command, which may call this program."""
 
 
@@ -65,7 +65,7 @@ class Settings:
     """
 
     base_url: str | None = unset(some_text, message("Address of the service's API."))
-    profile: str | None = unset(some_text, message("Name of a known service, or of a profile of your own."))
+    profile: str | None = unset(some_text, message("Name of a known service, or of your own profile."))
     service: str | None = unset(some_text, message("Type of blog service, as archive.json names it."))
     concurrency: int = setting(WholeNumber(1, 256), "8", message("Maximum number of parallel requests."))
     rate: float | None = unset(rate, message("Maximum number of requests per second."))
@@ -104,7 +104,7 @@ class Settings:
     entry_url: str | None = unset(some_text, message("Address of an entry, with fields of its record in braces."))
     max_asset_size: int = setting(size, "100MB", message("Size limit of a picture or file."))
     archive_fallback: str | None = unset(some_text, message("Web archive for lost pictures: an address with {{url}}."))
-    allow_private_network: bool = setting(yes_or_no, "no", message("Download pictures from private addresses too."))
+    allow_private_network: bool = setting(yes_or_no, "no", message("Download pictures from private addresses."))
     skip_asset_hosts: frozenset[str] = setting(hosts, "", message("Hosts whose pictures to skip, separated by commas."))
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))

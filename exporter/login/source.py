@@ -1,4 +1,4 @@
-"""The credentials of a run: a token from the settings, from a command, or from a sign-in that is renewed in time."""
+"""Credentials for a run: a token in the settings, a command's output, or a sign-in that is renewed in time."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class SignInSource(TokenSource):
             if self._sign_in.refresh_token is None:
                 raise NotAuthorised(
                     message(
-                        "The sign-in at {origin} has ended, and the service gave nothing to renew it with. "
+                        "The sign-in at {origin} has ended, and the service issued no refresh token. "
                         "Sign in again: {command}",
                         origin=self._origin,
                         command=self._login,
