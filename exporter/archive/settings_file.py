@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
@@ -30,10 +30,14 @@ from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import is_archive
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
-from exporter.config_file import BlogTable, config_folder, read_config
 from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import message
-from exporter.settings import Remembered, Settings, check_setting, resolve, setting_text
+from exporter.service.registry import SERVICE_OPTIONS
+from exporter.setting_types import setting_text
+from exporter.settings import BlogTable, Remembered, Settings, check_setting, config_folder, read_config, resolve
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
 
 _LOCK_SECONDS: Final = 30.0
 
@@ -168,8 +172,8 @@ HARMLESS: Final = frozenset(
 """Settings that always count."""
 CONFIRMED: Final = frozenset(
     {
-        "account", "allow_private_network", "archive_fallback", "base_url", "entry_list_page_param", "entry_url",
-        "file_url", "profile", "skip_asset_hosts", "token_file",
+        "account", "allow_private_network", "archive_fallback", "base_url", "entry_url", "file_url", "profile",
+        "skip_asset_hosts", "token_file", *SERVICE_OPTIONS,
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user wrote. All others are never stored."""
@@ -336,8 +340,7 @@ def _digest(data: bytes) -> str:
 
 
 def settings_to_read_with(
-    root: Path,
-    blog_id: str,
+    archive: Archive,
     options: Mapping[str, str | None],
     config: Path | None,
     warn: Callable[[str], None] = lambda _: None,
@@ -347,8 +350,7 @@ def settings_to_read_with(
     If the archive's own settings file cannot be used, this warns and goes on without it.
 
     Args:
-        root: the archive's folder.
-        blog_id: its blog.
+        archive: the archive.
         options: the options of the command line; ``None`` for those not given.
         config: the settings file to read in place of the user's own.
         warn: called with a sentence about each problem.
@@ -356,7 +358,8 @@ def settings_to_read_with(
     Raises:
         UsageError: a setting is invalid.
     """
-    table = table_of(root, blog_id, read_config(config).blogs)
+    root, info = archive.path, archive.info
+    table = table_of(root, info.blog_id, read_config(config).blogs)
     remembered = None
     try:
         kept = read_archive_settings(root)
@@ -364,7 +367,15 @@ def settings_to_read_with(
     except BlogExporterError as error:
         warn(str(error))
     name = None if table is None else table.name
-    return resolve(options, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn)
+    return resolve(
+        options,
+        config=config,
+        blog_id=info.blog_id,
+        blog=name,
+        remembered=remembered,
+        service=info.service,
+        warn=warn,
+    )
 
 
 def table_of(root: Path, blog_id: str, blogs: Mapping[str, BlogTable]) -> BlogTable | None:

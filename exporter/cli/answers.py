@@ -23,16 +23,11 @@ from exporter.message import either, message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
+from exporter.service.registry import FLAG_SETTINGS
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
-HINT: Final = message(
-    "Look at the samples on the blog itself: say which open_flg is public with --public-open-flg, whether entries with "
-    "period_flg t are too with --period-flg-public, and which delete_flg is shown with --visible-delete-flg."
-)
-_NAMES: Final = ("public_open_flg", "period_flg_public", "visible_delete_flg")
 _FILE_NAME: Final = "exports.json"
-_OF_ENTRIES: Final = ("public_open_flg", "period_flg_public")
 _SHOWN: Final = 10
 
 OnStored = Callable[[str, Path], None]
@@ -55,27 +50,31 @@ def stored_printer(out: Output, blog_id: str) -> OnStored:
     )
 
 
-def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool) -> Declared:
-    """Return what was said about a blog's flags.
+def declared_flags(
+    service: Records, settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool
+) -> Declared:
+    """Return what the owner of a blog declared about its flags.
 
     Args:
-        settings: where it is looked for first.
+        service: names the settings that declare it.
+        settings: the first source.
         blog_id: the blog.
-        on_stored: called with the stored answers that are used, since they decide what is published, and their file.
-        all_as_draft: whether drafts are to be made of all entries, so that what was kept about them is not used.
+        on_stored: called with the stored answers that are used, and their file, since they decide what is public.
+        all_as_draft: whether all entries become drafts, so that stored answers about entries are not used.
 
     Raises:
         UsageError: the file of answers cannot be read.
     """
+    flags = service.flag_settings
     kept = _read(answers_path()).get(blog_id, {})
     found: dict[str, Any] = {}
     used: dict[str, str | None] = {}
-    for name in _NAMES:
-        found[name] = getattr(settings, name)
+    for name in filter(None, flags):
+        found[name] = settings.get(name)
         if found[name] is None and isinstance(kept.get(name), str):
             try:
                 found[name] = SETTINGS[name].read(kept[name])
-                used |= {name: kept[name]} if name not in _OF_ENTRIES or not all_as_draft else {}
+                used |= {name: kept[name]} if name == flags.comments or not all_as_draft else {}
             except ValueError as error:
                 raise UsageError(
                     message(
@@ -89,12 +88,7 @@ def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all
                 ) from error
     if used:
         on_stored(as_settings(used), answers_path())
-    return Declared(
-        public_access=found["public_open_flg"],
-        period_public=bool(found["period_flg_public"]),
-        visible_comment_flags=found["visible_delete_flg"] or frozenset(),
-        all_as_draft=all_as_draft,
-    )
+    return service.declared(found, all_as_draft=all_as_draft)
 
 
 def check_answers(
@@ -112,11 +106,12 @@ def check_answers(
     Raises:
         UsageError: no entry has any value that is said to mean published, or no comment one that is said to mean shown.
     """
-    if said.public_access is not None and (given["public_open_flg"] is not None or not said.all_as_draft):
+    public, _, comments = service.flag_settings
+    if said.public_access is not None and (given.get(public) is not None or not said.all_as_draft):
         found = occurring(records, Kind.ENTRIES, service.access_flag, said.public_access)
         unknown = said.public_access - set(found)
         if unknown == said.public_access and found:
-            raise UsageError(_not_among("public_open_flg", said.public_access, service.access_flag, found, "entry"))
+            raise UsageError(_not_among(public, said.public_access, service.access_flag, found, "entry"))
         if unknown and found:
             warn(
                 message(
@@ -125,12 +120,10 @@ def check_answers(
                     values=either(sorted(unknown)),
                 )
             )
-    if given["visible_delete_flg"] is not None:
+    if given.get(comments) is not None:
         shown = occurring(records, Kind.COMMENTS, service.deleted_flag, said.visible_comment_flags)
         if shown and not said.visible_comment_flags & set(shown):
-            raise UsageError(
-                _not_among("visible_delete_flg", said.visible_comment_flags, service.deleted_flag, shown, "comment")
-            )
+            raise UsageError(_not_among(comments, said.visible_comment_flags, service.deleted_flag, shown, "comment"))
 
 
 def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str], noun: str) -> str:
@@ -156,12 +149,9 @@ def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str]
 
 
 def flag_answers(given: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return what options say of the blog's flags, as settings write it."""
-    return {
-        "public_open_flg": given["public_open_flg"],
-        "period_flg_public": "yes" if given["period_flg_public"] else None,
-        "visible_delete_flg": given["visible_delete_flg"],
-    }
+    """Return what the options declare about the blog's flags, as settings write it."""
+    found = {name: given[name] for name in FLAG_SETTINGS}
+    return {name: "yes" if value is True else value or None for name, value in found.items()}
 
 
 def as_settings(answers: Mapping[str, str | None]) -> str:

@@ -17,6 +17,7 @@ from exporter.cli.target import BlogTarget, find_target, named_archive, remember
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, Incomplete, UsageError
 from exporter.message import message, message_n, suggested
+from exporter.service.registry import SERVICE_OPTIONS
 from exporter.settings import Settings
 from exporter.translation import translated
 
@@ -55,7 +56,7 @@ SAVED = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code})
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
     "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "account",
-    "entry_list_page_param", "timezone",
+    *SERVICE_OPTIONS, "timezone",
     "ping_url", "on_failure", "remind_after", "closing",
 )  # fmt: skip
 @setting_options(

@@ -10,10 +10,10 @@ from typing import Any, Final
 from exporter.cli.main import known
 from exporter.cli.output import Output, report
 from exporter.cli.target import BlogTarget, find_target, named_archive
-from exporter.config_file import own_config_path, read_config
 from exporter.errors import BlogExporterError, Interrupted, UsageError
 from exporter.library.backup import recording_refusal
 from exporter.message import message, said
+from exporter.settings import own_config_path, read_config
 
 ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 """Exit codes, the worst first: what is wrong with this machine, with an archive, with a setting, with a service."""

@@ -110,8 +110,8 @@ def _expected(out: Output, archive: Archive, settings: Settings, given: Mapping[
     from exporter.service.registry import service_of
 
     blog_id, drafts = archive.info.blog_id, given["all_as_draft"]
-    declared = answers.declared_flags(settings, blog_id, answers.stored_printer(out, blog_id), all_as_draft=drafts)
-    service = service_of(settings, archive.info.service)
+    service, on_stored = service_of(settings, archive.info.service), answers.stored_printer(out, blog_id)
+    declared = answers.declared_flags(service, settings, blog_id, on_stored, all_as_draft=drafts)
     options = ExportOptions(
         declared=declared,
         since=given["since"],
@@ -127,7 +127,7 @@ def _expected(out: Output, archive: Archive, settings: Settings, given: Mapping[
         version = read_consistently(archive.path, lambda reader: reader.version_at(at, settings.timezone))
 
     def check(state: State) -> None:
-        if declared.public_access is None and not drafts:
+        if service.is_undeclared(declared):
             stop_undeclared(state, service, out, drafts=True)
         answers.check_answers(declared, given, state, service, out.warn)
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import click
 
-from exporter import settings
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
-from exporter.cli.answers import HINT, OnStored, check_answers, declared_flags, flag_answers, stored_printer
+from exporter.cli.answers import OnStored, check_answers, declared_flags, flag_answers, stored_printer
 from exporter.cli.language import adopt
+from exporter.cli.options import flag_options
 from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
@@ -28,8 +28,9 @@ from exporter.library.export import Exported, check_form, export_blog
 from exporter.message import both, message
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
-from exporter.service.registry import service_of
-from exporter.settings import Settings
+from exporter.service.registry import FLAG_SETTINGS, service_of
+from exporter.setting_types import size
+from exporter.settings import Settings, resolve
 from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
@@ -45,7 +46,7 @@ def _day(_context: click.Context, _parameter: click.Parameter, text: str | None)
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
     try:
-        return None if text is None else settings.size(text)
+        return None if text is None else size(text)
     except ValueError as error:
         raise click.BadParameter(message("{text!r}: {reason}", text=text, reason=error)) from None
 
@@ -58,52 +59,39 @@ def _language(_context: click.Context, _parameter: click.Parameter, text: str | 
 
 def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what of a blog goes, wherever it goes."""
-    for option in reversed(
-        [
-            click.option(
-                "--at", metavar="N|DATE", help=message("As of version N, or of a date. [default: the newest]")
-            ),
-            click.option("--since", metavar="DAY", callback=_day, help=message("Only entries of this day or later.")),
-            click.option("--until", metavar="DAY", callback=_day, help=message("Only entries of this day or earlier.")),
-            click.option("--category", metavar="NAME", help=message("Only entries of this category.")),
-            click.option(
-                "--only",
-                type=click.Choice(["public", "private", "all"]),
-                default="public",
-                show_default=True,
-                help=message("What is not public is kept apart from what is: an export puts it into OUT.NOT-PUBLIC."),
-            ),
-            click.option(
-                "--public-only",
-                is_flag=True,
-                help=message("Only what is public, whatever else is said; refuses --only all."),
-            ),
-            click.option(
-                "--public-open-flg", metavar="VALUE", help=message("Values of open_flg that mean published: 1 or 1,3.")
-            ),
-            click.option(
-                "--period-flg-public", is_flag=True, help=message("Entries with period_flg t are as public as others.")
-            ),
-            click.option(
-                "--visible-delete-flg",
-                metavar="VALUE",
-                help=message("Values of delete_flg that mean shown: f, t, f,t."),
-            ),
-            click.option("--all-as-draft", is_flag=True, help=message("Make drafts of all but private entries.")),
-            click.option(
-                "--hidden-comments",
-                is_flag=True,
-                help=message("Also write hidden comments, unapproved, where possible."),
-            ),
-            click.option(
-                "--old-url",
-                "old_urls",
-                multiple=True,
-                metavar="PATTERN",
-                help=message("Addresses of the old blog's entries, such as https://OLD/Entry/{{entry_id}}/."),
-            ),
-        ]
-    ):
+    found: list[Callable[[Any], Any]] = [
+        click.option("--at", metavar="N|DATE", help=message("As of version N, or of a date. [default: the newest]")),
+        click.option("--since", metavar="DAY", callback=_day, help=message("Only entries of this day or later.")),
+        click.option("--until", metavar="DAY", callback=_day, help=message("Only entries of this day or earlier.")),
+        click.option("--category", metavar="NAME", help=message("Only entries of this category.")),
+        click.option(
+            "--only",
+            type=click.Choice(["public", "private", "all"]),
+            default="public",
+            show_default=True,
+            help=message("What is not public is kept apart from what is: an export puts it into OUT.NOT-PUBLIC."),
+        ),
+        click.option(
+            "--public-only",
+            is_flag=True,
+            help=message("Only what is public, whatever else is said; refuses --only all."),
+        ),
+        flag_options,
+        click.option("--all-as-draft", is_flag=True, help=message("Make drafts of all but private entries.")),
+        click.option(
+            "--hidden-comments",
+            is_flag=True,
+            help=message("Also write hidden comments, unapproved, where possible."),
+        ),
+        click.option(
+            "--old-url",
+            "old_urls",
+            multiple=True,
+            metavar="PATTERN",
+            help=message("Address pattern of the old entries, with fields in braces."),
+        ),
+    ]
+    for option in reversed(found):
         command = option(command)
     return command
 
@@ -275,9 +263,7 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
     """Return which of the options given mean nothing to a format."""
     known = NAMED[form]
     used = {
-        "public_open_flg": not known.whole,
-        "period_flg_public": not known.whole,
-        "visible_delete_flg": not known.whole,
+        **dict.fromkeys(FLAG_SETTINGS, not known.whole),
         "hidden_comments": known.holds_back,
         "body": known.bodies,
         "wordpress_body": known.wordpress,
@@ -310,8 +296,9 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
     drafts = job.given["all_as_draft"]
     whole = NAMED[job.form].whole
     on_stored = on_stored or stored_printer(out, blog_id)
-    declared = Declared() if whole else declared_flags(found, blog_id, on_stored, all_as_draft=drafts)
-    options = read_options(job.given, found, declared, service_of(found, info.service))
+    service = service_of(found, info.service)
+    declared = Declared() if whole else declared_flags(service, found, blog_id, on_stored, all_as_draft=drafts)
+    options = read_options(job.given, found, declared, service)
     at = job.given["at"]
     version = None
     if at is not None:
@@ -319,7 +306,7 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
 
     def check(state: State) -> None:
         if not whole:
-            if declared.public_access is None and not declared.all_as_draft:
+            if service.is_undeclared(declared):
                 stop_undeclared(state, options.service, out, drafts=NAMED[job.form].drafts)
             check_answers(declared, job.given, state, options.service, out.warn)
 
@@ -341,7 +328,7 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     """Return the settings of an export."""
     options = {"timezone": given["timezone"], **flag_answers(given)}
-    return adopt(settings.resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn))
+    return adopt(resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn))
 
 
 def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
@@ -390,15 +377,18 @@ def stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool
     for line in flag_lines(state, service, *words):
         out.say(shown(line), level=-1)
     out.say(level=-1)
-    out.say(HINT, level=-1)
+    out.say(service.flag_hint, level=-1)
+    option = f"--{service.flag_settings.public.replace('_', '-')}"
     if drafts:
         text = message(
             "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
-            "--public-open-flg, or make drafts of all with --all-as-draft."
+            "{option}, or make drafts of all with --all-as-draft.",
+            option=option,
         )
     else:
         text = message(
             "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
-            "--public-open-flg."
+            "{option}.",
+            option=option,
         )
     raise UsageError(text)

@@ -23,8 +23,7 @@ _FEW: Final = 14
 
 HEADINGS: Final[dict[Message, tuple[str, ...]]] = {
     message("Service"): (
-        "base_url", "profile", "token_file",
-        "entry_list_page_param", "entry_url", "timezone",
+        "base_url", "profile", "token_file", "entry_url", "timezone",
     ),
     message("Reading"): (
         "refresh", "max_age", "resume_max_age", "wait_lock", "accept_removals", "dry_run",
@@ -37,8 +36,8 @@ HEADINGS: Final[dict[Message, tuple[str, ...]]] = {
         "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout", "give_up_after",
     ),
     message("What goes"): (
-        "at", "since", "until", "category", "only", "public_only", "public_open_flg", "period_flg_public",
-        "visible_delete_flg", "all_as_draft", "hidden_comments", "comments", "no_comments",
+        "at", "since", "until", "category", "only", "public_only", "all_as_draft", "hidden_comments", "comments",
+        "no_comments",
     ),
     message("Form"): (
         "body", "wordpress_body", "preset", "max_entries", "max_bytes", "limits_of", "old_urls", "new_url",
@@ -246,7 +245,11 @@ def _grouped(options: Sequence[click.Option]) -> Iterator[tuple[Message, list[cl
     if len(options) <= _FEW:
         yield plain, list(options)
         return
+    from exporter.service.registry import FLAG_SETTINGS, SERVICE_SETTINGS
+
     heading_of = {name: heading for heading, names in HEADINGS.items() for name in names}
+    heading_of |= dict.fromkeys(SERVICE_SETTINGS, message("Service"))
+    heading_of |= dict.fromkeys(FLAG_SETTINGS, message("What goes"))
     groups: dict[Message, list[click.Option]] = {heading: [] for heading in (plain, *HEADINGS)}
     for each in options:
         groups[heading_of.get("help" if "--help" in each.opts else each.name or "", plain)].append(each)

@@ -23,10 +23,9 @@ Examples:
     "inspect",
     epilog=_EPILOG,
     help=message(
-        """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
+        """Show the values of the flags that decide who may see an entry or a comment in the archive in DIR.
 
-        Their meanings are not documented; an export publishes nothing before its owner has said which are
-        public."""
+        If the service does not document them, an export publishes nothing until you say which values are public."""
     ),
 )
 @readable_archive("RECORDS")
@@ -34,7 +33,6 @@ Examples:
 @with_archive("timezone", on_loss=OnLoss.STOP)
 def command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
-    from exporter.cli.answers import HINT
     from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
     from exporter.service.registry import service_of
 
@@ -56,7 +54,7 @@ def command(*, out: Output, archive: Archive, settings: Settings, at: str | None
             for line in flag_lines(state, service, *words):
                 out.answer(shown(line))
             out.say()
-            out.say(HINT)
+            out.say(service.flag_hint)
     finally:
         state.close()
     return 0

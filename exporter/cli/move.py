@@ -107,24 +107,24 @@ def command(
     info = Archive.open(archive).info
     answered = {**{name: value for name, value in given.items() if name in SETTINGS}, **flag_answers(given)}
     settings = adopt(resolve(answered, config=config, blog_id=info.blog_id, warn=out.warn))
-    on_stored = stored_printer(out, info.blog_id)
+    on_stored, service = stored_printer(out, info.blog_id), service_of(settings, info.service)
     options = ExportOptions(
-        declared=declared_flags(settings, info.blog_id, on_stored, all_as_draft=given["all_as_draft"]),
+        declared=declared_flags(service, settings, info.blog_id, on_stored, all_as_draft=given["all_as_draft"]),
         since=given["since"],
         until=given["until"],
         category=given["category"],
         hidden_comments=given["hidden_comments"],
         wordpress_body=given["wordpress_body"],
         old_urls=old_urls(given, settings),
-        service=service_of(settings, info.service),
+        service=service,
     )
     at, version = given["at"], None
     if at is not None:
         version = read_consistently(archive, lambda reader: reader.version_at(at, settings.timezone))
 
     def check(state: State) -> None:
-        if options.declared.public_access is None and not options.declared.all_as_draft:
-            stop_undeclared(state, options.service, out, drafts=True)
+        if service.is_undeclared(options.declared):
+            stop_undeclared(state, service, out, drafts=True)
         check_answers(options.declared, given, state, options.service, out.warn)
 
     place = NewHome(home, map_file or map_path(archive, home))

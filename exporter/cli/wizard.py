@@ -31,6 +31,7 @@ from exporter.export.targets import TARGETS, Matter, Target
 from exporter.export.words import INFERRED, Language
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
+from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -142,11 +143,14 @@ class _Wizard:
         if not known and combinations:
             entry_id, question = combinations[0].first, words["old"].format(title=combinations[0].samples[0])
             answer = self._ask.text(question, "", partial(self._no_old, entry_id))
-            known = (AddressPattern(_pattern_of(answer, entry_id) or "", "--old-url"),) if answer else ()
+            pattern = _pattern_of(answer, entry_id, service.key_fields[Kind.ENTRIES])
+            known = (AddressPattern(pattern or "", "--old-url"),) if answer else ()
         given["old_urls"] = tuple(pattern.text for pattern in known)
         if self._home and known and not given["new_url"]:
             fields = (*service.post_fields, *MADE_FIELDS)
-            shown = ", ".join(f"{{{name}}}" for name in ("entry_id", "name", *MADE_FIELDS) if name in fields)
+            shown = ", ".join(
+                f"{{{name}}}" for name in (service.key_fields[Kind.ENTRIES], "name", *MADE_FIELDS) if name in fields
+            )
             default = f"{self._home}{place.new_url}" if place.new_url else ""
             question = words["new"].format(fields=shown)
             given["new_url"] = self._ask.text(question, default, partial(self._no_new, fields)) or None
@@ -159,8 +163,9 @@ class _Wizard:
         def on_stored(said: str, path: Path) -> None:
             self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))
 
-        declared = answers.declared_flags(settings, blog_id, on_stored, all_as_draft=given["all_as_draft"])
-        if declared.public_access is not None or declared.all_as_draft:
+        names, drafts = questions.service.flag_settings, given["all_as_draft"]
+        declared = answers.declared_flags(questions.service, settings, blog_id, on_stored, all_as_draft=drafts)
+        if not questions.service.is_undeclared(declared):
             answers.check_answers(declared, given, state, questions.service, out.warn)
             return
         self._ask.say()
@@ -170,13 +175,13 @@ class _Wizard:
             self._ask.say(words["no_drafts"])
             found = questions.entries()
         if found.public:
-            given["public_open_flg"] = ",".join(found.public)
-            given["period_flg_public"] = given["period_flg_public"] or found.period
+            given[names.public] = ",".join(found.public)
+            given[names.period] = given[names.period] or found.period
         else:
             self._ask.say(words["drafts"])
             given["all_as_draft"] = True
         if form.comments and not declared.visible_comment_flags:
-            given["visible_delete_flg"] = ",".join(questions.comments()) or None
+            given[names.comments] = ",".join(questions.comments()) or None
 
     def _wishes(self, place: Destination, blog_id: str) -> None:
         """Ask what is a matter of taste: pictures, the look of a book, what is not public."""
@@ -216,7 +221,7 @@ class _Wizard:
         return "" if not answer or _is_address(answer) else self._words["no_home"]
 
     def _no_old(self, entry_id: str, answer: str) -> str:
-        fits = not answer or (_is_address(answer) and _pattern_of(answer, entry_id) is not None)
+        fits = not answer or (_is_address(answer) and _pattern_of(answer, entry_id, "") is not None)
         return "" if fits else self._words["no_old"].format(id=entry_id)
 
     def _no_new(self, fields: Sequence[str], answer: str) -> str:
@@ -357,11 +362,11 @@ def _is_address(answer: str) -> bool:
     return answer.startswith(("https://", "http://")) and absolute(answer, "") is not None
 
 
-def _pattern_of(address: str, entry_id: str) -> str | None:
-    """Return how addresses are made, given that of an entry; ``None`` where its id is not in the path exactly once."""
+def _pattern_of(address: str, entry_id: str, field: str) -> str | None:
+    """Return an entry's address with ``field`` in place of its id, or ``None`` if the path has not exactly one id."""
     scheme, mark, rest = address.partition("://")
     host, slash, path = rest.partition("/")
-    made, times = re.subn(rf"(?<![0-9A-Za-z]){re.escape(entry_id)}(?![0-9A-Za-z])", "{entry_id}", path)
+    made, times = re.subn(rf"(?<![0-9A-Za-z]){re.escape(entry_id)}(?![0-9A-Za-z])", f"{{{field}}}", path)
     return f"{scheme}{mark}{host}{slash}{made}" if times == 1 and "{" not in path else None
 
 

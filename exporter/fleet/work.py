@@ -89,7 +89,7 @@ class JobOptions:
     def resolved(self, archive: Archive) -> Settings:
         """Return the settings for an archive."""
         given = {name: value for name, value in self.settings.items() if value is not None}
-        return settings_to_read_with(archive.path, archive.info.blog_id, {**self.environment, **given}, self.config)
+        return settings_to_read_with(archive, {**self.environment, **given}, self.config)
 
 
 def site(archive: Archive, options: JobOptions) -> Done:

@@ -83,7 +83,7 @@ def expected_posts(
         version = reader.resolve(at)
         with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
-            require_declared(options.declared)
+            require_declared(options.service, options.declared)
             side = Side.DRAFTS if options.declared.all_as_draft else Side.PUBLIC
             chosen = replace(options, as_of=read_at(reader, version), hidden_comments=True)
             rest = replace(chosen, since=None, until=None, category=None)

@@ -99,7 +99,7 @@ def export_blog(
         with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
             if not known.whole:
-                require_declared(options.declared)
+                require_declared(options.service, options.declared)
             checked, shown = checked_options(options, state, infer=not known.whole)
             chosen = replace(checked, as_of=as_of)
             return [
@@ -146,8 +146,8 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
     if all_as_draft and not NAMED[form].drafts:
         raise UsageError(
             message(
-                "{form} has no drafts, so --all-as-draft would publish everything; say what is public with "
-                "--public-open-flg, or choose a format with drafts: {formats}.",
+                "{form} has no drafts, so --all-as-draft would publish everything. Leave it out, or choose a format "
+                "with drafts: {formats}.",
                 form=form,
                 formats=", ".join(name for name, each in FORMATS.items() if each.drafts),
             )
@@ -226,13 +226,13 @@ def _folders(target: Path, options: ExportOptions, *, only: Only) -> dict[Side, 
     return {side: target, **(apart if only == "all" else {})}
 
 
-def require_declared(declared: Declared) -> None:
+def require_declared(service: Records, declared: Declared) -> None:
     """Refuse options that do not say which entries are public.
 
     Raises:
         UsageError: they do not, and do not make drafts of all entries either.
     """
-    if declared.public_access is None and not declared.all_as_draft:
+    if service.is_undeclared(declared):
         raise UsageError(message("Nothing says yet which entries are public: declare it, or make drafts of all."))
 
 
@@ -349,13 +349,13 @@ def copy_site(
     from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415
     from exporter.site.view import SiteView, copied_site  # noqa: PLC0415
 
-    if public is not None and public.public_access is None:
-        raise UsageError(message("Nothing says yet which entries are public: declare it."))
     check_target(target, force=force)
 
     def copied(reader: Archive) -> SiteCopy:
         version = reader.resolve(at)
         service = service_of(settings, reader.info.service)
+        if public is not None and service.is_undeclared(public):
+            raise UsageError(message("Nothing says yet which entries are public: declare it."))
         history = None if public is not None else ArchiveHistory(reader, service, version)
         options = replace(site_options(settings, archive), public=public is not None, assets="")
         with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:

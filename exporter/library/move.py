@@ -147,7 +147,7 @@ def move_blog(
         chosen = replace(options, as_of=read_at(reader, version))
         with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
-            require_declared(chosen.declared)
+            require_declared(chosen.service, chosen.declared)
             chosen, shown = checked_options(chosen, state)
             place = _place(home.url)
             with MapFile(home.map_file, reader.info.blog_id, place, mover.clock.now(), keep=not dry_run) as mapped:
