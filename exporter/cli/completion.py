@@ -28,7 +28,7 @@ _WHERE = {
 )
 @click.argument("shell", type=click.Choice(list(_WHERE)), metavar="bash|zsh|fish")
 @with_output(OnLoss.STOP)
-def command(*, out: Output, shell: str) -> int:
+def completion_command(*, out: Output, shell: str) -> int:
     """Run ``completion``."""
     from click.shell_completion import get_completion_class
 

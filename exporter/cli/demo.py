@@ -50,7 +50,7 @@ _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
 )
 @click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Make the same bytes every time."))
 @with_output(OnLoss.WARN)
-def command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: bool) -> int:
+def demo_command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: bool) -> int:
     """Run ``demo``."""
     if replay is not None:
         return _replay(out, directory, replay)

@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from exporter.cli import answers
-from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.export_options import Job, export_options, run, unused_options
 from exporter.cli.help import HelpedCommand
-from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import Output, counted, shown
+from exporter.cli.options import config_option, with_output
+from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED
@@ -64,10 +63,9 @@ class _Command(HelpedCommand):
 @readable_archive("PICTURES", "[DIR]")
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @export_options
-@setting_options("timezone")
 @config_option
 @with_output()
-def command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
+def export_command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
     """Run ``export``."""
     if form is None or (form not in NAMED and archive is None and Path(form).is_dir()):
         return _ask(out, None if form is None else Path(form), given)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import at_option, with_output
-from exporter.cli.output import OnLoss, Output, counted
+from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import Kind
@@ -54,7 +53,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @click.option("--csv", "as_csv", is_flag=True, help=message("As CSV, for a spreadsheet."))
 @at_option
 @with_output(OnLoss.STOP)
-def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
+def files_command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """Run ``files``."""
     from exporter.archive.inventory import inventory
     from exporter.service.registry import service_of

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import click
 
-from exporter.cli.amounts import time_text
 from exporter.cli.copy_options import StoreChoice, is_place_of_copies, places, store_options
 from exporter.cli.fleet_hands import with_hands
 from exporter.cli.help import option
 from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import Output, shown
+from exporter.cli.output import Output, shown, time_text
 from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
 from exporter.text import printable

@@ -57,6 +57,11 @@ COMMANDS: Final = {
 }
 """Every command with its line of help; its module, of the same name, is imported only when it is used."""
 
+MODULES: Final = {
+    "log": "versions", "diff": "versions", "inspect": "show", "prune": "upkeep", "rebuild": "upkeep",
+}  # fmt: skip
+"""Where a command is that shares a module with another."""
+
 GROUPS: Final = {
     message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
     message("Back up"): ("backup", "schedule", "fleet", "status", "verify"),
@@ -86,9 +91,9 @@ class _LazyGroup(HelpedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"exporter.cli.{cmd_name}")
-        command: click.Command = module.command
-        return with_language(helped(command))
+        module = importlib.import_module(f"exporter.cli.{MODULES.get(cmd_name, cmd_name)}")
+        commands = (each for each in vars(module).values() if isinstance(each, click.Command))
+        return with_language(helped(next(each for each in commands if each.name == cmd_name)))
 
     def headed_commands(self, ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
         for heading, names in GROUPS.items():

@@ -14,6 +14,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -250,7 +251,48 @@ def counted(number: int, noun: str) -> Message:
     return _COUNTED[noun](number)
 
 
+def sentence(part: str) -> Message:
+    """Return a part of a sentence as a whole one, in the current language."""
+    said = translated(part)
+    return message("{sentence}.", sentence=said[0].upper() + said[1:])
+
+
 def shown(text: str, limit: int | None = None) -> str:
     """Make a text harmless for terminals, as :func:`printable` does; a message stays one where it is."""
     harmless = printable(text, limit)
     return text if harmless == text else harmless
+
+
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+
+
+def size_text(count: float) -> str:
+    """Write a number of bytes as people do: ``3.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def time_text(seconds: float) -> Message:
+    """Write a span of time as people do: ``1 h 03 min``."""
+    whole = int(seconds)
+    if whole < 60:
+        return message("{seconds} s", seconds=f"{seconds:.1f}" if seconds < 10 else str(whole))
+    if whole < 3600:
+        return message("{minutes} min {seconds:02d} s", minutes=whole // 60, seconds=whole % 60)
+    return message("{hours} h {minutes:02d} min", hours=whole // 3600, minutes=whole % 3600 // 60)
+
+
+def ago_text(since: timedelta) -> Message:
+    """Write how long ago something was, in one unit: ``6 h ago``, ``3 days ago``."""
+    if since < _MINUTE:
+        return message("just now")
+    if since < _HOUR:
+        return message("{minutes} min ago", minutes=since // _MINUTE)
+    if since < 2 * _DAY:
+        return message("{hours} h ago", hours=since // _HOUR)
+    return message_n("{n:,} day ago", "{n:,} days ago", since // _DAY)

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from exporter.cli.amounts import time_text
+from exporter.cli.output import time_text
 from exporter.clock import for_people
 from exporter.crawl.events import (
     AssetFailed,

@@ -59,7 +59,7 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 )
 @at_option
 @with_archive("timezone", on_loss=OnLoss.STOP)
-def command(
+def search_command(
     *,
     out: Output,
     archive: Archive,

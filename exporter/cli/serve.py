@@ -57,7 +57,7 @@ Examples:
     help=message("With --host: others may read the whole blog, unencrypted, private entries and past versions too."),
 )
 @with_archive("timezone", "site_lang", "entry_url", on_loss=OnLoss.STOP)
-def command(
+def serve_command(
     *,
     out: Output,
     archive: Archive,

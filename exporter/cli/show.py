@@ -10,18 +10,20 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import at_option, with_archive
-from exporter.cli.output import OnLoss, Output
+from exporter.cli.output import OnLoss, Output, shown
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import BY_NAME, Kind
 from exporter.settings import Settings
 from exporter.text import printable
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from exporter.archive.history import LastKnown, RecordVersion
+
 
 _KINDS = {**BY_NAME, **{str(kind): kind for kind in Kind}}
 _WORDS = {
@@ -58,7 +60,7 @@ Examples:
 @click.option("--markdown", "form", flag_value="markdown", help=message("As Markdown (entries and comments)."))
 @click.option("--html", "form", flag_value="html", help=message("As a page of HTML."))
 @with_archive("timezone", on_loss=OnLoss.STOP)
-def command(
+def show_command(
     *,
     out: Output,
     archive: Archive,
@@ -178,3 +180,53 @@ def _print(out: Output, name: str, stored: RecordVersion) -> None:
         out.answer(f"  {printable(field)}: {rows[0]}")
         for row in rows[1:]:
             out.answer(f"    {row}")
+
+
+_INSPECT_EPILOG = """\b
+Examples:
+  blog-exporter inspect DIR
+  blog-exporter inspect DIR --at 3 --json
+"""
+
+
+@click.command(
+    "inspect",
+    epilog=_INSPECT_EPILOG,
+    help=message(
+        """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
+
+        Their meanings are not documented; an export publishes nothing before its owner has said which are
+        public."""
+    ),
+)
+@readable_archive("RECORDS")
+@at_option
+@with_archive("timezone", on_loss=OnLoss.STOP)
+def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
+    """Run ``inspect``."""
+    from exporter.cli.answers import HINT
+    from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
+    from exporter.service.registry import service_of
+
+    version = archive.version_at(at, settings.timezone)
+    state, service = archive.state(version), service_of(settings, archive.info.service)
+    try:
+        if out.as_json:
+            out.document(
+                {
+                    "archive": str(archive.path.resolve()),
+                    "blog_id": archive.info.blog_id,
+                    "version": version,
+                    "entries": [one.document() for one in entry_combinations(state, service)],
+                    "comments": [one.document() for one in comment_combinations(state, service)],
+                }
+            )
+        else:
+            words = map(translated, (message("entries"), message("comments"), message("such as")))
+            for line in flag_lines(state, service, *words):
+                out.answer(shown(line))
+            out.say()
+            out.say(HINT)
+    finally:
+        state.close()
+    return 0

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive, read_consistently
-from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import at_option, config_option, opened, setting_options, with_output
-from exporter.cli.output import Output, counted
+from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.settings import Settings
@@ -63,7 +62,7 @@ Examples:
 )  # fmt: skip
 @config_option
 @with_output()
-def command(
+def site_command(
     *,
     out: Output,
     archive: Path,

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from exporter.cli.amounts import ago_text
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import config_option, duration_option, opened, setting_options, with_output
-from exporter.cli.output import Output, counted
+from exporter.cli.output import Output, ago_text, counted
 from exporter.cli.summary import completeness_lines, problem_text
 from exporter.clock import SystemClock, for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
@@ -50,7 +49,7 @@ OUTCOMES = {
 @setting_options("timezone", "closing")
 @config_option
 @with_output()
-def command(
+def status_command(
     *,
     out: Output,
     archive: Path,
@@ -68,7 +67,7 @@ def command(
     found = status(reader, max_age=_limit(max_age))
     remaining = None
     if settings.closing is not None:
-        from exporter.cli.closing import countdown_of
+        from exporter.cli.summary import countdown_of
 
         remaining = countdown_of(reader, settings, SystemClock().now())
     found.document["closing"] = None if remaining is None else remaining.document()
@@ -82,7 +81,7 @@ def command(
     elif out.verbosity >= 0:
         _print(out, local, found)
         if remaining is not None:
-            from exporter.cli.closing import countdown_line
+            from exporter.cli.summary import countdown_line
 
             out.answer(countdown_line(remaining))
     _warn_of_sign_in(out, settings)

@@ -55,7 +55,9 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 )
 @store_options()
 @with_output()
-def command(*, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, store: StoreChoice) -> int:
+def verify_command(
+    *, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, store: StoreChoice
+) -> int:
     """Run ``verify``."""
     digits = None if expect is None else _digits(expect)
     if store.is_copy(archive):

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from exporter.cli.closing import closing_lines
 from exporter.cli.main import cli
+from exporter.cli.summary import closing_lines
 from exporter.clock import SystemClock
 from exporter.demo.sample import demo_blog
 from exporter.demo.service import DemoService

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.amounts import size_text
-from exporter.cli.options import archive_argument, with_archive
-from exporter.cli.output import Output, counted
+from exporter.cli.options import archive_argument, with_archive, without_views
+from exporter.cli.output import Output, counted, size_text
 from exporter.message import listed, message
 from exporter.settings import Settings
 
@@ -48,7 +47,7 @@ def _keep_options(command: Any) -> Any:
 @_keep_options
 @click.option("--dry-run", is_flag=True, help=message("Only say what would be kept and what would be removed."))
 @with_archive("timezone", "wait_lock")
-def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool, **keep: int) -> int:
+def prune_command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool, **keep: int) -> int:
     """Run ``prune``."""
     from exporter.library.upkeep import prune
 
@@ -81,4 +80,28 @@ def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool,
     if pruned.assets:
         unused, size = counted(pruned.assets, "unused asset"), size_text(pruned.asset_bytes)
         say(message("Removed {assets} with them ({size}).", assets=unused, size=size))
+    return 0
+
+
+@click.command(
+    "rebuild",
+    help=message(
+        """Make latest/ of the archive in DIR again, offline; nothing in versions/ is touched.
+
+        With --at it shows an older version, until the next backup or rebuild."""
+    ),
+)
+@archive_argument
+@click.option("--at", metavar="N|DATE", help=message("Show version N there, or that of a date. [default: the newest]"))
+@without_views
+@with_archive("timezone", "entry_url", "wait_lock")
+def rebuild_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
+    """Run ``rebuild``."""
+    from exporter.library.upkeep import rebuild
+
+    number = archive.version_at(at, settings.timezone)
+    made = rebuild(archive, settings, at=number)
+    out.document({"archive": str(archive.path.absolute()), "version": number, "files_made": made.files})
+    files = counted(made.files, "file")
+    out.say(message("latest/ shows version {version}; {files} of its views were made.", version=number, files=files))
     return 0
