@@ -1,4 +1,4 @@
-"""What the owner of a blog said about its flags: in the settings, in an earlier export, or now, asked with samples.
+"""The owner's answers about a blog's flags: from the settings, from an earlier export, or to questions with samples.
 
 Answers given as options are kept for each blog in ``exports.json``, in the user's configuration folder. Options,
 variables and the settings file have priority over them. An entry without an answer is not public.
@@ -64,7 +64,7 @@ def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all
     Args:
         settings: the settings.
         blog_id: the blog.
-        on_stored: called with the kept answers in use, since they decide what is published, and with their file.
+        on_stored: called with the kept answers in use, which decide about publication, and with their file.
         all_as_draft: whether every entry becomes a draft, so that the kept answers about entries are not used.
 
     Raises:

@@ -58,15 +58,16 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 )
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "give_up_after", "wait_lock",
-    "token_file", "account", "timezone", "ping_url", "on_failure", "closing", "assets", "file_url", "entry_url",
-    "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network", "strict_assets",
+    "token_file", "account", "entry_list_page_param", "timezone", "ping_url", "on_failure", "closing", "assets",
+    "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
+    "strict_assets",
 )  # fmt: skip
 @click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
 @click.option("--retry-lost", is_flag=True, help=message("Request the pictures that are gone again now."))
 @click.option("--accept-doubtful", is_flag=True, help=message("Confirm stored pictures that contradict the file list."))
 @click.option("--accept-removals", is_flag=True, help=message("Record removals of a large part of the blog."))
 @click.option("--new", is_flag=True, help=message("Create a new archive in place of a missing one."))
-@click.option("--dry-run", is_flag=True, help=message("Only read the lists, and print what a backup would find."))
+@click.option("--dry-run", is_flag=True, help=message("Only read the lists, and print the expected changes."))
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
 @click.option(
     "--unless-newer", metavar="AGE", help=message("Skip a blog that was saved less than AGE ago, such as 20h.")
@@ -231,7 +232,7 @@ def back_up(
         root: the archive, which need not exist.
         blog_id: the blog.
         settings: those of the blog.
-        out: where the progress and the summary go.
+        out: prints the progress and the summary.
         label: the table of the settings file that names the blog, if one does.
         new: begin a new archive, even if one was known at ``root``.
         dry_run: read only the lists, and write nothing.

@@ -143,7 +143,7 @@ def _check_report(report: Path, *, force: bool) -> None:
         raise UsageError(message("{path} is a folder; name a file.", path=report))
     if os.path.lexists(report) and not force:
         raise UsageError(
-            message("{path} is there already; add --force to replace it, or name another file.", path=report)
+            message("{path} exists already. Add --force to replace it, or name another file.", path=report)
         )
 
 

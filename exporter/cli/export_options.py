@@ -289,7 +289,7 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
 
     Args:
         job: the export.
-        out: where the command prints.
+        out: prints warnings.
         dry_run: whether to make only the reports.
         on_stored: called with the kept answers in use; by default ``out`` prints them.
 
@@ -352,12 +352,12 @@ def old_urls(given: Mapping[str, Any], found: Settings) -> tuple[AddressPattern,
 
 
 def _stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool) -> None:
-    """Print the values of the flags, and end, since nothing says what they mean.
+    """Print the values of the flags, and end, since nothing declares their meaning.
 
     Args:
         state: the blog.
         service: reads its records.
-        out: where the table goes.
+        out: prints the table.
         drafts: whether the format has drafts.
 
     Raises:

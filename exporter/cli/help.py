@@ -84,7 +84,7 @@ def _wrong_value(
     given: Sequence[str],
     place: str,
 ) -> Message:
-    """Say which value is invalid, and what is expected; click says it in its own words and language."""
+    """Return the invalid and the expected value; click says it in its own words and language."""
     name, kind = _name(parameter, ctx), parameter.type
     typed = command.make_parser(ctx).parse_args(list(given))[0].get(parameter.name or "")
     if isinstance(typed, str) and isinstance(kind, click.Choice):

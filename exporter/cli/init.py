@@ -41,7 +41,7 @@ _KEPT: Final = (
     "base_url", "profile", "file_url", "entry_url", "token_file", "allow_private_network", "account", "timezone",
     "oauth_authorize_url", "oauth_token_url", "oauth_client_id", "oauth_client_secret_file", "sign_in_store",
 )  # fmt: skip
-"""The options and variables that the blog's table keeps, since a nightly run has neither."""
+"""The options and variables that the blog's table keeps, which a nightly run does not have."""
 
 
 @click.command(
@@ -239,7 +239,7 @@ def _wrong_time(answer: str) -> bool:
 
 
 def _when(ask: Questions, root: Path) -> str | None:
-    """Ask for the time of the scheduled backup, unless it is scheduled already, or no scheduler is here."""
+    """Ask for the time of the scheduled backup, unless it is already scheduled, or this machine has no scheduler."""
     from exporter.schedule.install import best, find
 
     try:
@@ -295,7 +295,9 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     scheduled = _scheduled(plan, out, config)
     out.say()
     if outcome.exit_code:
-        out.say(message("What could be read is in {folder}; the next backup tries the rest again.", folder=plan.root))
+        out.say(
+            message("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
+        )
     else:
         out.say(message("Your blog is safe in {folder}.", folder=plan.root))
     site = plan.root / "latest" / "site" / "index.html"

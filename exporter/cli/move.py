@@ -17,7 +17,7 @@ from exporter.cli.answers import flag_answers, keep_given
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.language import adopt
 from exporter.cli.options import archive_argument, config_option, setting_options, with_output
-from exporter.cli.output import Output, counted, sentence, shown, time_text
+from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
 from exporter.export.interface import ExportOptions
 from exporter.message import listed, message, message_n
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from exporter.move.outcome import MoveEvent, Thing
 
 _LINE_SECONDS = 10.0
-_LONG_WAIT_SECONDS = 5.0
 _NAMED = 5
 _WORDS = {
     "made": message("made"),
@@ -115,13 +114,17 @@ def move_command(
             _print(out, each)
         whole = all(each.outcome.whole for each in moved)
         if dry_run:
-            out.answer(message("Nothing was sent to {home} but questions.", home=printable(home)))
+            out.answer(message("Nothing was changed in {home}.", home=printable(home)))
         else:
             keep_given(given, info.blog_id, out)
             if compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same
-            out.answer(message("What became what in {home} is in {path}.", home=printable(home), path=place.map_file))
+            out.answer(
+                message(
+                    "{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file
+                )
+            )
     out.document(
         {
             "archive": str(archive.resolve()),
@@ -146,7 +149,7 @@ def move_command(
     if not whole:
         raise Incomplete(
             message(
-                "{home}: not all of it is there as it was; the lines above say what, and why.", home=printable(home)
+                "{home}: something is missing or different; the lines above give the reasons.", home=printable(home)
             )
         )
     return 0
@@ -225,7 +228,7 @@ def _print(out: Output, moved: Moved) -> None:
     for thing, missing in outcome.missing.items():
         out.warn(
             message(
-                "{things} not found at the last look, but should be there{some}",
+                "{things} not found at the last check, but should exist{some}",
                 things=counted(len(missing), thing.noun),
                 some=shown(_some(outcome.told(thing, missing))),
             )
@@ -252,7 +255,7 @@ def _print(out: Output, moved: Moved) -> None:
         others = ", ".join(map(str, numbers[:_NAMED]))
         out.warn(
             message(
-                "{key} is there more than once: also as number {numbers}; delete what you do not want.",
+                "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
                 key=shown(key),
                 numbers=others,
             )
@@ -264,10 +267,10 @@ def _some(keys: list[str]) -> str:
 
 
 class _Progress:
-    """A bar for each stage on a terminal, otherwise counts every ten seconds; also a record of what was sent.
+    """A bar for each stage on a terminal, otherwise counts every ten seconds; and the record of sent things.
 
     Attributes:
-        out: where it is shown.
+        out: shows it.
         ended: whether everything was sent.
     """
 
@@ -285,7 +288,7 @@ class _Progress:
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Print what was sent if the work inside fails; the error of a signal says so itself."""
+        """Print the things already sent if the work inside fails; the error of a signal names them itself."""
         try:
             yield
         except Interrupted:
@@ -296,16 +299,16 @@ class _Progress:
             raise
 
     def kept(self) -> str:
-        """Return what was sent so far, and the next step, as the end of a sentence."""
+        """Return the things sent so far, and the next step, as the end of a sentence."""
         if self.ended and self._sends:
-            return message("everything was sent, but not compared to the end; run the same command again")
+            return message("everything was sent, but not compared completely; run the same command again")
         parts: list[str] = [counted(count, thing.noun) for thing, count in self._sent.items() if count]
         if self._begun:
             posts = counted(len(self._begun), "post")
             parts.append(message("{posts} still private and without text", posts=posts))
         if parts:
-            return message("sent so far: {parts}; run the same command again to go on", parts=listed(parts))
-        return message("nothing was sent; run the same command again to go on")
+            return message("sent so far: {parts}; run the same command again to continue", parts=listed(parts))
+        return message("nothing was sent; run the same command again to continue")
 
     def handle(self, event: MoveEvent) -> None:
         """Show an event."""
@@ -331,13 +334,9 @@ class _Progress:
 
     def retrying(self, event: RetryEvent) -> None:
         """Show that a retry was scheduled: long waits always, short ones if verbose."""
-        wait = message(
-            "  {operation}: {reason}; again in {wait}",
-            operation=event.operation,
-            reason=shown(recalled(event.reason), 120),
-            wait=time_text(event.wait),
-        )
-        self.out.say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
+        from exporter.cli.progress import LONG_WAIT_SECONDS, retry_text
+
+        self.out.say(retry_text(event), level=0 if event.wait >= LONG_WAIT_SECONDS else 1)
 
     def close(self) -> None:
         """Remove the bar."""

@@ -13,7 +13,7 @@ from exporter.text import printable
 from exporter.translation import translated
 
 Check = Callable[[str], str | None]
-"""Returns what is wrong with an answer, or nothing."""
+"""Returns the complaint about an invalid answer, or nothing."""
 
 
 class Questions:
@@ -65,7 +65,7 @@ class Questions:
         return default if not answer else bool(yes_or_no(answer))
 
     def secret(self, question: str) -> str | None:
-        """Ask for a text that the terminal does not show; ``None`` for no answer, or if nobody can type one."""
+        """Ask for a text that the terminal does not show; ``None`` for no answer, or without a terminal."""
         if self.silent or not sys.stdin.isatty():
             return None
         with ended_at_a_question():
@@ -75,7 +75,7 @@ class Questions:
 
 
 def yes_or_no(answer: str) -> bool | None:
-    """Return what an answer means, in English or Japanese; ``None`` if it is neither yes nor no."""
+    """Return the meaning of an answer in English or Japanese; ``None`` if it is neither yes nor no."""
     if answer.lower() in {"y", "yes", "はい", "する"}:
         return True
     return False if answer.lower() in {"n", "no", "never", "いいえ", "しない"} else None

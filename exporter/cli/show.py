@@ -1,4 +1,4 @@
-"""``show``: one record, as it is or as it was."""
+"""``show``: one record of any version. ``inspect``: the values of the undocumented flags."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ Examples:
     help=message(
         """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR.
 
-        A record that is gone is shown as the version that last had it. The user needs no ID."""
+        For a record that is gone, shows the last version that has it. The user needs no ID."""
     ),
 )
 @readable_archive("RECORDS")
 @click.argument("kind", type=click.Choice(list(_KINDS)), metavar="KIND")
 @click.argument("record_id", metavar="[ID]", required=False)
 @at_option
-@click.option("--markdown", "form", flag_value="markdown", help=message("As Markdown (entries and comments)."))
-@click.option("--html", "form", flag_value="html", help=message("As a page of HTML."))
-@with_archive("timezone", on_loss=OnLoss.STOP)
+@click.option("--markdown", "form", flag_value="markdown", help=message("Print Markdown (entries and comments)."))
+@click.option("--html", "form", flag_value="html", help=message("Print a page of HTML."))
+@with_archive(on_loss=OnLoss.STOP)
 def show_command(
     *,
     out: Output,
@@ -115,10 +115,10 @@ def show_command(
 
 
 def _only_id(archive: Archive, kind: str, version: int) -> str:
-    """Return the id of the user, of which a blog has one; other records have to be named."""
+    """Return the id of the only user; other records need an ID."""
     if _KINDS[kind] is not Kind.USER:
         raise UsageError(
-            message("Which {kind}? Name its ID: show DIR {kind} ID (search and files tell IDs).", kind=kind)
+            message("Which {kind}? Name its ID: show DIR {kind} ID (search and files show IDs).", kind=kind)
         )
     state = archive.state(version, [Kind.USER])
     found = [printable(each, 40) for each in state.ids(Kind.USER)]
@@ -141,7 +141,7 @@ def _gone(kind: str, record_id: str, known: LastKnown, zone: tzinfo) -> str:
 
 
 def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings) -> bytes:
-    """Return a page without files: in place of pictures are links to where they were."""
+    """Return a page without files, with links in place of pictures."""
     from exporter.html.page_body import BodyWriter
     from exporter.html.pages import record_page
     from exporter.service.registry import service_of
@@ -193,15 +193,15 @@ Examples:
     "inspect",
     epilog=_INSPECT_EPILOG,
     help=message(
-        """Show the values that open_flg, is_private, period_flg and delete_flg have in the archive in DIR.
+        """Show the values of open_flg, is_private, period_flg and delete_flg in the archive in DIR.
 
-        Their meanings are not documented; an export publishes nothing before its owner has said which are
+        Their meanings are not documented. An export publishes nothing until you declare which values are
         public."""
     ),
 )
 @readable_archive("RECORDS")
 @at_option
-@with_archive("timezone", on_loss=OnLoss.STOP)
+@with_archive(on_loss=OnLoss.STOP)
 def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
     from exporter.cli.answers import HINT

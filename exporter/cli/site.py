@@ -1,4 +1,4 @@
-"""``site``: the offline site again, of any version, or a copy of it in a folder of its own."""
+"""``site``: the offline site of any version, or a copy of it in a separate folder."""
 
 from __future__ import annotations
 
@@ -39,26 +39,24 @@ Examples:
     help=message(
         """Make the site of the archive in DIR: in latest/site, or with its pictures in the new folder OUT.
 
-        With --at and without OUT, latest/ shows that older version until the next backup, rebuild or site."""
+        With --at but no OUT, latest/ shows that older version until the next backup, rebuild or site."""
     ),
 )
 @readable_archive("PICTURES")
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @at_option
-@click.option(
-    "--title", "site_title", metavar="TEXT", help=message("What the site calls the blog; kept. [default: its id]")
-)
+@click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
 @click.option(
     "--lang",
     "site_lang",
     type=click.Choice(list(LANGUAGES)),
-    help=message("Language of the interface; kept. [default: ja]"),
+    help=message("Language of the site. [default: ja]"),
 )
-@click.option("--public-only", is_flag=True, help=message("Only what is public, fit to be published; with OUT."))
-@click.option("--open", "opens", is_flag=True, help=message("Show it in the browser."))
+@click.option("--public-only", is_flag=True, help=message("Copy only public content, to publish OUT."))
+@click.option("--open", "opens", is_flag=True, help=message("Open it in the browser."))
 @click.option("--force", is_flag=True, help=message("Replace an earlier site in OUT."))
 @setting_options(
-    "timezone", "entry_url", "public_open_flg", "period_flg_public", "visible_delete_flg", "wait_lock"
+    "entry_url", "public_open_flg", "period_flg_public", "visible_delete_flg", "wait_lock"
 )  # fmt: skip
 @config_option
 @with_output()
@@ -76,7 +74,7 @@ def site_command(
 ) -> int:
     """Run ``site``."""
     if target is None and public_only:
-        raise UsageError(message("--public-only makes a site of its own: name a new folder OUT for it."))
+        raise UsageError(message("--public-only makes a separate site: name a new folder OUT."))
     found, settings = opened(out, archive, options, config)
     version = None if at is None else read_consistently(archive, lambda one: one.version_at(at, settings.timezone))
     if not has_pillow():
@@ -135,7 +133,9 @@ def _copy(
         public = declared_flags(settings, blog_id, stored_printer(out, blog_id), all_as_draft=False)
         if public.public_access is None:
             raise UsageError(
-                message("Nothing says yet which entries are public: say so with --public-open-flg. {hint}", hint=HINT)
+                message(
+                    "Nothing says yet which entries are public: declare it with --public-open-flg. {hint}", hint=HINT
+                )
             )
 
     def check(state: State) -> None:

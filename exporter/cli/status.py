@@ -1,4 +1,4 @@
-"""``status``: what state an archive is in, for people and for monitors; one line first."""
+"""``status``: the state of an archive, for people and for monitors; one line first."""
 
 from __future__ import annotations
 
@@ -34,19 +34,17 @@ OUTCOMES = {
 @click.command(
     "status",
     help=message(
-        """Show what state the archive in DIR is in: one line, then the details.
+        """Show the state of the archive in DIR: one line, then the details.
 
-        Exits with 0 only when the last run succeeded: with 7 when it failed, was refused or never ended, with 6
-        when the last success is older than --max-age, with 3 when something is not saved. With -q, prints
-        nothing when all is well."""
+        Exits with 0 only if the last run succeeded, and with 7 if it failed, was refused or never ended. Exits with
+        6 if the last success is older than --max-age, and with 3 if something is not saved. With -q it prints
+        nothing after a success."""
     ),
 )
 @readable_archive("MANIFESTS")
-@click.option(
-    "--max-age", metavar="AGE", help=message("Exit with 6 when the last successful run is older, such as 2d.")
-)
-@click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
-@setting_options("timezone", "closing")
+@click.option("--max-age", metavar="AGE", help=message("Exit with 6 if the last success is older, such as 2d."))
+@click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus."))
+@setting_options("closing")
 @config_option
 @with_output()
 def status_command(
@@ -54,7 +52,6 @@ def status_command(
     out: Output,
     archive: Path,
     config: Path | None,
-    timezone: str | None,
     closing: str | None,
     max_age: str | None,
     prometheus: bool,
@@ -63,7 +60,7 @@ def status_command(
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
     _require_begun(archive)
-    reader, settings = opened(out, archive, {"timezone": timezone, "closing": closing}, config)
+    reader, settings = opened(out, archive, {"closing": closing}, config)
     found = status(reader, max_age=_limit(max_age))
     remaining = None
     if settings.closing is not None:
@@ -91,7 +88,7 @@ def status_command(
 
 
 def _warn_of_sign_in(out: Output, settings: Settings) -> None:
-    """Warn days before a sign-in ends that the next backups need, also when quiet."""
+    """Warn a few days before the sign-in for the next backups ends, even if quiet."""
     if settings.base_url is None or settings.token or settings.token_command:
         return
     from datetime import UTC, datetime
@@ -104,7 +101,7 @@ def _warn_of_sign_in(out: Output, settings: Settings) -> None:
 
 
 def _require_begun(path: Path) -> None:
-    """Raise where a first backup is under way, before it has made an archive to open."""
+    """Raise an error if a first backup is under way and the archive does not exist yet."""
     from exporter.archive.layout import Layout
     from exporter.archive.lock import ArchiveLock
     from exporter.archive.reader import is_archive
@@ -112,12 +109,12 @@ def _require_begun(path: Path) -> None:
     layout = Layout(path)
     if not is_archive(layout) and ArchiveLock(layout.lock).holder():
         raise NoArchive(
-            message("The first backup into {path} has just begun; the service has not answered yet.", path=path)
+            message("The first backup into {path} has just begun, and still waits for the service.", path=path)
         )
 
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
-    """Return a copy of the document for people to read, with its times in the blog's time zone."""
+    """Return a copy of the document with its times in the blog's time zone."""
     local = {**document, "last_success": for_people(str(document["last_success"]), zone)}
     for place, time in (("newest", "finished_at"), ("last_run", "finished_at"), ("writer", "since")):
         if document[place]:
@@ -170,7 +167,7 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
         case StatusProblem.DAMAGED:
             return ArchiveDamaged(
                 message(
-                    "{blog} in {archive} is damaged: {paths}. To see what can be done: {command}",
+                    "{blog} in {archive} is damaged: {paths}. For the possible repairs: {command}",
                     **place,
                     paths=listed(printable(path, 120) for path in document["damaged"][:3]),
                     command=suggested("verify", Path(document["archive"])),
@@ -249,7 +246,7 @@ def _headline(found: Status) -> Message:
 
 
 def _numbers(document: dict[str, Any], kind: str) -> tuple[int, int]:
-    """Return how many are saved, and how many there are that no setting leaves out."""
+    """Return the number of saved records, and the number that no setting leaves out."""
     part = document["completeness"].get(kind)
     part = part if isinstance(part, dict) else {}
     left_out = part.get("left_out")

@@ -1,4 +1,4 @@
-"""The words at the end of a backup: what is new, changed, gone and missing, whether it is complete, and where it is."""
+"""The texts at the end of a backup: counts, problems, completeness, and the countdown of a closing service."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _OUTSIDE_NOUNS: Final = {
     "files": lambda n: message_n("{n:,} upload", "{n:,} uploads", n),
 }
 _STATES: Final = {
-    "pending": message("not saved yet, and asked for by every backup"),
-    "lost": message("gone, and asked for again by every backup"),
+    "pending": message("not saved yet; every backup tries it again"),
+    "lost": message("gone; every backup tries it again"),
     "left_out": message("left out by a setting"),
-    "refused": message("refused, as its address is private: see --allow-private-network"),
+    "refused": message("refused, since its address is private: see --allow-private-network"),
 }
 
 
@@ -73,7 +73,7 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
 
 
 def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
-    """Yield what the lists show, and what they cannot show."""
+    """Yield the lines of a dry run: the facts in the lists, and their limits."""
     yield message("A dry run: only the lists were read, nothing was written. They show:")
     yield from _count_lines(outcome, _LISTS)
     yield message(
@@ -89,14 +89,14 @@ def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
 
 
 def missing_things(outcome: Outcome) -> list[str]:
-    """Return what a run could not save, in numbers."""
+    """Return the numbers of things that a run could not save."""
     return _missing(outcome.completeness or {})
 
 
 def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | None:
-    """Return the one line worth saying under ``-q``: what is missing, newly gone or damaged; else ``None``.
+    """Return the one line for ``-q`` about missing, newly gone or damaged things; ``None`` without any.
 
-    Where what lasts is ``known`` it is left out.
+    Lasting problems are left out if they are ``known``.
     """
     parts: list[str] = []
     if outcome.problems and not known:
@@ -132,11 +132,11 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
 
 
 def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield whether all is there, in numbers, and what is not.
+    """Yield whether everything is saved, in numbers, and the problems.
 
     Args:
         completeness: the object of that name in a manifest, also one of an earlier program without some numbers.
-        problems: what could not be read, as the manifest names it.
+        problems: the problems in the manifest.
     """
     numbers = listed(_saved(completeness))
     if completeness.get("complete"):
@@ -162,7 +162,7 @@ def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mappi
             "Left out by a setting: {files}; blog-exporter files DIR --missing lists them.", files=_files(by_choice)
         )
     if not completeness.get("sweeps_agreed", True):
-        yield message("The blog kept changing while it was read; what was there throughout is saved.")
+        yield message("The blog kept changing while it was read; everything that existed throughout is saved.")
 
 
 def _count_lines(outcome: Outcome, nouns: Mapping[Kind, str]) -> Iterator[str]:
@@ -174,7 +174,7 @@ def _count_lines(outcome: Outcome, nouns: Mapping[Kind, str]) -> Iterator[str]:
 
 
 def changes_text(*, new: int, changed: int, gone: int) -> str:
-    """Return how many are new, changed and gone, or nothing."""
+    """Return the numbers of new, changed and gone records, or an empty text."""
     parts: list[str] = [message("{n:,} new", n=new)] if new else []
     parts += [message("{n:,} changed", n=changed)] if changed else []
     parts += [message("{n:,} gone", n=gone)] if gone else []
@@ -188,7 +188,7 @@ def _cost_line(outcome: Outcome, took: timedelta) -> str:
 
 
 def _asset_lines(assets: AssetSummary) -> Iterator[str]:
-    """Yield where uploads were looked for, if that was inferred, and each file that this run is the first to miss."""
+    """Yield the inferred addresses of uploads, and each file that this run is the first to miss."""
     if assets.inferred:
         yield message(
             "Uploads are read from {pattern}, as {n:,} addresses in the entries show; --file-url gives another rule.",
@@ -215,7 +215,7 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:
-    """Return a problem on one line: what could not be saved, and why."""
+    """Return a problem on one line: the record and the reason."""
     return message("{name}: {reason}", name=_problem_name(problem), reason=_reason(problem))
 
 
@@ -231,7 +231,7 @@ def _reason(problem: Mapping[str, Any]) -> str:
 
 
 def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the problems; pictures of one host that fail for one reason share a line, since one dead host has many."""
+    """Yield the problems; pictures of one host that fail for one reason share a line."""
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for number, problem in enumerate(problems):
         of_host = problem["kind"] == str(Kind.ASSETS) and problem["id"] is not None
@@ -251,7 +251,7 @@ def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _saved(completeness: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how many of each kind are saved, of how many where some are missing."""
+    """Yield the number of saved records of each kind, with the total if some are missing."""
     for kind, noun in (("entries", "entry"), ("comments", "comment")):
         part = _part(completeness, kind)
         saved, pending = _number(part.get("saved")), _left_out(completeness, kind, "pending")
@@ -280,7 +280,7 @@ def _with_carried_over(what: str, entries: Mapping[str, Any]) -> str:
 
 
 def _missing(completeness: Mapping[str, Any]) -> list[str]:
-    """Return what is missing, in numbers."""
+    """Return the numbers of missing things."""
     entries, comments = (_left_out(completeness, kind, "pending") for kind in ("entries", "comments"))
     files = _missing_files(completeness)
     found: list[str] = [counted(count, noun) for count, noun in ((entries, "entry"), (comments, "comment")) if count]
@@ -328,7 +328,7 @@ def _files(count: int) -> str:
 
 
 def countdown_of(archive: Archive, settings: Settings, now: datetime) -> Countdown | None:
-    """Return how long the service of an archive is there, ``None`` where no end was announced."""
+    """Return the time until the service closes; ``None`` if no closing was announced."""
     if settings.closing is None:
         return None
     from exporter.clock import at_home
@@ -339,7 +339,7 @@ def countdown_of(archive: Archive, settings: Settings, now: datetime) -> Countdo
 
 
 def closing_report(root: Path, settings: Settings, outcome: Outcome, now: datetime) -> ClosingReport | None:
-    """Return what a backup is to say, ``None`` where no end of the service was announced.
+    """Return the report for a closing service; ``None`` if no closing was announced.
 
     Raises:
         BlogExporterError: the archive cannot be read.
@@ -374,19 +374,19 @@ def _is_signed_in(settings: Settings) -> bool:
 
 
 def countdown_line(remaining: Countdown) -> Message:
-    """Say how long the service is there."""
+    """Return the line about the closing day."""
     day = remaining.day.isoformat()
     if remaining.days < 0:
         return message(
-            "The service was to close on {day}: it may be gone. Keep the archive, on two disks; {page} says what is "
-            "left to do.",
+            "The closing day, {day}, is over: the service may be gone. Keep the archive on two disks; {page} lists the "
+            "remaining steps.",
             day=day, page=_CLOSING_PAGE,
         )  # fmt: skip
     if remaining.days == 0:
         return message("The service closes today, on {day}.", day=day)
     days = message_n("{n:,} day", "{n:,} days", remaining.days)
     if remaining.backups is None:
-        return message("The service closes on {day}, in {days}: have a backup made every night.", day=day, days=days)
+        return message("The service closes on {day}, in {days}: schedule a backup every night.", day=day, days=days)
     backups = message_n("{n:,} backup", "{n:,} backups", remaining.backups)
     return message(
         "The service closes on {day}, in {days}: about {backups} to come, at the pace of the last ones.",
@@ -395,37 +395,35 @@ def countdown_line(remaining: Countdown) -> Message:
 
 
 def closing_lines(report: ClosingReport, *, has_fallback: bool) -> Iterator[Message]:
-    """Yield all that is to be said, what nobody else can save first."""
+    """Yield the lines of the report; content that only the owner can save comes first."""
     yield countdown_line(report.countdown)
     yield from _unseen_lines(report)
     outside = report.outside
     if not outside:
-        yield message("Nothing that was asked for is outside of the archive.")
+        yield message("Everything that you asked for is in the archive.")
         return
-    yield message("Still outside of the archive:")
+    yield message("Not in the archive yet:")
     for each in outside[:_OUTSIDE_SHOWN]:
         yield _outside_line(each)
     if len(outside) > _OUTSIDE_SHOWN:
         more = sum(each.count for each in outside[_OUTSIDE_SHOWN:])
         yield message_n("  … and {n:,} more.", "  … and {n:,} more.", more)
     if not has_fallback and any(each.state == "lost" for each in outside):
-        yield message("A web archive may have what is gone: --archive-fallback asks one.")
+        yield message("A web archive may have the pictures that are gone: --archive-fallback asks one.")
 
 
 def _unseen_lines(report: ClosingReport) -> Iterator[Message]:
     unseen = report.unseen
     if unseen.private or unseen.drafts:
         yield message(
-            "Saved here, and by no copy that readers can make: {private}, {drafts}.",
+            "Only you can save these, and they are saved: {private}, {drafts}.",
             private=message_n("{n:,} private entry", "{n:,} private entries", unseen.private),
             drafts=message_n("{n:,} draft", "{n:,} drafts", unseen.drafts),
         )  # fmt: skip
     if unseen.undeclared:
         yield message_n(
-            "Whether {n:,} entry is a draft is not known: what the service's flags mean was never declared. "
-            "inspect DIR shows them.",
-            "Whether any of {n:,} entries is a draft is not known: what the service's flags mean was never declared. "
-            "inspect DIR shows them.",
+            "{n:,} entry may be a draft, since the meaning of the service's flags is not declared: see inspect DIR.",
+            "{n:,} entries may be drafts, since the meaning of the service's flags is not declared: see inspect DIR.",
             unseen.undeclared,
         )
     if not report.signed_in:
@@ -445,11 +443,11 @@ def _outside_line(each: Outside) -> Message:
 
 
 def quiet_closing_line(blog: str, report: ClosingReport) -> Message:
-    """Return the one line that is worth a mail."""
+    """Return the one line for a mail."""
     outside = sum(each.count for each in report.outside)
     return message(
         "{blog}: {countdown} {outside}", blog=blog, countdown=countdown_line(report.countdown),
         outside=message_n(
-            "{n:,} thing is still outside of the archive.", "{n:,} things are still outside of the archive.", outside
+            "{n:,} thing is not in the archive yet.", "{n:,} things are not in the archive yet.", outside
         ),
     )  # fmt: skip

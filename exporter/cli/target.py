@@ -1,4 +1,4 @@
-"""Which blog a command is about, where its archive is, and all that its settings are joined from."""
+"""The blog that a command line names: its ID, its archive and its settings."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _LONGEST: Final = 253
 
 
 def blog_id_in(text: str) -> str:
-    """Return the host of a pasted address, as the service's API wants it: small letters, of ASCII.
+    """Return the host of a pasted address in lower case ASCII, for the service's API.
 
-    Letters of full width, spaces, brackets around it, the page behind it and a scheme without its ``h`` are all
-    understood; a name in Japanese becomes its punycode (RFC 3490).
+    The address may have full-width letters, spaces, brackets around it, a path, or a scheme without its ``h``. A
+    Japanese host becomes its punycode (RFC 3490).
 
     Raises:
-        ValueError: there is no name of a host in it, or it holds a password.
+        ValueError: the text contains no host, or a password.
     """
     plain = unicodedata.normalize("NFKC", text).replace("。", ".")
     plain = "".join(char for char in plain if unicodedata.category(char) not in _INVISIBLE).strip(_AROUND)
@@ -55,11 +55,11 @@ def blog_id_in(text: str) -> str:
 
 
 def require_blog_id(text: str) -> None:
-    """Check that a text can be the ID of a blog, and the name of a folder.
+    """Check that a text can be the ID of a blog and the name of a folder.
 
     Raises:
-        NoArchive: it is a path at which no folder exists.
-        UsageError: it is something else.
+        NoArchive: the text is the path of a missing folder.
+        UsageError: the text is anything else.
     """
     if text and not text.startswith((".", "~")) and not any(mark in text for mark in "/\\:\0"):
         return
@@ -69,7 +69,7 @@ def require_blog_id(text: str) -> None:
     if _OTHER_SCHEME.match(text):
         raise UsageError(
             message(
-                "{text} is not a folder, and a backup needs one. To bring a copy back from there: {command}",
+                "{text} is not a folder, and a backup needs one. To restore a copy from there: {command}",
                 text=shown,
                 command=suggested("sync", text, "DIR"),
             )
@@ -101,7 +101,7 @@ def _is_like_a_path(text: str) -> bool:
 
 
 def _of_an_address(text: str) -> str:
-    """Say that a text is an address, and which blog it names."""
+    """Return the error for an address, with the blog ID in it."""
     try:
         blog_id = blog_id_in(text)
     except ValueError:
@@ -113,22 +113,22 @@ def _of_an_address(text: str) -> str:
 _FULL_ID: Final = re.compile(r"[^/\\:]+\.[^/\\:]+\.[^/\\:]+")
 _BACKUP: Final = "backup"
 _OF_A_SERVICE: Final = frozenset({"base_url", "profile", "account"})
-"""The options of ``login`` and the other commands about a service."""
-_TELLING: Final = frozenset({"token_file"})
-"""What no archive may propose to type."""
+"""The options of commands about a service, such as ``login``."""
+_NEVER_PROPOSED: Final = frozenset({"token_file"})
+"""The options that no archive may make a user type."""
 _ON: Final = frozenset({"yes", "true", "1", "on"})
 
 
 @dataclass(frozen=True, slots=True)
 class BlogTarget:
-    """A blog, as somebody named it.
+    """A blog, as the user named it.
 
     Attributes:
         blog_id: the blog.
-        root: its archive, which may not be there yet.
-        settings: all of them.
+        root: its archive, which may not exist yet.
+        settings: its settings.
         table: its table in the settings file, if it has one.
-        notices: sentences about what the archive remembers and may not be used.
+        notices: sentences about settings in the archive that may not be used.
         label: the name of its table with the path of the settings file; ``None`` without a table.
     """
 
@@ -150,20 +150,20 @@ def find_target(
     new: bool = True,
     warn: Callable[[str], None] = lambda _: None,
 ) -> BlogTarget:
-    """Find the blog that is meant.
+    """Find the blog that the user named.
 
     Args:
         words: the name of a table ``[blogs.NAME]``, the folder of an archive, or a blog ID.
-        options: what the command line gave; ``None`` where it gave nothing. Only settings are looked at.
-        archive: the archive's folder, where it was named beside a blog ID.
-        config: the settings file asked for.
+        options: the options of the command line, or ``None`` values; only settings are used.
+        archive: the archive's folder, if it was named in addition to a blog ID.
+        config: the settings file named on the command line.
         command: the command to suggest if the archive proposes settings that no run of this user's wrote.
-        new: whether the command may go on without an archive that was known at this place.
-        warn: called with a sentence about what is unwise.
+        new: whether the command may continue if a known archive is missing.
+        warn: called with warnings.
 
     Raises:
-        UsageError: the words are none of these, or a setting cannot be right.
-        NoArchive: the words are a path, and no folder exists there; or a known archive is missing.
+        UsageError: the words name no blog, or a setting is invalid.
+        NoArchive: the words are the path of a missing folder, or a known archive is missing.
     """
     from exporter.archive.known_archives import require_archive_if_known
 
@@ -191,7 +191,7 @@ def find_target(
 
 
 def named_archive(words: str, archive: Path | None, config: Path | None) -> Path:
-    """Return where the archive is that ``backup`` is about, as far as that can be told before its settings are read."""
+    """Return the archive's folder for ``backup``, as far as known before the settings are read."""
     if archive is not None:
         return archive
     try:
@@ -204,17 +204,17 @@ def named_archive(words: str, archive: Path | None, config: Path | None) -> Path
 def settings_to_read_with(
     root: Path, blog_id: str, options: Mapping[str, str | None], config: Path | None, warn: Callable[[str], None]
 ) -> Settings:
-    """Return the settings for a command that reads an archive: its table counts, and what it remembers of its views.
+    """Return the settings for a command that reads an archive, with its table and its own settings of views.
 
-    A settings file that cannot be used keeps nobody from reading; it is warned about.
+    An unusable settings file only causes a warning.
     """
     return adopt(archive_settings.settings_to_read_with(root, blog_id, options, config, warn))
 
 
 def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) -> Path | None:
-    """Have an archive remember the options of its backup, and return the file where that is news.
+    """Keep the options of a backup in its archive; return the file if it changed.
 
-    A file that cannot be written is warned about: the backup itself is done.
+    A file that cannot be written only causes a warning, since the backup is done.
     """
     from exporter.archive.settings_file import FILE_NAME, OF_ONE_RUN, is_kept, remember
 
@@ -229,14 +229,14 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
     passed_over = [f"--{name.replace('_', '-')}" for name in left]
     if news and passed_over:
         text = message(
-            "An archive does not remember {options}: put that into your settings file.", options=listed(passed_over)
+            "An archive does not remember {options}: add this to your settings file.", options=listed(passed_over)
         )
         out.say(text)
     return target.root / FILE_NAME if news else None
 
 
 def _blog_in(words: str) -> str | None:
-    """Return the blog of the archive in a folder; ``None`` where the words are no archive's folder but a blog ID."""
+    """Return the blog of the archive in a folder; ``None`` if the words are a blog ID."""
     from exporter.archive.archive import Archive
 
     if not words or "\0" in words or not Path(words).is_dir() or not Archive.exists(Path(words)):
@@ -247,7 +247,7 @@ def _blog_in(words: str) -> str | None:
         if _FULL_ID.fullmatch(words):
             return None
         raise
-    # A whole ID says which blog is meant; a folder of that name with another blog in it is a mistake.
+    # A full ID names the blog; a folder of that name with another blog in it is a mistake.
     return None if _FULL_ID.fullmatch(words) and words != blog_id else blog_id
 
 
@@ -258,7 +258,7 @@ def _archive_settings(root: Path) -> ArchiveSettings:
 
 
 def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str) -> list[str]:
-    """Say what an archive proposes that no run of this user's wrote, where nothing else decides it."""
+    """Return notices of settings that another user wrote into the archive and that nothing else decides."""
     proposed = {
         name: str(value)
         for name, value in kept.unconfirmed.items()
@@ -266,7 +266,7 @@ def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str
     }
     if not proposed:
         return []
-    allowed = proposed.keys() - _TELLING if command == _BACKUP else proposed.keys() & _OF_A_SERVICE
+    allowed = proposed.keys() - _NEVER_PROPOSED if command == _BACKUP else proposed.keys() & _OF_A_SERVICE
     words = [word for name in sorted(allowed) for word in _option(name, proposed[name])]
     facts = {
         "path": kept.path,
@@ -292,7 +292,7 @@ def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str
 
 
 def _option(name: str, value: str) -> list[str]:
-    """Return the words of a command line that give a setting this value."""
+    """Return the arguments that give a setting this value."""
     flag = f"--{name.replace('_', '-')}"
     if SETTINGS[name].default == "no":
         return [flag] if value.lower() in _ON else []

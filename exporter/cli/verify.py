@@ -1,4 +1,4 @@
-"""``verify``: two questions, answered apart: is the archive intact, and is it complete."""
+"""``verify``: two separate checks: is the archive intact, and is it complete."""
 
 from __future__ import annotations
 
@@ -31,28 +31,22 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 @click.command(
     "verify",
     help=message(
-        """Check every hash, chain and fold of the archive in DIR, or of a copy at an address such as
-        s3://bucket/prefix, and tell whether everything was read.
+        """Check every hash, chain and fold of the archive in DIR, or of a copy such as s3://bucket/prefix, and
+        whether the archive is complete.
 
-        --repair writes damaged files of versions again from undamaged copies of their records, each to exactly
-        the bytes that were written or not at all, and rebuilds latest/; what it cannot restore is listed.
+        --repair restores damaged files of versions from undamaged copies of their records, always to the original
+        bytes, and rebuilds latest/. It lists the files that it cannot restore.
 
-        Prints the archive's head, a hash that covers all of it: kept elsewhere and given to --expect later, it
-        shows that this is the same archive, as of then or newer. Of an encrypted copy, without --identity, only what
-        can be seen from outside is checked. Exits with 13 when something is damaged or
-        --expect does not hold, with 3 when it is intact but incomplete."""
+        The command prints the archive's head, a hash of everything. Keep it elsewhere: --expect shows later that
+        this is the same archive or a newer state of it. Without --identity, the check of an encrypted copy is
+        limited to sizes. Exits with 13 if something is damaged or --expect fails, and with 3 if the archive is
+        intact but incomplete."""
     ),
 )
 @click.argument("archive", metavar="DIR", shell_complete=places)
-@click.option(
-    "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
-)
-@click.option(
-    "--repair", "repairs", is_flag=True, help=message("First restore what can be restored without the service.")
-)
-@click.option(
-    "--expect", metavar="HASH", help=message("Fail unless HASH is, or once was, the head that verify printed.")
-)
+@click.option("--quick", is_flag=True, help=message("Check sizes, chains, and the hashes of changed files."))
+@click.option("--repair", "repairs", is_flag=True, help=message("First restore damaged files, without the service."))
+@click.option("--expect", metavar="HASH", help=message("Fail unless HASH is the present head, or an earlier one."))
 @store_options()
 @with_output()
 def verify_command(
@@ -64,8 +58,8 @@ def verify_command(
         if quick or repairs:
             raise UsageError(
                 message(
-                    "A copy is always checked whole, and sync from a whole archive mends it: leave out --quick and "
-                    "--repair."
+                    "A copy is always checked completely, and sync from an intact archive repairs it: leave out "
+                    "--quick and --repair."
                 )
             )
         return _verify_copy(out, archive, store, digits)
@@ -76,11 +70,11 @@ def verify_command(
         archive, str(reader.path.absolute()), reader, digits, quick=quick, restored=restored, folder=Path(archive)
     )
     with _bar(out) as bar:
-        return checked.tell(out, ((found, found.mend) for found in reader.verify(quick=quick, progress=bar.update)))
+        return checked.report(out, ((found, found.mend) for found in reader.verify(quick=quick, progress=bar.update)))
 
 
 def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None) -> int:
-    """Check a copy through its store."""
+    """Check a copy in its store."""
     from exporter.copies.checking import CopyCheck
     from exporter.copies.opening import locks_of
 
@@ -92,16 +86,16 @@ def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None
         return _look_from_outside(out, place)
     with CopyCheck(opened) as check, _bar(out) as bar:
         check.archive.resolve()
-        return _Checked(opened.place, opened.place, check.archive, digits).tell(
+        return _Checked(opened.place, opened.place, check.archive, digits).report(
             out, ((found, _mend_of_a_copy(found)) for found in check.findings(bar.update)), locks_of(place, opened)
         )
 
 
 def _look_from_outside(out: Output, place: str) -> int:
-    """Check what can be seen of an encrypted copy without a key.
+    """Check an encrypted copy without its key.
 
     Raises:
-        ArchiveDamaged: something is missing or cut short.
+        ArchiveDamaged: a file is missing or truncated.
     """
     from exporter.copies.opening import plain_store
     from exporter.copies.seen_outside import SeenOutside
@@ -134,8 +128,8 @@ def _look_from_outside(out: Output, place: str) -> int:
         )
     out.answer(
         message(
-            "As far as can be seen without a key nothing is missing and nothing is cut short: {versions}, {files}. "
-            "What is in them was not read; --identity reads it.",
+            "No file is missing or truncated: {versions}, {files}. Their content was not checked, since that needs "
+            "--identity.",
             versions=counted(seen.versions, "version"),
             files=counted(seen.objects, "file"),
         )
@@ -161,7 +155,7 @@ def _finding_document(finding: Finding, mend: str) -> dict[str, object]:
 def _mend_of_a_copy(found: Finding) -> str:
     if not found.damage:
         return found.mend
-    return message("remove it there, and run sync from a whole archive to it")
+    return message("remove it there, and run sync from an intact archive to it")
 
 
 def _bar(out: Output) -> ProgressBar:
@@ -172,15 +166,15 @@ def _bar(out: Output) -> ProgressBar:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What was checked, and how.
+    """An archive or copy after the check.
 
     Attributes:
-        name: what to call it.
-        place: where it is.
-        reader: the archive, or what tells as much of a copy.
-        digits: of the head that was expected.
-        quick: whether only a part was looked at.
-        restored: what was restored before.
+        name: its name in messages.
+        place: its path or address.
+        reader: reads it.
+        digits: the expected head.
+        quick: whether the check was quick.
+        restored: the files that were restored before.
         folder: the archive's folder; ``None`` for a copy, which no backup writes.
     """
 
@@ -192,12 +186,12 @@ class _Checked:
     restored: list[str] = field(default_factory=list)
     folder: Path | None = None
 
-    def tell(self, out: Output, found: Iterable[tuple[Finding, str]], locked: Locked | None = None) -> int:
-        """Print every finding with what to do about it, and the result; return the exit code.
+    def report(self, out: Output, found: Iterable[tuple[Finding, str]], locked: Locked | None = None) -> int:
+        """Print every finding with its repair, and the result; return the exit code.
 
         Raises:
-            ArchiveDamaged: something is damaged, or not what was expected.
-            Incomplete: all is intact, but not everything could be read.
+            ArchiveDamaged: something is damaged, or the head is not the expected one.
+            Incomplete: everything is intact, but not complete.
         """
         findings = []
         for finding, mend in found:
@@ -230,8 +224,8 @@ class _Checked:
         if known is False:
             raise ArchiveDamaged(
                 message(
-                    "{archive} never had the head {digits}: it is an older state, or another archive; use its newest "
-                    "copy.",
+                    "{archive} never had the head {digits}: it is an older state, or another archive. Use the "
+                    "newest copy.",
                     archive=self.name,
                     digits=self.digits,
                 )
@@ -270,7 +264,7 @@ class _Checked:
 
 
 def _repair(out: Output, archive: Archive) -> list[str]:
-    """Repair what can be repaired, tell of every file, and return the paths of those that are as they were written."""
+    """Repair damaged files, print each result, and return the paths of the restored files."""
     from exporter.library.upkeep import repair
 
     restored = []
@@ -294,7 +288,7 @@ def _digits(text: str) -> str:
 
 
 def _has_been(reader: Archive, digits: str) -> bool:
-    """Tell whether the archive has, or had, a head that begins with these digits."""
+    """Return whether these digits begin the present or an earlier head of the archive."""
     from exporter.archive.documents import count_heads
 
     found = count_heads(reader.layout, digits)

@@ -1,4 +1,4 @@
-"""``diff``: what changed between two versions, field by field, word by word."""
+"""``log``: the versions of an archive, or of one entry. ``diff``: the changes between two versions, word by word."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
 
 @click.command(
     "log",
-    help=message("List the versions of the archive in DIR: when, and what was new (+), changed (~) and gone (-)."),
+    help=message("List the versions of the archive in DIR, with new (+), changed (~) and gone (-) records."),
 )
 @readable_archive("MANIFESTS")
-@click.option("--entry", metavar="ID", help=message("The life of one entry, in place of all versions."))
-@with_archive("timezone", on_loss=OnLoss.STOP)
+@click.option("--entry", metavar="ID", help=message("List the versions of one entry."))
+@with_archive(on_loss=OnLoss.STOP)
 def log_command(*, out: Output, archive: Archive, settings: Settings, entry: str | None) -> int:
     """Run ``log``."""
     zone = settings.timezone
@@ -95,13 +95,11 @@ Examples:
 @readable_archive("RECORDS")
 @click.argument("a", metavar="[A]", required=False)
 @click.argument("b", metavar="[B]", required=False)
-@click.option("--stat", is_flag=True, help=message("Only how many records of each kind are new, changed and gone."))
-@click.option(
-    "--html", "page", type=click.Path(path_type=Path), metavar="OUT", help=message("Write a page for people.")
-)
-@click.option("--force", is_flag=True, help=message("Let the page replace a file that is there."))
-@click.option("--colour/--no-colour", default=None, help=message("Colours. [default: on a terminal]"))
-@with_archive("timezone", on_loss=OnLoss.STOP)
+@click.option("--stat", is_flag=True, help=message("Print only the numbers of new, changed and gone records."))
+@click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help=message("Write a page of HTML."))
+@click.option("--force", is_flag=True, help=message("Replace an existing page."))
+@click.option("--colour/--no-colour", default=None, help=message("Use colours. [default: on a terminal]"))
+@with_archive(on_loss=OnLoss.STOP)
 def diff_command(
     *,
     out: Output,
@@ -174,9 +172,7 @@ def _check_page(page: Path, *, force: bool) -> None:
     if page.is_dir():
         raise UsageError(message("{path} is a folder; name a file.", path=page))
     if os.path.lexists(page) and not force:
-        raise UsageError(
-            message("{path} is there already; add --force to replace it, or name another file.", path=page)
-        )
+        raise UsageError(message("{path} exists already. Add --force to replace it, or name another file.", path=page))
 
 
 def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:

@@ -47,7 +47,7 @@ _REPEATED: Final = {
 }  # fmt: skip
 """The options that the same export needs again, by the names of their values."""
 _CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
-"""The options that choose a part of the blog, for other commands also."""
+"""The options that choose a part of the blog, which other commands share."""
 _COMMENTS: Final = {
     Comments.BODY: message("Show them below the entries"),
     Comments.SIDECAR: message("Put them into separate files (to show them with Disqus, for example)"),
@@ -61,7 +61,7 @@ def ask_and_export(out: Output, archive: Path | None, given: dict[str, Any]) -> 
     """Ask about an export, show its content, and write it after a confirmation.
 
     Args:
-        out: where the command prints.
+        out: prints warnings.
         archive: the archive's folder, if it was named.
         given: the options of the command line; the questions that they answer are not asked.
     """
@@ -227,7 +227,7 @@ class _Wizard:
 
     def _about_pictures(self, place: Destination) -> None:
         ways = [
-            message("Export them too; I will put them in a new place"),
+            message("Export them; I will put them in a new place"),
             message("Leave them where they are (they may be lost when the old blog goes)"),
         ]
         if self._ask.number(message("What about the pictures?"), ways, 0):
@@ -332,7 +332,7 @@ class _Wizard:
             user = ("--to", home, "--new-home-user", "USER")
             yield message(
                 "The program can do all of it by the API of WordPress, pictures included: {command} To do it by hand, "
-                "go on with the next steps.",
+                "continue with the next steps.",
                 command=_again("move", job, "wordpress", str(job.archive), *user),
             )
         brought = [file.path for file in done.files if file.path.startswith(f"{FOLDER}/")] if base else []
@@ -346,9 +346,8 @@ class _Wizard:
                 sample=f"{base.rstrip('/')}/{brought[0].removeprefix(f'{FOLDER}/')}",
             )
         comments = job.given["comments"] or NAMED[place.form].shows
-        for step in place.steps:
-            if step.when in {"", "bring" if base else "stay", comments}:
-                yield translated(step.text).replace(OUT, str(done.folder))
+        for step in place.steps("bring" if base else "stay", comments):
+            yield step.replace(OUT, str(done.folder))
         if comments == Comments.SIDECAR:
             yield message(
                 "The comments are in {path}: the .xml with disqus in its name is for the import of Disqus, the .json "

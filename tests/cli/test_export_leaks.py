@@ -465,6 +465,6 @@ def test_no_answer_to_the_questions_publishes_a_secret(
     terminal.answer(words["out"], "out")
     terminal.answer(words["go"], "y")
     assert terminal.end() == 0, terminal.shown
-    assert ("Using what was kept for sea.example" in terminal.shown) == (variant == "kept")
+    assert ("Using the answers kept for sea.example" in terminal.shown) == (variant == "kept")
     form = next(each.form for each in DESTINATIONS if each.name == service)
     checked(form, variant, tmp_path, terminal.shown[asked_until:])
