@@ -20,7 +20,8 @@ from exporter.translation import translated, translated_by_text
 _LONGEST_TERM: Final = 24
 _MOST_OPTIONS: Final = 12
 """``--help`` shows at most this number of options; ``--help-all`` shows all."""
-_ALL: Final = "exporter.cli.help.all"
+ALL_OPTIONS: Final = "exporter.cli.help.all_options"
+"""The key in the meta data of a context by which help shows all options."""
 _ALWAYS: Final = ("as_json", "help_all", "help")
 _FLAGS: Final = ("public_open_flg", "visible_delete_flg", "period_flg_public", "all_as_draft", "only")
 _MAIN: Final[dict[str, tuple[str, ...]]] = {
@@ -257,7 +258,7 @@ class _Helped(click.Command):
             names = _MAIN.get(ctx.info_name or "", tuple(by_name))[: _MOST_OPTIONS - len(_ALWAYS)]
             main = [by_name[name] for name in (*names, *_ALWAYS) if name in by_name]
             headed = [(message("Options"), main)]
-            if ctx.meta.get(_ALL):
+            if ctx.meta.get(ALL_OPTIONS):
                 headed.append((message("More options"), [each for each in options if each not in main]))
         shown = [_spec(each, ctx) for _, group in headed for each in group]
         widest = max((found for each in shown if (found := width(each)) <= _LONGEST_TERM), default=0)
@@ -332,7 +333,7 @@ def _options(parameters: Iterable[click.Parameter]) -> list[click.Option]:
 def _help_all(*, hidden: bool) -> click.Option:
     def show(ctx: click.Context, _parameter: click.Parameter, asked: bool) -> None:
         if asked and not ctx.resilient_parsing:
-            ctx.meta[_ALL] = True
+            ctx.meta[ALL_OPTIONS] = True
             click.echo(ctx.get_help(), color=ctx.color)
             ctx.exit()
 

@@ -62,10 +62,10 @@ def test_it_names_what_nobody_else_can_save_and_what_is_outside(
         in second.err
     )
     assert "Only you can save these, and they are saved: 1 private entry, 0 drafts." in first.err
-    assert "is not known: what the service's flags mean was never declared. inspect DIR shows them." in first.err
+    assert "since the meaning of the service's flags is not declared: see inspect DIR." in first.err
     assert "Read without signing in: drafts and private entries may be missing." in first.err
     assert "Not in the archive yet:\n" in first.err
-    assert "  - 1 entry: not saved yet, and asked for by every backup (" in first.err
+    assert "  - 1 entry: not saved yet; every backup tries it again (" in first.err
     assert f"The service closes on {END}, in 28 days" in shown.out
     assert document.answer_before_error["closing"] == {"date": END, "days": 28, "backups": 29}
 
@@ -115,11 +115,11 @@ def test_everything_is_read_and_the_lost_are_asked_for_every_time(
             done, entries, lost = asked("--refresh", "changed", "--closing", END)
             assert (done.code, entries, lost) == (0, len(blog.entries), 1)
             assert "  - 1 picture or file: gone; every backup tries it again (" in done.err
-            assert "A web archive may have what is gone: --archive-fallback asks one." in done.err
+            assert "A web archive may have the pictures that are gone: --archive-fallback asks one." in done.err
         service.before = None
         done, _, lost = asked("--closing", END)
         assert lost == 1
-        assert "gone, and asked for again" not in done.err
+        assert "gone; every backup tries it again" not in done.err
 
 
 def test_quiet_nights_tell_as_the_day_comes_near(program: Program, tmp_path: Path, calendar: Calendar) -> None:

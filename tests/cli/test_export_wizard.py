@@ -375,14 +375,14 @@ def test_without_a_terminal_one_line_says_what_to_do(program: Program, made: Pat
     result = program("export", *(made if argument == "DIR" else argument for argument in arguments))
     assert result.code == 2
     (line,) = result.err.splitlines()
-    assert line.startswith("blog-exporter: error: Say what to write: export FORMAT DIR OUT")
+    assert line.startswith("blog-exporter: error: Name the format: export FORMAT DIR OUT")
     assert "with FORMAT one of wxr, movabletype, blogger-atom, " in line
-    assert "or a target, one of wordpress, hatena, note, livedoor, ameba, fc2, seesaa, movable-type, blogger;" in line
+    assert "or a target, one of wordpress, hatena, note, livedoor, ameba, fc2, seesaa, movable-type, blogger." in line
 
 
 def test_json_is_not_asked_for_on_a_terminal(home: Path) -> None:
     asked = Asked(home, "ja_JP.UTF-8", "--json")
-    assert "only on a terminal" in asked.end()
+    assert "Questions need a terminal" in asked.end()
     assert asked.code == 2
 
 
