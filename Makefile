@@ -11,12 +11,12 @@ SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers packages sbom lint format messages cli-docs docs sample first-hour screens screenshots peers bench bench-check torture clean
+.PHONY: help demo test hostile browsers importers packages sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-check torture clean
 
-help: ## show what can be made
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-# Debian splits venv off from Python; without it, virtualenv from pip does the same.
+# Debian packages venv separately from Python. Without it, virtualenv from pip does the same.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m pip install --user --quiet virtualenv && $(PYTHON) -m virtualenv --quiet $(VENV); }
 
@@ -28,32 +28,32 @@ $(SETUP): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all,dev]'
 	@touch $(DEMO) $@
 
-demo: $(DEMO) ## back up a made-up blog on this machine, twice, verify it, and say what to look at
+demo: $(DEMO) ## back up a made-up blog twice, verify the archive, and list the results
 	$(BIN)/blog-exporter demo demo-archive
 
-# Hundreds of processes import the program: without compiled files each of them would compile it first.
-test: $(SETUP) ## run all tests, and fail under 95 % branch coverage
+# Hundreds of processes import the program. Without compiled files each one would compile it first.
+test: $(SETUP) ## run the tests; fail below 95 % branch coverage
 	$(BIN)/python -m coverage erase
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report= -m "not slow and not browser and not importers and not packages and not hostile and not bench"
 
-hostile: $(SETUP) ## run attacks by the hundred: hostile archives and bodies, options, kills, power cuts
+hostile: $(SETUP) ## run the attack tests: hostile archives and bodies, options, kills, power cuts
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "hostile and not slow" tests
 
-browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests that open the offline site in real browsers; .ci/install gets these
+browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests with real browsers, which .ci/install installs
 	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs
 
 $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests that feed the exports to real importers; .ci/install gets these
+importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests with real importers, which .ci/install installs
 	$(BIN)/python -m pytest -m "importers and not slow" tests/importers tests/benchmarks tests/cli/test_cron.py tests/schedule tests/copies
 
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))
 	@touch $@
 
-packages: $(SETUP) $(PACKAGING)/.installed ## build wheel and sdist, install them with pip, pipx and uv, and try them
+packages: $(SETUP) $(PACKAGING)/.installed ## build wheel and sdist, and test them with pip, pipx and uv
 	$(BIN)/python -m pytest -m packages tests/packaging
 
 $(PACKAGING)/.installed: tests/packaging/requirements.txt
@@ -61,45 +61,57 @@ $(PACKAGING)/.installed: tests/packaging/requirements.txt
 	$(PACKAGING)/bin/python -m pip install -qq --disable-pip-version-check -r $<
 	@touch $@
 
-sbom: $(SETUP) ## write the bill of materials of a plain installation, dist/sbom.json (CycloneDX)
+sbom: $(SETUP) ## write dist/sbom.json, the bill of materials of an installation (CycloneDX)
 	mkdir -p dist
 	test -x "$(SBOM_OF)" || { $(PYTHON) -m venv dist/installed && "$(SBOM_OF)" -m pip install -qq --disable-pip-version-check .; }
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON -o "$(SBOM)" "$(SBOM_OF)"
 
-lint: $(SETUP) ## check format, style, types, and that nothing is unused
+lint: $(SETUP) ## check format, style, types and unused code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/vulture
 
-format: $(SETUP) ## write the code in its form
+format: $(SETUP) ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-messages: $(SETUP) ## collect the sentences for people into exporter/locale/, and compile the translations
-	$(BIN)/python -m tests.translation.catalogue
+# In this order: pages show translated messages, and schemas come from the sample archive.
+generated: messages sample schemas targets cli-docs first-hour screens picture ## write all generated files again; JA=FILE holds translations of new messages
 
-sample: $(SETUP) ## make sample_output/ again
+messages: $(SETUP) ## update the message catalogues in exporter/locale/; JA=FILE holds new translations
+	$(BIN)/python -m tests.translation.catalogue $(JA)
+
+sample: $(SETUP) ## write sample_output/
 	rm -rf sample_output
 	$(BIN)/blog-exporter demo sample_output --fixed-clock --quiet
 	rm -rf sample_output/.work
 
-first-hour: $(SETUP) ## record what init says, as docs/first-hour.en.svg and .ja.svg
+schemas: $(SETUP) ## write a JSON Schema for each new command, and their list in docs/json.md
+	$(BIN)/python -m tests.support.schemas
+
+targets: $(SETUP) ## write the tables of docs/targets.md
+	$(BIN)/python -m tests.export.targets_page
+
+first-hour: $(SETUP) ## record the dialogue of init in docs/first-hour.en.svg and .ja.svg
 	$(BIN)/python -m tests.support.first_hour
 
-screens: $(SETUP) ## write docs/screens.md and docs/screens.ja.md, what every command shows, again
+screens: $(SETUP) ## write docs/screens.md and docs/screens.ja.md, the output of every command
 	$(BIN)/python -m tests.support.screens
 
-docs: $(SETUP) ## build the pages of docs/ in English and Japanese into build/docs/; a broken link ends it
+picture: $(SETUP) ## draw docs/demo.svg, the output of the demo
+	$(BIN)/python docs/picture.py
+
+docs: $(SETUP) ## build docs/ in English and Japanese into build/docs/; fail on a broken link
 	$(BIN)/python docs/build.py
 
-cli-docs: $(SETUP) ## write docs/cli.md, docs/cli.ja.md and the man page again
+cli-docs: $(SETUP) ## write docs/cli.md, docs/cli.ja.md and the man page
 	$(BIN)/python docs/reference.py
 
-screenshots: $(SETUP) ## draw docs/screenshots/ again
+screenshots: $(SETUP) ## draw docs/screenshots/
 	$(BIN)/python docs/screenshots.py
 
-peers: $(PEERS)/.installed ## install what PyPI and npm have to be measured against, which make bench leaves out otherwise
+peers: $(PEERS)/.installed ## install other tools from PyPI and npm for make bench to measure
 
 $(PEERS)/.installed: $(addprefix benchmarks/peers/,requirements.txt package.json)
 	$(PYTHON) -m venv $(PEERS) || $(PYTHON) -m virtualenv --quiet $(PEERS)
@@ -107,15 +119,15 @@ $(PEERS)/.installed: $(addprefix benchmarks/peers/,requirements.txt package.json
 	npm install --prefix benchmarks/peers --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
-bench: $(SETUP) ## measure speed and memory against other ways to do the same, and write benchmarks/results.md
+bench: $(SETUP) ## measure speed and memory, and write benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
-bench-check: $(SETUP) ## try the benchmarks, and fail where a ratio is a quarter above the one in benchmarks/results.md
+bench-check: $(SETUP) ## run short benchmarks; fail if a ratio is 25 % above benchmarks/results.md
 	$(BIN)/python -m pytest -n auto -m "bench and not importers" tests/benchmarks
 	$(BIN)/python -m benchmarks --check
 
-torture: $(SETUP) ## the long form of the fault-injection suite, of kills of fleets and copies, and a fleet of two thousand blogs
+torture: $(SETUP) ## run the long fault-injection tests, and a fleet of 2,000 blogs
 	$(BIN)/python -m pytest -m slow tests/torture tests/fleet tests/permits tests/copies -s
 
-clean: ## remove what was made here
+clean: ## remove all build products
 	rm -rf $(VENV) $(IMPORTERS) $(PACKAGING) $(PEERS) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist

@@ -1,52 +1,52 @@
-"""Every error the program raises on purpose, and the exit code each one owns.
+"""Every error that the program raises on purpose, and its exit code.
 
-The tree::
+The tree, with exit codes::
 
-    BlogExporterError                 1   unexpected
-    ├── UsageError                    2   options or settings that cannot be right
-    │   └── CopyEncrypted                 a copy that nothing was given to open with
-    ├── Incomplete                    3   something could not be read, or is not as it should be
-    ├── MassDisappearance             4   refused: too many records gone at once
-    ├── NoSuchRecord                  5   the archive has no such record, version or category
-    ├── Stale                         6   the last successful run is too long ago
-    ├── LastRunFailed                 7   the last run failed, was refused or did not end
+    BlogExporterError                 1
+    ├── UsageError                    2
+    │   └── CopyEncrypted
+    ├── Incomplete                    3
+    ├── MassDisappearance             4
+    ├── NoSuchRecord                  5
+    ├── Stale                         6
+    ├── LastRunFailed                 7
     ├── ArchiveError
-    │   ├── NoArchive                10   no archive at that place
-    │   ├── ArchiveLocked            11   another backup is writing it
-    │   ├── ArchiveDamaged           13   a hash, a chain or a fold does not hold
-    │   │   ├── PrivateExposed            a new home shows everybody what is private
-    │   │   ├── NoKeyFits                 an encrypted file that no identity at hand opens
-    │   │   └── DamagedObject             an object of a copy
-    │   │       └── NoSuchObject          one that is not there
-    │   ├── NewerFormat              14   written by a newer version of the program
-    │   └── HistoriesDiffer          15   an archive and a copy that is none of it
-    ├── ServiceError                 20   the service failed
-    │   ├── NotAuthorised            12   401 or 403
-    │   │   ├── SignInRevoked             a sign-in that the service takes no more
-    │   │   └── WrongSignInAnswer         an address that answers another attempt, or none
-    │   ├── BlogGone                      404 or 410 for all of a blog
-    │   ├── ServiceSilent                 no good answer to anybody for too long
-    │   │   └── LongPause                 a longer pause is wished than is obeyed
-    │   ├── ApiError                 20   an answer that is not a success
-    │   └── TransportError           20   no usable answer arrived
-    │       ├── ConnectFailed             the connection broke
-    │       │   ├── Unreachable           there is none: refused, DNS, TLS, connect time over
-    │       │   └── HostGivenUp           not asked any more in this run
-    │       ├── PermitEnded               not sent, as the right to send it had ended
-    │       ├── RequestTimeout            read or total time is over
-    │       ├── BadBody                   truncated, empty, unparsable
-    │       │   └── HtmlBody              a page of HTML in place of JSON
-    │       ├── BodyTooLarge              more bytes than the cap
-    │       ├── RetryableStatus           408, 425, 429, 5xx
-    │       ├── RedirectRefused           a redirect off the service's origin
-    │       └── AddressRefused            an address that is not asked
-    │           └── NotPublic             one in a private network
-    ├── NoSpace                      28   the disk is full
-    │   └── NoMemory                      the memory is
-    └── Interrupted                 130   SIGINT
-        └── Terminated              143   SIGTERM
+    │   ├── NoArchive                10
+    │   ├── ArchiveLocked            11
+    │   ├── ArchiveDamaged           13
+    │   │   ├── PrivateExposed
+    │   │   ├── NoKeyFits
+    │   │   └── DamagedObject
+    │   │       └── NoSuchObject
+    │   ├── NewerFormat              14
+    │   └── HistoriesDiffer          15
+    ├── ServiceError                 20
+    │   ├── NotAuthorised            12
+    │   │   ├── SignInRevoked
+    │   │   └── WrongSignInAnswer
+    │   ├── BlogGone
+    │   ├── ServiceSilent
+    │   │   └── LongPause
+    │   ├── ApiError                 20
+    │   └── TransportError           20
+    │       ├── ConnectFailed
+    │       │   ├── Unreachable
+    │       │   └── HostGivenUp
+    │       ├── PermitEnded
+    │       ├── RequestTimeout
+    │       ├── BadBody
+    │       │   └── HtmlBody
+    │       ├── BodyTooLarge
+    │       ├── RetryableStatus
+    │       ├── RedirectRefused
+    │       └── AddressRefused
+    │           └── NotPublic
+    ├── NoSpace                      28
+    │   └── NoMemory
+    └── Interrupted                 130
+        └── Terminated              143
 
-A class that names no code inherits its parent's. A message is one line: what happened, to what, and what to do next.
+A class without a code inherits its parent's. A message is one line: what happened, to what, and what to do next.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ _BODY_SHOWN = 500
 
 
 class BlogExporterError(Exception):
-    """Base of all errors raised on purpose.
+    """Base of all errors that the program raises on purpose.
 
     Attributes:
-        exit_code: what the process ends with.
-        reported: whether it was said already, so that nothing more need be printed.
+        exit_code: the exit code of the process.
+        reported: whether the message was already printed.
     """
 
     exit_code: ClassVar[int] = 1
@@ -74,83 +74,83 @@ class BlogExporterError(Exception):
 
 
 class UsageError(BlogExporterError):
-    """An option, argument, variable or settings file that cannot be right."""
+    """An option, argument, variable or settings file is invalid."""
 
     exit_code = 2
 
 
 class CopyEncrypted(UsageError):
-    """A place holds an encrypted copy, and neither a recipient nor an identity was given."""
+    """A copy is encrypted, and neither a recipient nor an identity was given."""
 
 
 class Incomplete(BlogExporterError):
-    """Not all is there: a run could not read something, or a new home lacks it; the message counts it."""
+    """A run could not read something, or a new home lacks something. The message counts it."""
 
     exit_code = 3
 
 
 class MassDisappearance(BlogExporterError):
-    """More records vanished at once than a healthy blog loses; nothing was written."""
+    """Too many records are missing at once, so nothing was written."""
 
     exit_code = 4
 
 
 class NoSuchRecord(BlogExporterError):
-    """The archive has no record, version or category of that name."""
+    """The archive has no such record, version or category."""
 
     exit_code = 5
 
 
 class Stale(BlogExporterError):
-    """The last successful run is longer ago than ``--max-age`` allows."""
+    """The last successful run is older than ``--max-age``."""
 
     exit_code = 6
 
 
 class LastRunFailed(BlogExporterError):
-    """The last run saved nothing: it failed, was refused, or did not finish."""
+    """The last run failed, was refused or did not finish."""
 
     exit_code = 7
 
 
 class ArchiveError(BlogExporterError):
-    """Base of what can be wrong with an archive."""
+    """Base of all errors about an archive."""
 
 
 class NoArchive(ArchiveError):
-    """The folder is not an archive, or holds no version yet."""
+    """The folder is not an archive, or has no version yet."""
 
     exit_code = 10
 
 
 class ArchiveLocked(ArchiveError):
-    """Another process is writing this archive."""
+    """Another process writes to this archive."""
 
     exit_code = 11
 
 
 class ArchiveDamaged(ArchiveError):
-    """Bytes of the archive are not what was written."""
+    """A hash or a chain of hashes in the archive does not match."""
 
     exit_code = 13
 
 
 class PrivateExposed(ArchiveDamaged):
-    """A new home shows everybody what is private in the archive."""
+    """A new home publishes an entry that is private in the archive."""
 
 
 class NoKeyFits(ArchiveDamaged):
-    """An encrypted file that no identity at hand opens, or whose beginning is damaged."""
+    """No available identity opens an encrypted file, or the start of the file is damaged."""
 
 
 class DamagedObject(ArchiveDamaged):
-    """An object of a copy that is not what was stored.
+    """An object of a copy differs from the stored one.
 
     Args:
-        place: where the copy is.
+        place: the copy.
 
     Attributes:
-        name: the object's.
+        name: the name of the object.
     """
 
     def __init__(self, place: str, name: str) -> None:
@@ -167,7 +167,7 @@ class DamagedObject(ArchiveDamaged):
 
 
 class NoSuchObject(DamagedObject):
-    """A copy lacks an object that it should have."""
+    """An object of a copy is missing."""
 
     @staticmethod
     def _sentence(place: str, name: str) -> str:
@@ -175,50 +175,50 @@ class NoSuchObject(DamagedObject):
 
 
 class NewerFormat(ArchiveError):
-    """The archive's format is newer than this program reads."""
+    """The archive has a newer format than this program can read."""
 
     exit_code = 14
 
 
 class HistoriesDiffer(ArchiveError):
-    """An archive and a copy have versions that the other one has not, so neither can be brought up to the other."""
+    """An archive and its copy each have versions that the other lacks."""
 
     exit_code = 15
 
 
 class ServiceError(BlogExporterError):
-    """The blog service failed to give a usable answer."""
+    """The blog service sent no usable response."""
 
     exit_code = 20
 
 
 class NotAuthorised(ServiceError):
-    """The service answered 401 or 403."""
+    """The service responded with 401 or 403."""
 
     exit_code = 12
 
 
 class SignInRevoked(NotAuthorised):
-    """The service takes the code or the refresh token no more."""
+    """The service no longer accepts the code or the refresh token."""
 
 
 class WrongSignInAnswer(NotAuthorised):
-    """An address that is no answer to this attempt to sign in; it may be anybody's."""
+    """An address does not belong to this attempt to sign in."""
 
 
 class BlogGone(ServiceError):
-    """The service knows no such blog, or none any more: it answered 404 or 410 to all that was asked first."""
+    """The blog does not exist: the first requests all got 404 or 410."""
 
 
 class ServiceSilent(ServiceError):
-    """The service gave nobody a good answer for longer than is waited."""
+    """The service sent no valid response within the time limit."""
 
 
 class LongPause(ServiceSilent):
-    """The service wishes to be left alone for longer than is waited.
+    """The service requests a longer pause than the program waits.
 
     Attributes:
-        seconds: for how long.
+        seconds: the length of the pause.
     """
 
     def __init__(self, text: str, seconds: float) -> None:
@@ -227,13 +227,13 @@ class LongPause(ServiceSilent):
 
 
 class ApiError(ServiceError):
-    """An answer that arrived whole and says something other than success.
+    """A complete response that is not a success.
 
     Attributes:
         operation: the operation's path, such as ``entry/get``.
         params: the query parameters sent, without credentials.
         status: the HTTP status.
-        message: the envelope's ``message``, or a sentence saying what is wrong with the answer.
+        message: the service's own message, or a sentence about the problem.
         body: the first 500 characters of the body.
     """
 
@@ -256,11 +256,11 @@ class ApiError(ServiceError):
 
 
 class TransportError(ServiceError):
-    """No usable answer arrived.
+    """No usable response arrived.
 
     Attributes:
-        retryable: whether trying again may help.
-        origin: scheme, host and port that failed, which redirects may have led to; ``None`` where it is not known.
+        retryable: whether a retry may help.
+        origin: the scheme, host and port that failed, perhaps after redirects; ``None`` if unknown.
     """
 
     retryable: ClassVar[bool] = True
@@ -272,44 +272,44 @@ class ConnectFailed(TransportError):
 
 
 class Unreachable(ConnectFailed):
-    """There is no connection: the name does not resolve, nothing answers there in time, or TLS failed."""
+    """No connection: the name does not resolve, the host does not respond, or TLS failed."""
 
 
 class HostGivenUp(ConnectFailed):
-    """A host that did not answer several addresses, or wishes a long pause, is not asked any more in this run."""
+    """A host failed several times or requests a long pause, so this run sends it no more requests."""
 
     retryable = False
 
 
 class PermitEnded(TransportError):
-    """A request was not sent, as the right to send it had ended by then; it waits for another."""
+    """A request was not sent, because its permit expired. It waits for another permit."""
 
 
 class RequestTimeout(TransportError):
-    """The read or total time allowed for a request is over."""
+    """A request took longer than the read or total time limit."""
 
 
 class BadBody(TransportError):
-    """A body that is truncated, empty, or not JSON."""
+    """A response is truncated, empty or not JSON."""
 
 
 class HtmlBody(BadBody):
-    """A page of HTML in place of JSON: an error page, or the wrong address."""
+    """A response is HTML instead of JSON: an error page, or the wrong address."""
 
 
 class BodyTooLarge(TransportError):
-    """A body larger than the cap once decompressed."""
+    """A decompressed response exceeds the size limit."""
 
     retryable = False
 
 
 class RetryableStatus(TransportError):
-    """A status that another time may not come.
+    """A status for a temporary failure.
 
     Attributes:
-        STATUSES: those that are.
+        STATUSES: all such statuses.
         status: the HTTP status.
-        retry_after: seconds the service asks to wait, when it says so.
+        retry_after: the delay in seconds that the service requests, if it does.
     """
 
     STATUSES: ClassVar[frozenset[int]] = frozenset({408, 425, 429, *range(500, 600)})
@@ -327,23 +327,23 @@ class RedirectRefused(TransportError):
 
 
 class AddressRefused(TransportError):
-    """An address that is not asked, whatever it may hold."""
+    """The program never sends requests to this address."""
 
     retryable = False
 
 
 class NotPublic(AddressRefused):
-    """A host or port that is only asked with ``--allow-private-network``."""
+    """A host or port that needs ``--allow-private-network``."""
 
 
 class NoSpace(BlogExporterError):
-    """The disk is full, or a quota or file-size limit is reached."""
+    """The disk is full, or a quota or file-size limit was reached."""
 
     exit_code = 28
 
 
 class NoMemory(NoSpace):
-    """The memory that the process may use is full."""
+    """The process has no memory left."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.service.blog_v1 import BlogV1
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "exporter"
 MAP = ROOT / "CONTRIBUTING.md"
@@ -49,6 +51,21 @@ HOMED = {
 """Libraries that are imported in the rooms that name them, and in no other."""
 
 MOST_LINES = 700
+
+PAGING = {"prev_no", "next_no", "page_no", "all_page", "filenum", "totalsize", "max_size"}
+NEUTRAL = {
+    "blog_id", "category", "day", "extension", "height", "hour", "id", "min", "mon", "name", "sec", "title", "url",
+    "width", "year",
+}  # fmt: skip
+"""Fields of the first service that are words of anybody."""
+OUTPUT = {
+    "cli": {"nickname"},
+    "export": {"entry_id", "cm_id", "last_update", "category_id", "period_date"},
+    "fleet": {"entry_id", "cm_id", "file_id", "last_update", "category_id"},
+    "search": {"entry_id", "explanation"},
+    "serve": {"entry_id"},
+}
+"""Names in the output of the program (JSON, tables, front matter) that are fields of the first service too."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +206,22 @@ def circles(known: dict[str, Path]) -> list[list[str]]:
     return found
 
 
+def fields_of_the_service(name: str, text: str) -> Iterator[str]:
+    """Yield each text and attribute of a module outside of ``service`` that names a field or a setting of BlogV1."""
+    fields = {field for roles in BlogV1.roles.values() for field in roles} | PAGING | set(BlogV1.own_settings)
+    banned = fields - NEUTRAL - OUTPUT.get(room_of(name), set())
+    tree = ast.parse(text)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            found = set(re.findall(r"\w+", node.value)) & banned
+        elif isinstance(node, ast.Attribute):
+            found = {node.attr} & set(BlogV1.own_settings)
+        else:
+            continue
+        yield from (f"{name}, line {node.lineno}: {field}" for field in sorted(found))
+
+
 def undocumented(path: Path) -> list[str]:
     """Name the public things of a module that have no docstring, the module included."""
     tree = ast.parse(path.read_text("utf-8"))
@@ -218,6 +251,11 @@ class TestTheHouse:
     def test_the_map_has_all_rooms_and_no_other(self) -> None:
         rooms = [room.name for room in read_map(MAP.read_text("utf-8"))]
         assert sorted(rooms) == sorted({room_of(name) for name in modules(PACKAGE)} - FACE)
+
+    def test_only_the_service_names_its_fields_and_settings(self) -> None:
+        others = {name: path for name, path in modules(PACKAGE).items() if room_of(name) not in {"service", "demo"}}
+        found = [each for name, path in others.items() for each in fields_of_the_service(name, path.read_text("utf-8"))]
+        assert found == []
 
     def test_every_library_is_used_where_the_map_says(self) -> None:
         used = {
@@ -303,6 +341,24 @@ class TestBadHouses:
     )
     def test_a_wrong_import_is_found(self, tmp_path: Path, name: str, text: str, complaint: str) -> None:
         assert faults(self.house(tmp_path, {name: text}), ROOMS) == [complaint]
+
+    @pytest.mark.parametrize(
+        ("name", "text", "field"),
+        [
+            ("crawl.a", 'raw["entry_text"]', "entry_text"),
+            ("html.a", 'def f(raw):\n    """Read."""\n    return raw.get("mtime")', "mtime"),
+            ("cli.a", "settings.public_open_flg", "public_open_flg"),
+            ("archive.a", 'NAMES = ("base_url", "entry_list_page_param")', "entry_list_page_param"),
+            ("check.a", 'message("{x} has no next_no", x=x)', "next_no"),
+            ("serve.a", '{"cm_id": 1}', "cm_id"),
+        ],
+    )
+    def test_a_field_of_the_service_is_found(self, name: str, text: str, field: str) -> None:
+        assert [each.rpartition(": ")[2] for each in fields_of_the_service(name, text)] == [field]
+
+    def test_words_of_the_program_are_no_fields(self) -> None:
+        text = '"""It has entry_text."""\nrow = {"entry_id": post.category_id, "name": "entry"}'
+        assert list(fields_of_the_service("export.a", text)) == []
 
     def test_a_circle_inside_a_room_is_found(self, tmp_path: Path) -> None:
         files = {

@@ -1,13 +1,15 @@
-"""What docs/architecture.md says of adding a service, a format, a target, a command and a setting is enough to add them.
+"""The blocks in docs/architecture.md about adding a service, format, target, command and setting are complete.
 
-Its blocks are applied to a copy of the program, and what they add is used from the command line.
+The tests apply the blocks to a copy of the program, run ``make generated`` there, and use the additions.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,50 +18,104 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.tiny_server import served, tiny_blog
+from tests.service.tiny_server import TinyBlog, served, tiny_blog
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```\w+ (new|copy|change) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TRANSLATIONS = re.compile(r"^```json translations\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAMPLE = ROOT / "sample_output"
+COPIED = (
+    "exporter",
+    "tests",
+    "docs",
+    "sample_output",
+    "CONTRIBUTING.md",
+    "README.md",
+    "CHANGELOG.md",
+    "pyproject.toml",
+)
+REFRESHED = ("messages", "schemas", "targets", "cli-docs")
+"""The parts of ``make generated`` whose files an addition changes; the others show runs of existing commands."""
+CHECKS = (
+    "tests/translation/test_catalogue.py",
+    "tests/docs/test_schemas.py::test_every_command_has_one_and_json_md_links_each",
+    "tests/test_docs.py::test_every_command_and_exit_code_is_named",
+    "tests/test_docs.py::test_the_settings_page_names_every_setting_with_its_variable_form",
+    "tests/export/test_targets.py::test_the_page_says_what_the_program_knows",
+    "tests/cli/test_reference.py::test_it_is_current",
+    "tests/cli/test_help.py::test_every_command_is_under_one_heading",
+    "tests/test_architecture.py::TestTheHouse",
+)
+"""The tests of the whole program that an addition can break."""
 
 
 def sections() -> dict[str, list[tuple[str, str, str]]]:
-    """Give the blocks below each heading: how, which file, and what."""
+    """Return the blocks below each heading: the kind of change, the file and the text."""
     parts = re.split(r"^### (?:A|An) (\w+)$", PAGE, flags=re.MULTILINE)[1:]
     return {name: BLOCK.findall(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def apply(root: Path, how: str, name: str, text: str) -> None:
+    """Apply a block to the program in ``root``."""
     path = root / name
     if how != "change":
-        assert not path.exists(), f"{name} is there already"
+        assert not path.exists(), f"{name} exists already"
         path.write_text(text if how == "new" else (ROOT / text.strip()).read_text("utf-8"), encoding="utf-8")
         return
     rows = text.splitlines()
     before, after = ("\n".join(row[1:] for row in rows if row[:1] in kept) for kept in (" -", " +"))
     source = path.read_text(encoding="utf-8")
-    assert source.count(before) == 1, f"{name} has not once: {before}"
+    assert source.count(before) == 1, f"{name} must contain once: {before}"
     path.write_text(source.replace(before, after), encoding="utf-8")
+
+
+def make(root: Path, target: str, **variables: str) -> None:
+    """Run the recipe of a part of ``make generated`` for the program in ``root``."""
+    text = (ROOT / "Makefile").read_text("utf-8")
+    (needs,) = re.findall(r"^generated:(.*?)##", text, re.MULTILINE)
+    assert target in needs.split()
+    (recipe,) = re.findall(rf"^{target}:.*\n\t(.*)$", text, re.MULTILINE)
+    filled = re.sub(r"\$\((\w+)\)", lambda found: {"BIN": "", **variables}.get(found[1], ""), recipe)
+    words = [sys.executable if word == "/python" else word for word in shlex.split(filled)]
+    done = subprocess.run(words, cwd=root, env=environment(root), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def environment(root: Path) -> dict[str, str]:
+    """Return the environment of a process that imports the program in ``root``."""
+    return {**os.environ, "PYTHONPATH": str(root), "HOME": str(root)}
 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a copy of the program with everything that the page adds."""
+    """Return a copy of the program with all additions, and its generated files."""
     root = tmp_path_factory.mktemp("extended")
-    shutil.copytree(ROOT / "exporter", root / "exporter", ignore=shutil.ignore_patterns("__pycache__"))
-    (root / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "commands.md", root / "docs")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
+        else:
+            shutil.copy(ROOT / name, root / name)
     for blocks in sections().values():
         for block in blocks:
             apply(root, *block)
+    translations = root / "ja.json"
+    translations.write_text("".join(TRANSLATIONS.findall(PAGE)), encoding="utf-8")
+    for target in REFRESHED:
+        make(root, target, JA=str(translations))
     return root
 
 
 def run(root: Path, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "exporter", *map(str, arguments)]
-    told = {"PYTHONPATH": str(root), "HOME": str(root), "PATH": "/usr/bin:/bin", **environment}
-    return subprocess.run(command, cwd=root, env=told, capture_output=True, text=True, check=False)
+    given = {"PYTHONPATH": str(root), "HOME": str(root), "PATH": "/usr/bin:/bin", **environment}
+    return subprocess.run(command, cwd=root, env=given, capture_output=True, text=True, check=False)
+
+
+def test_the_additions_leave_the_tests_of_the_program_green(extended: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *CHECKS]
+    done = subprocess.run(command, cwd=extended, env=environment(extended), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_the_rooms_it_names_are_there() -> None:
@@ -99,13 +155,39 @@ def test_the_command_counts_and_the_setting_is_obeyed(extended: Path) -> None:
     assert "count" in run(extended, "--help").stdout
 
 
-async def test_the_service_is_backed_up_and_read(extended: Path, tmp_path: Path) -> None:
+async def back_up(root: Path, blog: TinyBlog, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return await asyncio.to_thread(run, root, "backup", *words, "--base-url", blog.url, **variables)
+
+
+async def test_the_service_is_backed_up_again_and_read(extended: Path, tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     async with served(tiny_blog()) as blog:
-        command = ("backup", "tiny.example", "--archive", archive, "--base-url", blog.url)
-        done = await asyncio.to_thread(run, extended, *command, BLOG_EXPORTER_SERVICE="tiny")
-    assert done.returncode == 0, done.stderr
+        first = ("tiny.example", "--archive", archive, "--token-param", "after")
+        done = await back_up(extended, blog, *first, BLOG_EXPORTER_SERVICE="tiny")
+        assert done.returncode == 0, done.stderr
+        blog.notes[0]["headline"] = "Note 1, changed"
+        again = await back_up(extended, blog, archive)
+        assert again.returncode == 0, again.stderr
+        other = await back_up(extended, blog, "tiny.example", "--archive", archive, BLOG_EXPORTER_SERVICE="blog-v1")
+        assert (other.returncode, "is of the blog service 'tiny'" in other.stderr) == (2, True)
     assert json.loads((archive / "archive.json").read_text("utf-8"))["service"] == "tiny"
+    assert len(list((archive / "versions").iterdir())) == 2
     assert "Note 3" in run(extended, "show", archive, "entry", "n-3").stdout
+    assert "Note 1, changed" in run(extended, "show", archive, "entry", "n-1").stdout
     assert run(extended, "search", archive, "Reply 2", "--json").stdout.count('"r2"') == 1
     assert "The blog service 'tiny' is not known" in run(ROOT, "show", archive, "entry", "n-3", "--markdown").stderr
+
+
+async def test_a_service_that_states_what_is_public_is_exported_without_questions(
+    extended: Path, tmp_path: Path
+) -> None:
+    archive, target = tmp_path / "archive", tmp_path / "out"
+    async with served(tiny_blog()) as blog:
+        done = await back_up(extended, blog, "tiny.example", "--archive", archive, BLOG_EXPORTER_SERVICE="tiny")
+        assert done.returncode == 0, done.stderr
+    made = run(extended, "export", "jsonl", archive, target)
+    assert made.returncode == 0, made.stderr
+    text = "".join(path.read_text("utf-8") for path in target.iterdir() if path.is_file())
+    assert all(f"Note {number}" in text for number in range(1, 5))
+    assert "Note 5" not in text
+    assert "2024-01-03T10:00:00+00:00" in text, "dates have the time zone of the service"

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 import platformdirs
 import pytest
 
-from exporter.config_file import read_config
 from exporter.errors import UsageError
 from exporter.service.blog_v1 import Options
-from exporter.settings import SETTINGS, Remembered, Setting, Settings, duration, hosts, resolve, size, zone
+from exporter.setting_types import Setting, duration, hosts, size, zone
+from exporter.settings import SETTINGS, Remembered, Settings, read_config, resolve
 
 
 def write(path: Path, text: str, mode: int = 0o600) -> Path:
@@ -22,7 +22,7 @@ def write(path: Path, text: str, mode: int = 0o600) -> Path:
 
 def test_every_option_of_the_service_is_a_setting_with_the_same_default() -> None:
     for name in Options.__slots__:
-        assert getattr(Settings(), name) == getattr(Options(), name)
+        assert Settings().get(name) == getattr(Options(), name)
 
 
 def test_sources_are_asked_in_the_order_of_the_design(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "setting"), SETTINGS.items())
 def test_the_default_that_is_shown_is_the_one_that_is_used(name: str, setting: Setting) -> None:
-    assert getattr(Settings(), name) == (None if setting.default is None else setting.read(setting.default))
+    assert Settings().get(name) == (None if setting.default is None else setting.read(setting.default))
 
 
 @pytest.mark.parametrize(

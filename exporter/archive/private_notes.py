@@ -9,9 +9,9 @@ from typing import Any, Final
 from exporter.archive import atomic
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
-from exporter.config_file import config_folder
 from exporter.errors import UsageError
 from exporter.message import message
+from exporter.settings import config_folder
 
 _PATIENCE_SECONDS: Final = 30.0
 

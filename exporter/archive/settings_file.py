@@ -24,6 +24,7 @@ from exporter.archive.private_notes import PrivateNotes, place_of
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
+from exporter.service.registry import SERVICE_OPTIONS
 from exporter.settings import check_setting, setting_text
 
 FILE_NAME: Final = "settings.toml"
@@ -38,8 +39,8 @@ HARMLESS: Final = frozenset(
 """Settings that count whoever wrote them."""
 CONFIRMED: Final = frozenset(
     {
-        "account", "allow_private_network", "archive_fallback", "base_url", "entry_list_page_param", "entry_url",
-        "file_url", "profile", "skip_asset_hosts", "token_file",
+        "account", "allow_private_network", "archive_fallback", "base_url", "entry_url", "file_url", "profile",
+        "skip_asset_hosts", "token_file", *SERVICE_OPTIONS,
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user's wrote. All others are never remembered."""

@@ -25,15 +25,10 @@ from exporter.message import either, message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus, Verdict
 from exporter.service.interface import Records
+from exporter.service.registry import FLAG_SETTINGS
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
-HINT: Final = message(
-    "Look at the samples on the blog itself. Say which open_flg is public with --public-open-flg, whether entries with "
-    "period_flg t are public with --period-flg-public, and which delete_flg is shown with --visible-delete-flg."
-)
-_OF_ENTRIES: Final = ("public_open_flg", "period_flg_public")
-_NAMES: Final = (*_OF_ENTRIES, "visible_delete_flg")
 _VALUES_SHOWN: Final = 10
 _MOST_QUESTIONS: Final = 20
 """Combinations of flags asked about, the most frequent first. A blog has a few; all others are not public."""
@@ -58,11 +53,14 @@ def stored_printer(out: Output, blog_id: str) -> OnStored:
     )
 
 
-def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool) -> Declared:
+def declared_flags(
+    service: Records, settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool
+) -> Declared:
     """Return the meaning of a blog's flags, from the settings or else from the kept answers.
 
     Args:
-        settings: the settings.
+        service: names the settings that declare it.
+        settings: the first source.
         blog_id: the blog.
         on_stored: called with the kept answers in use, which decide about publication, and with their file.
         all_as_draft: whether every entry becomes a draft, so that the kept answers about entries are not used.
@@ -70,11 +68,11 @@ def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all
     Raises:
         UsageError: the file of answers cannot be read.
     """
-    kept = _read(answers_path()).get(blog_id, {})
+    flags, kept = service.flag_settings, _read(answers_path()).get(blog_id, {})
     found: dict[str, Any] = {}
     used: dict[str, str | None] = {}
-    for name in _NAMES:
-        found[name] = getattr(settings, name)
+    for name in filter(None, flags):
+        found[name] = settings.get(name)
         if found[name] is None and isinstance(kept.get(name), str):
             try:
                 found[name] = SETTINGS[name].read(kept[name])
@@ -83,16 +81,11 @@ def declared_flags(settings: Settings, blog_id: str, on_stored: OnStored, *, all
                 raise UsageError(
                     message("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error)
                 ) from error
-            if name not in _OF_ENTRIES or not all_as_draft:
+            if name == flags.comments or not all_as_draft:
                 used[name] = kept[name]
     if used:
         on_stored(as_settings(used), answers_path())
-    return Declared(
-        public_access=found["public_open_flg"],
-        period_public=bool(found["period_flg_public"]),
-        visible_comment_flags=found["visible_delete_flg"] or frozenset(),
-        all_as_draft=all_as_draft,
-    )
+    return service.declared(found, all_as_draft=all_as_draft)
 
 
 def check_answers(
@@ -110,11 +103,12 @@ def check_answers(
     Raises:
         UsageError: no entry has a value declared public, or no comment has a value declared visible.
     """
-    if said.public_access is not None and (given["public_open_flg"] is not None or not said.all_as_draft):
+    public, _, comments = service.flag_settings
+    if said.public_access is not None and (given.get(public) is not None or not said.all_as_draft):
         found = occurring(records, Kind.ENTRIES, service.access_flag, said.public_access)
         unknown = said.public_access - set(found)
         if unknown == said.public_access and found:
-            raise UsageError(_not_among("public_open_flg", said.public_access, service.access_flag, found, "entry"))
+            raise UsageError(_not_among(public, said.public_access, service.access_flag, found, "entry"))
         if unknown and found:
             values = either(sorted(unknown))
             warn(
@@ -122,12 +116,10 @@ def check_answers(
                     "No entry has {flag} {values}, which you declared public.", flag=service.access_flag, values=values
                 )
             )
-    if given["visible_delete_flg"] is not None:
+    if given.get(comments) is not None:
         shown = occurring(records, Kind.COMMENTS, service.deleted_flag, said.visible_comment_flags)
         if shown and not said.visible_comment_flags & set(shown):
-            raise UsageError(
-                _not_among("visible_delete_flg", said.visible_comment_flags, service.deleted_flag, shown, "comment")
-            )
+            raise UsageError(_not_among(comments, said.visible_comment_flags, service.deleted_flag, shown, "comment"))
 
 
 def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str], noun: str) -> str:
@@ -152,11 +144,8 @@ def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str]
 
 def flag_answers(given: Mapping[str, Any]) -> dict[str, str | None]:
     """Return the options about the blog's flags, as settings write them."""
-    return {
-        "public_open_flg": given["public_open_flg"],
-        "period_flg_public": "yes" if given["period_flg_public"] else None,
-        "visible_delete_flg": given["visible_delete_flg"],
-    }
+    found = {name: given[name] for name in FLAG_SETTINGS}
+    return {name: "yes" if value is True else value or None for name, value in found.items()}
 
 
 def as_settings(answers: Mapping[str, str | None]) -> str:

@@ -17,10 +17,10 @@ from exporter.cli.options import config_option, duration_option, setting_options
 from exporter.cli.output import OnLoss, Output, report
 from exporter.cli.target import BlogTarget, find_target, named_archive, remember_options
 from exporter.clock import SystemClock
-from exporter.config_file import own_config_path, read_config
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, UsageError
 from exporter.message import message, message_n, said, suggested
-from exporter.settings import Settings
+from exporter.service.registry import SERVICE_OPTIONS
+from exporter.settings import Settings, own_config_path, read_config
 
 if TYPE_CHECKING:
     from exporter.cli.signals import Signals
@@ -58,7 +58,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 )
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "give_up_after", "wait_lock",
-    "token_file", "account", "entry_list_page_param", "timezone", "ping_url", "on_failure", "closing", "assets",
+    "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
     "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
     "strict_assets",
 )  # fmt: skip

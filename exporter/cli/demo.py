@@ -13,19 +13,19 @@ from exporter.cli.backup import back_up
 from exporter.cli.options import with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.clock import FixedClock
-from exporter.config_file import CONFIG_VARIABLE
+from exporter.demo import ENTRY_URL, FILE_URL
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.message import message, suggested
 from exporter.model.kinds import Kind
-from exporter.settings import resolve
+from exporter.settings import CONFIG_VARIABLE, resolve
 from exporter.text import left
 from exporter.translation import translated
 
 _SAMPLE_START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _SAMPLE_URL = "http://demo.example.jp"
 _SETTINGS = {
-    "file_url": "https://files.example.jp/v1/blog/user/{user_id}/{mtime}",
-    "entry_url": "https://{blog_id}/Entry/{entry_id}/",
+    "file_url": FILE_URL,
+    "entry_url": ENTRY_URL,
     "allow_private_network": "yes",
 }
 _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}

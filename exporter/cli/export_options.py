@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import click
 
-from exporter import settings
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.state import State
-from exporter.cli.answers import HINT, OnStored, check_answers, declared_flags, flag_answers, stored_printer
+from exporter.cli.answers import OnStored, check_answers, declared_flags, flag_answers, stored_printer
 from exporter.cli.language import adopt
+from exporter.cli.options import flag_options
 from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
@@ -29,8 +29,9 @@ from exporter.library.export import Exported, check_form, export_blog
 from exporter.message import both, message
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
-from exporter.service.registry import service_of
-from exporter.settings import Settings
+from exporter.service.registry import FLAG_SETTINGS, service_of
+from exporter.setting_types import size
+from exporter.settings import Settings, resolve
 from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
@@ -49,7 +50,7 @@ def _day(_context: click.Context, _parameter: click.Parameter, text: str | None)
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
     try:
-        return None if text is None else settings.size(text)
+        return None if text is None else size(text)
     except ValueError as error:
         raise click.BadParameter(message("{text!r}: {reason}", text=text, reason=error)) from None
 
@@ -75,14 +76,11 @@ _CHOICE: Final[dict[str, dict[str, Any]]] = {
         "type": click.Choice(["public", "private", "all"]), "default": "public", "show_default": True,
         "help": message("Which entries; an export puts others into OUT.NOT-PUBLIC."),
     },
-    "--public-open-flg": {"metavar": "VALUE", "help": message("Values of open_flg that mean public: 1 or 1,3.")},
-    "--period-flg-public": {**_FLAG, "help": message("Entries with period_flg t are as public as others.")},
-    "--visible-delete-flg": {"metavar": "VALUE", "help": message("Values of delete_flg that mean shown: f, t, f,t.")},
     "--all-as-draft": {**_FLAG, "help": message("Make drafts of all but private entries.")},
     "--hidden-comments": {**_FLAG, "help": message("Also write hidden comments, unapproved, where possible.")},
     "--old-url old_urls": {
         "multiple": True, "metavar": "PATTERN",
-        "help": message("Entry addresses of the old blog: https://OLD/{{entry_id}}/."),
+        "help": message("Address pattern of the old entries, with fields in braces."),
     },
 }  # fmt: skip
 """The options that choose a part of the blog, for any new home."""
@@ -124,12 +122,12 @@ _EXPORT: Final[dict[str, dict[str, Any]]] = {
 
 def choice_options(command: Command) -> Command:
     """Add the options that choose a part of the blog, for any new home."""
-    return _all(_CHOICE, command)
+    return flag_options(_all(_CHOICE, command))
 
 
 def export_options(command: Command) -> Command:
     """Add the options of an export."""
-    return _all(_CHOICE, _all(_EXPORT, command))
+    return choice_options(_all(_EXPORT, command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +209,7 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
     """Return the given options that have no effect on a format."""
     known = NAMED[form]
     used = {
-        "public_open_flg": not known.whole,
-        "period_flg_public": not known.whole,
-        "visible_delete_flg": not known.whole,
+        **dict.fromkeys(FLAG_SETTINGS, not known.whole),
         "hidden_comments": known.holds_back,
         "body": known.bodies,
         "wordpress_body": known.wordpress,
@@ -269,7 +265,7 @@ def chosen(
     whole, drafts = (False, True) if form is None else (form.whole, form.drafts)
     if not whole:
         on_stored = on_stored or stored_printer(out, info.blog_id)
-        declared = declared_flags(found, info.blog_id, on_stored, all_as_draft=given["all_as_draft"])
+        declared = declared_flags(service, found, info.blog_id, on_stored, all_as_draft=given["all_as_draft"])
     at, version = given["at"], None
     if at is not None:
         version = read_consistently(archive, lambda reader: reader.version_at(at, found.timezone))
@@ -277,7 +273,7 @@ def chosen(
     def check(state: State) -> None:
         if whole:
             return
-        if declared.public_access is None and not declared.all_as_draft:
+        if service.is_undeclared(declared):
             _stop_undeclared(state, service, out, drafts=drafts)
         check_answers(declared, given, state, service, out.warn)
 
@@ -311,7 +307,7 @@ def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = No
 
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     """Return the settings of an export."""
-    return adopt(settings.resolve(flag_answers(given), config=given["config"], blog_id=blog_id, warn=out.warn))
+    return adopt(resolve(flag_answers(given), config=given["config"], blog_id=blog_id, warn=out.warn))
 
 
 def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
@@ -367,15 +363,18 @@ def _stop_undeclared(state: State, service: Records, out: Output, *, drafts: boo
     for line in flag_lines(state, service, *words):
         out.say(shown(line), level=-1)
     out.say(level=-1)
-    out.say(HINT, level=-1)
+    out.say(service.flag_hint, level=-1)
+    option = f"--{service.flag_settings.public.replace('_', '-')}"
     if drafts:
         text = message(
             "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
-            "with --public-open-flg, or make drafts of all entries with --all-as-draft."
+            "with {option}, or make drafts of all entries with --all-as-draft.",
+            option=option,
         )
     else:
         text = message(
             "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
-            "with --public-open-flg."
+            "with {option}.",
+            option=option,
         )
     raise UsageError(text)

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.answers import HINT, flag_answers
+from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import check_options, export_options, read_options, unused_options
 from exporter.cli.fleet_work import work, work_options
 from exporter.cli.options import setting_options
 from exporter.cli.output import Output
-from exporter.config_file import read_config
 from exporter.errors import UsageError
 from exporter.export.formats import NAMED
 from exporter.library.export import format_named
 from exporter.message import message
-from exporter.settings import SETTINGS, resolve
+from exporter.settings import SETTINGS, read_config, resolve
 
 if TYPE_CHECKING:
     from exporter.fleet.workers import Hands
@@ -63,7 +62,7 @@ def command(
     from exporter.fleet.archive_jobs import JobOptions
     from exporter.fleet.export_job import FleetExportOptions, export
     from exporter.model.publication import Declared
-    from exporter.service.registry import DEFAULT_SERVICE
+    from exporter.service.registry import service_of
 
     format_named(form)
     check_options(form, given)
@@ -78,18 +77,17 @@ def command(
     settings = {name: value for name, value in given.items() if name in SETTINGS} | flag_answers(given)
     found = replace(resolve(settings, config=config), entry_url=None)  # each blog may have its own
     drafts = Declared(all_as_draft=given["all_as_draft"])
-    said = NAMED[form].whole or drafts.all_as_draft or found.public_open_flg is not None
-    if not said and not read_config(config).blogs:
-        raise UsageError(
-            message("Nothing says yet which entries are public: say so with --public-open-flg. {hint}", hint=HINT)
-        )
+    service = service_of(found, found.service)
+    declared = service.declared(found, all_as_draft=drafts.all_as_draft)
+    if not NAMED[form].whole and service.is_undeclared(declared) and not read_config(config).blogs:
+        raise UsageError(message("Nothing says yet which entries are public. {hint}", hint=service.flag_hint))
     wanted = given["only"]
     options = FleetExportOptions(
         JobOptions(settings, config),
         form,
         None if wanted == "private" or NAMED[form].whole else target,
         None if wanted == "public" else private,
-        read_options(given, found, drafts, DEFAULT_SERVICE),
+        read_options(given, found, drafts, service),
         given["at"],
         given["force"],
         given["dry_run"],

@@ -23,16 +23,16 @@ _MOST_OPTIONS: Final = 12
 ALL_OPTIONS: Final = "exporter.cli.help.all_options"
 """The key in the meta data of a context by which help shows all options."""
 _ALWAYS: Final = ("as_json", "help_all", "help")
-_FLAGS: Final = ("public_open_flg", "visible_delete_flg", "period_flg_public", "all_as_draft", "only")
+_CHOICE: Final = ("FLAGS", "all_as_draft", "only")
 _MAIN: Final[dict[str, tuple[str, ...]]] = {
     "backup": (
         "archive", "base_url", "profile", "every", "assets", "refresh", "token_file", "dry_run", "accept_removals",
     ),
-    "export": (*_FLAGS, "media_base_url", "media_folder", "dry_run", "force"),
-    "move": ("home", "new_home_user", *_FLAGS, "dry_run", "compare"),
-    "compare": (*_FLAGS, "new_home_user", "no_pictures", "no_comments", "report"),
+    "export": (*_CHOICE, "media_base_url", "media_folder", "dry_run", "force"),
+    "move": ("home", "new_home_user", *_CHOICE, "dry_run", "compare"),
+    "compare": (*_CHOICE, "new_home_user", "no_pictures", "no_comments", "report"),
 }  # fmt: skip
-"""The options in ``--help`` of a command that has more of them; of other commands, the first that they declare."""
+"""The main options of commands with many; other commands declare them first. ``FLAGS`` are those of the services."""
 
 
 def no_such_command(word: str, known: Iterable[str], path: str) -> UsageError:
@@ -255,7 +255,7 @@ class _Helped(click.Command):
         headed = [(message("Options"), options)]
         if len(options) > _MOST_OPTIONS:
             by_name = {"help" if "--help" in each.opts else each.name or "": each for each in options}
-            names = _MAIN.get(ctx.info_name or "", tuple(by_name))[: _MOST_OPTIONS - len(_ALWAYS)]
+            names = _main_options(ctx.info_name or "", tuple(by_name))
             main = [by_name[name] for name in (*names, *_ALWAYS) if name in by_name]
             headed = [(message("Options"), main)]
             if ctx.meta.get(ALL_OPTIONS):
@@ -328,6 +328,13 @@ def helped(command: click.Command) -> click.Command:
 
 def _options(parameters: Iterable[click.Parameter]) -> list[click.Option]:
     return [each for each in parameters if isinstance(each, click.Option) and not each.hidden]
+
+
+def _main_options(command: str, declared: Sequence[str]) -> Sequence[str]:
+    from exporter.service.registry import FLAG_SETTINGS
+
+    names = [each for name in _MAIN.get(command, declared) for each in (FLAG_SETTINGS if name == "FLAGS" else (name,))]
+    return names[: _MOST_OPTIONS - len(_ALWAYS)]
 
 
 def _help_all(*, hidden: bool) -> click.Option:

@@ -19,11 +19,20 @@ from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.target import BlogTarget, blog_id_in, find_target, remember_options
-from exporter.config_file import BlogTable, config_folder, own_config_path, read_config
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
 from exporter.message import message, said, suggested
-from exporter.profiles import profile_for
-from exporter.settings import PREFIX, Origin, Settings, known_profiles, resolve
+from exporter.service.registry import profile_for
+from exporter.settings import (
+    PREFIX,
+    BlogTable,
+    Origin,
+    Settings,
+    config_folder,
+    known_profiles,
+    own_config_path,
+    read_config,
+    resolve,
+)
 from exporter.text import printable
 from exporter.translation import translated
 

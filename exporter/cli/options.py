@@ -15,8 +15,9 @@ from exporter.cli.help import option
 from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
-from exporter.profiles import PROFILES
-from exporter.settings import SETTINGS, Settings, duration
+from exporter.service.registry import FLAG_SETTINGS, PROFILES
+from exporter.setting_types import duration, yes_or_no
+from exporter.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -92,6 +93,15 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
         return command
 
     return decorate
+
+
+def flag_options(command: Command) -> Command:
+    """Add the options by which a blog's owner declares what its flags mean."""
+    for name in reversed(FLAG_SETTINGS):
+        setting = SETTINGS[name]
+        how: dict[str, Any] = {"is_flag": True} if setting.read is yes_or_no else {"metavar": "VALUE"}
+        command = option(f"--{name.replace('_', '-')}", name, help=setting.help, **how)(command)
+    return command
 
 
 def offered(choices: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -181,4 +191,4 @@ def opened(out: Output, path: Path, options: Mapping[str, str | None], config: P
     from exporter.cli.target import settings_to_read_with
 
     archive = Archive.open(path)
-    return archive, settings_to_read_with(path, archive.info.blog_id, options, config, out.warn)
+    return archive, settings_to_read_with(archive, options, config, out.warn)

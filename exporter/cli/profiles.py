@@ -9,11 +9,11 @@ import click
 
 from exporter.cli.options import config_option, with_output
 from exporter.cli.output import OnLoss, Output
-from exporter.config_file import ConfigFile, read_config
 from exporter.errors import UsageError
 from exporter.message import message
-from exporter.profiles import BLOG_HOSTS, PROFILES, KnownFact, Profile, Standing
-from exporter.settings import check_profile, known_profiles, no_such_profile
+from exporter.service.interface import BLOG_HOSTS, KnownFact, Profile, Standing
+from exporter.service.registry import PROFILES
+from exporter.settings import ConfigFile, check_profile, known_profiles, no_such_profile, read_config
 
 
 @click.command(

@@ -13,10 +13,9 @@ import click
 from exporter.cli.language import adopt
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import Output
-from exporter.config_file import CONFIG_VARIABLE, read_config
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import both, message, suggested
-from exporter.settings import PREFIX, resolve
+from exporter.settings import CONFIG_VARIABLE, PREFIX, read_config, resolve
 
 if TYPE_CHECKING:
     from exporter.schedule.plan import NightPlan

@@ -193,9 +193,9 @@ Examples:
     "inspect",
     epilog=_INSPECT_EPILOG,
     help=message(
-        """Show the values of open_flg, is_private, period_flg and delete_flg in the archive in DIR.
+        """Show the values of the flags that decide who may see an entry or a comment in the archive in DIR.
 
-        Their meanings are not documented. An export publishes nothing until you declare which values are
+        If the service does not document them, an export publishes nothing until you declare which values are
         public."""
     ),
 )
@@ -204,7 +204,6 @@ Examples:
 @with_archive(on_loss=OnLoss.STOP)
 def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
-    from exporter.cli.answers import HINT
     from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
     from exporter.service.registry import service_of
 
@@ -226,7 +225,7 @@ def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: st
             for line in flag_lines(state, service, *words):
                 out.answer(shown(line))
             out.say()
-            out.say(HINT)
+            out.say(service.flag_hint)
     finally:
         state.close()
     return 0

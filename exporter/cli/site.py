@@ -14,6 +14,7 @@ from exporter.cli.options import at_option, config_option, opened, setting_optio
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
+from exporter.service.registry import FLAG_SETTINGS
 from exporter.settings import Settings
 from exporter.site.options import has_pillow
 from exporter.site.words import LANGUAGES
@@ -55,9 +56,7 @@ Examples:
 @click.option("--public-only", is_flag=True, help=message("Copy only public content, to publish OUT."))
 @click.option("--open", "opens", is_flag=True, help=message("Open it in the browser."))
 @click.option("--force", is_flag=True, help=message("Replace an earlier site in OUT."))
-@setting_options(
-    "entry_url", "public_open_flg", "period_flg_public", "visible_delete_flg", "wait_lock"
-)  # fmt: skip
+@setting_options("entry_url", *FLAG_SETTINGS, "wait_lock")
 @config_option
 @with_output()
 def site_command(
@@ -123,24 +122,20 @@ def _copy(
     public_only: bool,
     force: bool,
 ) -> Path:
-    from exporter.cli.answers import HINT, check_answers, declared_flags, stored_printer
+    from exporter.cli.answers import check_answers, declared_flags, stored_printer
     from exporter.library.site_copy import copy_site
     from exporter.service.registry import service_of
 
-    blog_id = archive.info.blog_id
+    blog_id, service = archive.info.blog_id, service_of(settings, archive.info.service)
     public = None
     if public_only:
-        public = declared_flags(settings, blog_id, stored_printer(out, blog_id), all_as_draft=False)
-        if public.public_access is None:
-            raise UsageError(
-                message(
-                    "Nothing says yet which entries are public: declare it with --public-open-flg. {hint}", hint=HINT
-                )
-            )
+        public = declared_flags(service, settings, blog_id, stored_printer(out, blog_id), all_as_draft=False)
+        if service.is_undeclared(public):
+            raise UsageError(message("Nothing says yet which entries are public. {hint}", hint=service.flag_hint))
 
     def check(state: State) -> None:
         if public is not None:
-            check_answers(public, given, state, service_of(settings, archive.info.service), out.warn)
+            check_answers(public, given, state, service, out.warn)
 
     copy = copy_site(archive.path, target, settings, at=version, public=public, force=force, check=check)
     document = copy.document

@@ -355,10 +355,11 @@ def closing_report(root: Path, settings: Settings, outcome: Outcome, now: dateti
     remaining = countdown_of(archive, settings, now)
     if remaining is None:
         return None
-    declared = declared_flags(settings, archive.info.blog_id, lambda _said, _path: None, all_as_draft=False)
+    service, blog_id = service_of(settings, archive.info.service), archive.info.blog_id
+    declared = declared_flags(service, settings, blog_id, lambda _said, _path: None, all_as_draft=False)
     state = archive.state()
     try:
-        unseen = unseen_entries(state, service_of(settings, archive.info.service), declared)
+        unseen = unseen_entries(state, service, declared)
     finally:
         state.close()
     return ClosingReport(remaining, what_is_outside(outcome), unseen, _is_signed_in(settings))

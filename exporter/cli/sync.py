@@ -226,7 +226,7 @@ def _refresh(out: Output, root: Path) -> None:
     if not archive.versions():
         return
     if archive.layout.latest.is_dir():
-        refresh(archive, settings_to_read_with(root, archive.info.blog_id, {}, None, out.warn))
+        refresh(archive, settings_to_read_with(archive, {}, None, out.warn))
     else:
         out.say(
             message("{root} has no Markdown and no site yet; to have them, run rebuild {root}.", root=root), level=1

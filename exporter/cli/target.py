@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.cli.language import adopt
 from exporter.cli.output import Output
-from exporter.config_file import BlogTable, own_config_path, read_config
 from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.library import archive_settings
 from exporter.message import listed, message, suggested
-from exporter.settings import SETTINGS, Origin, Remembered, Settings, resolve
+from exporter.settings import SETTINGS, BlogTable, Origin, Remembered, Settings, own_config_path, read_config, resolve
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.archive.settings_file import ArchiveSettings
 
 
@@ -184,7 +184,8 @@ def find_target(
     kept = _archive_settings(root) if by_folder else None
     remembered = None if kept is None else Remembered(kept.path, kept.values)
     name = None if table is None else table.name
-    settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn))
+    how: dict[str, Any] = {"remembered": remembered, "service": _service_of(root), "warn": warn}
+    settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, **how))
     notices = () if kept is None else tuple(_notices(root, kept, settings, command))
     label = None if table is None else f"{table.name} ({own_config_path(config).absolute()})"
     return BlogTarget(blog_id, root, settings, table, notices, label)
@@ -202,13 +203,13 @@ def named_archive(words: str, archive: Path | None, config: Path | None) -> Path
 
 
 def settings_to_read_with(
-    root: Path, blog_id: str, options: Mapping[str, str | None], config: Path | None, warn: Callable[[str], None]
+    archive: Archive, options: Mapping[str, str | None], config: Path | None, warn: Callable[[str], None]
 ) -> Settings:
     """Return the settings for a command that reads an archive, with its table and its own settings of views.
 
     An unusable settings file only causes a warning.
     """
-    return adopt(archive_settings.settings_to_read_with(root, blog_id, options, config, warn))
+    return adopt(archive_settings.settings_to_read_with(archive, options, config, warn))
 
 
 def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) -> Path | None:
@@ -249,6 +250,17 @@ def _blog_in(words: str) -> str | None:
         raise
     # A full ID names the blog; a folder of that name with another blog in it is a mistake.
     return None if _FULL_ID.fullmatch(words) and words != blog_id else blog_id
+
+
+def _service_of(root: Path) -> str | None:
+    """Return the type of service that the archive at ``root`` names; ``None`` without a readable archive."""
+    from exporter.archive.layout import Layout
+    from exporter.archive.reader import read_info
+
+    try:
+        return None if "\0" in str(root) else read_info(Layout(root)).service
+    except BlogExporterError:
+        return None
 
 
 def _archive_settings(root: Path) -> ArchiveSettings:

@@ -59,9 +59,7 @@ def log_command(*, out: Output, archive: Archive, settings: Settings, entry: str
 def _life(reader: Archive, entry_id: str, out: Output, zone: tzinfo) -> int:
     steps = reader.revisions(Kind.ENTRIES, entry_id)
     if not steps:
-        raise NoSuchRecord(
-            message("No version of {root} has an entry {entry_id}.", root=reader.layout.root, entry_id=entry_id)
-        )
+        raise NoSuchRecord(message("No version of {root} has an entry {id}.", root=reader.layout.root, id=entry_id))
     out.document({"entry": entry_id, "steps": [{**asdict(step), "change": str(step.change)} for step in steps]})
     for step in steps:
         out.answer(_step_text(step, zone))

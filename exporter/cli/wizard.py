@@ -30,6 +30,7 @@ from exporter.export.words import INFERRED
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
 from exporter.message import message
+from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -151,11 +152,13 @@ class _Wizard:
                 title=combinations[0].samples[0],
             )
             answer = self._ask.text(question, "", partial(_no_old, entry_id))
-            known = (AddressPattern(_pattern_of(answer, entry_id) or "", "--old-url"),) if answer else ()
+            pattern = _pattern_of(answer, entry_id, service.key_fields[Kind.ENTRIES])
+            known = (AddressPattern(pattern or "", "--old-url"),) if answer else ()
         given["old_urls"] = tuple(pattern.text for pattern in known)
         if self._home and known and not given["new_url"]:
             fields = (*service.post_fields, *MADE_FIELDS)
-            shown = ", ".join(f"{{{name}}}" for name in ("entry_id", "name", *MADE_FIELDS) if name in fields)
+            offered = (service.key_fields[Kind.ENTRIES], "name", *MADE_FIELDS)
+            shown = ", ".join(f"{{{name}}}" for name in offered if name in fields)
             default = f"{self._home}{place.new_url}" if place.new_url else ""
             question = message(
                 "Pattern of entry addresses on the new blog ({fields} can be used; empty if you do not know)",
@@ -175,8 +178,9 @@ class _Wizard:
                 )
             )
 
-        declared = answers.declared_flags(settings, blog_id, on_stored, all_as_draft=given["all_as_draft"])
-        if declared.public_access is not None or declared.all_as_draft:
+        names, drafts = questions.service.flag_settings, given["all_as_draft"]
+        declared = answers.declared_flags(questions.service, settings, blog_id, on_stored, all_as_draft=drafts)
+        if not questions.service.is_undeclared(declared):
             answers.check_answers(declared, given, state, questions.service, out.warn)
             return
         self._ask.say()
@@ -196,15 +200,15 @@ class _Wizard:
             )
             found = questions.entries()
         if found.public:
-            given["public_open_flg"] = ",".join(found.public)
-            given["period_flg_public"] = given["period_flg_public"] or found.period
+            given[names.public] = ",".join(found.public)
+            given[names.period] = given[names.period] or found.period
         else:
             self._ask.say(
                 message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
             )
             given["all_as_draft"] = True
         if form.comments and not declared.visible_comment_flags:
-            given["visible_delete_flg"] = ",".join(questions.comments()) or None
+            given[names.comments] = ",".join(questions.comments()) or None
 
     def _wishes(self, place: Destination, blog_id: str) -> None:
         """Ask about pictures, comments, the look of a book, and entries that are not public."""
@@ -410,7 +414,7 @@ def _no_address(wrong: str, answer: str) -> str | None:
 
 
 def _no_old(entry_id: str, answer: str) -> str | None:
-    if not answer or (_is_address(answer) and _pattern_of(answer, entry_id) is not None):
+    if not answer or (_is_address(answer) and _pattern_of(answer, entry_id, "") is not None):
         return None
     return message(
         "Please answer with an address that contains the number of this entry, {id}, once, or leave it empty.",
@@ -427,11 +431,11 @@ def _no_new(fields: Sequence[str], answer: str) -> str | None:
     return None
 
 
-def _pattern_of(address: str, entry_id: str) -> str | None:
-    """Return the pattern of an entry's address; ``None`` unless its path contains the id exactly once."""
+def _pattern_of(address: str, entry_id: str, field: str) -> str | None:
+    """Return an entry's address with ``field`` in place of its id; ``None`` unless its path has the id exactly once."""
     scheme, mark, rest = address.partition("://")
     host, slash, path = rest.partition("/")
-    made, times = re.subn(rf"(?<![0-9A-Za-z]){re.escape(entry_id)}(?![0-9A-Za-z])", "{entry_id}", path)
+    made, times = re.subn(rf"(?<![0-9A-Za-z]){re.escape(entry_id)}(?![0-9A-Za-z])", f"{{{field}}}", path)
     return f"{scheme}{mark}{host}{slash}{made}" if times == 1 and "{" not in path else None
 
 

@@ -484,7 +484,7 @@ class Ingest:
         if fault is None and before is not None and not self._settings.accept_removals:
             fault = self.replaced.lost_text(data, before)
         if fault is not None:
-            raise WrongRecord("entry/get", {"entry_id": entry_id}, 200, fault)
+            raise WrongRecord("entry/get", {self._service.key_fields[Kind.ENTRIES]: entry_id}, 200, fault)
         self.replaced.count(data, before)
 
     def _fault_of_blank(self, entry_id: str) -> str | None:

@@ -58,7 +58,7 @@ class Replaced:
         if updated is None or self._service.post(raw).updated != updated:
             return None
         return message(
-            "a part of its text is missing, although last_update is unchanged; the archive keeps the whole text. "
+            "a part of its text is missing, although its date of change is the same; the archive keeps the whole text. "
             "If the service is right, run again with --accept-removals"
         )
 

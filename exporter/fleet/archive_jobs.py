@@ -55,7 +55,7 @@ class JobOptions:
 
     def resolved(self, archive: Archive) -> Settings:
         """Return the settings for an archive."""
-        return settings_to_read_with(archive.path, archive.info.blog_id, self.settings, self.config)
+        return settings_to_read_with(archive, self.settings, self.config)
 
 
 Job = Callable[["Archive", Any], Done]

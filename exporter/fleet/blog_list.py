@@ -16,6 +16,7 @@ from typing import Any, Final, TextIO
 
 from exporter.errors import UsageError
 from exporter.message import message
+from exporter.service.registry import SERVICE_SETTINGS
 from exporter.settings import SETTINGS, check_setting, setting_text
 
 _ID_COLUMNS: Final = ("blog_id", "blog", "id")
@@ -37,12 +38,8 @@ ALLOWED_IN_LISTS: Final = frozenset(
             "site_lang",
             "timezone",
             "closing",
-            "public_open_flg",
-            "period_flg_public",
-            "visible_delete_flg",
         ),
-        *("success_result", "entry_list_page_param", "comment_list_page_param", "file_list_page_param"),
-        *("comment_page_size", "file_page_size"),
+        *SERVICE_SETTINGS,
     }
 )
 """The settings that a list may contain. None of them runs a program, names a secret, or reaches a private network."""

@@ -58,12 +58,8 @@ def export(archive: Archive, wanted: FleetExportOptions) -> Done:
     """Export an archive, as ``export`` does, unless that was done already and nothing changed since."""
     settings = wanted.job.resolved(archive)
     whole = NAMED[wanted.form].whole
-    declared = Declared() if whole else Declared(
-        public_access=settings.public_open_flg,
-        period_public=bool(settings.period_flg_public),
-        visible_comment_flags=settings.visible_delete_flg or frozenset(),
-        all_as_draft=wanted.options.declared.all_as_draft,
-    )  # fmt: skip
+    service, drafts = service_of(settings, archive.info.service), wanted.options.declared.all_as_draft
+    declared = Declared() if whole else service.declared(settings, all_as_draft=drafts)
     known = () if settings.entry_url is None else (AddressPattern(settings.entry_url, "entry_url"),)
     options = replace(wanted.options, declared=declared, old_urls=wanted.options.old_urls or known)
     version, newest = archive.version_at(wanted.at, settings.timezone), archive.resolve()
@@ -71,7 +67,7 @@ def export(archive: Archive, wanted: FleetExportOptions) -> Done:
         "how": _digest(wanted.form, str(settings.timezone), options),
         "what": [version, *(manifest_sha256(archive.layout, number) for number in (version, newest))],
     }
-    options = replace(options, service=service_of(settings, archive.info.service))
+    options = replace(options, service=service)
     facts: dict[str, Any] = {"version": version, **dict.fromkeys(_COUNTED, 0)}
     made = False
     sides: tuple[tuple[Path | None, Only], ...] = (

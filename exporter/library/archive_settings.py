@@ -1,40 +1,42 @@
-"""The settings to read an archive with: its table in the settings file counts, and what it remembers of its views."""
+"""The settings for reading an archive: its table in the settings file, and the settings of views that it stores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from exporter.archive.settings_file import read_archive_settings
-from exporter.config_file import BlogTable, read_config
 from exporter.errors import BlogExporterError
-from exporter.settings import Remembered, Settings, resolve
+from exporter.settings import BlogTable, Remembered, Settings, read_config, resolve
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
 
 _OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
 
 
 def settings_to_read_with(
-    root: Path,
-    blog_id: str,
+    archive: Archive,
     options: Mapping[str, str | None],
     config: Path | None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Settings:
     """Return the settings for reading an archive.
 
-    A settings file in the archive that cannot be used keeps nobody from reading; it is warned about.
+    An unusable settings file in the archive is a warning, not an error.
 
     Args:
-        root: the archive's folder.
-        blog_id: its blog.
-        options: what the command line gave; ``None`` where it gave nothing.
-        config: the settings file asked for; the user's own is read when there is none.
-        warn: called with a sentence about what is unwise.
+        archive: the archive.
+        options: the options of the command line, ``None`` for each that was not given.
+        config: the settings file to read; the user's own by default.
+        warn: called with a sentence for each problem.
 
     Raises:
-        UsageError: a setting cannot be right.
+        UsageError: a setting has an invalid value.
     """
+    root, info = archive.path, archive.info
+    blog_id = info.blog_id
     table = table_of(root, blog_id, read_config(config).blogs)
     remembered = None
     try:
@@ -43,11 +45,13 @@ def settings_to_read_with(
     except BlogExporterError as error:
         warn(str(error))
     name = None if table is None else table.name
-    return resolve(options, config=config, blog_id=blog_id, blog=name, remembered=remembered, warn=warn)
+    return resolve(
+        options, config=config, blog_id=blog_id, blog=name, remembered=remembered, service=info.service, warn=warn
+    )
 
 
 def table_of(root: Path, blog_id: str, blogs: Mapping[str, BlogTable]) -> BlogTable | None:
-    """Return the table of the settings file that is about the blog and its archive at ``root``."""
+    """Return the table of the settings file for the blog and its archive at ``root``."""
     place = root.resolve()
     fitting = (table for table in blogs.values() if table.blog_id == blog_id and table.archive.resolve() == place)
     return next(fitting, None)

@@ -88,7 +88,7 @@ def expected_posts(
         version = reader.resolve(at)
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             check(state)
-            if options.declared.public_access is None and not options.declared.all_as_draft:
+            if options.service.is_undeclared(options.declared):
                 raise UsageError(
                     message("Nothing says yet which entries are public: declare it, or make drafts of all.")
                 )

@@ -92,7 +92,7 @@ def export_blog(
     def made(reader: Archive) -> list[Exported]:
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             check(state)
-            if not known.whole and options.declared.public_access is None and not options.declared.all_as_draft:
+            if not known.whole and options.service.is_undeclared(options.declared):
                 raise UsageError(
                     message("Nothing says yet which entries are public: declare it, or make drafts of all.")
                 )
@@ -145,8 +145,8 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
     if all_as_draft and not NAMED[form].drafts:
         raise UsageError(
             message(
-                "{form} has no drafts, so --all-as-draft would publish everything; say what is public with "
-                "--public-open-flg, or choose a format with drafts: {formats}.",
+                "{form} has no drafts, so --all-as-draft would publish everything. Leave it out, or choose a format "
+                "with drafts: {formats}.",
                 form=form,
                 formats=", ".join(name for name, each in FORMATS.items() if each.drafts),
             )

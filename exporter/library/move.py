@@ -152,7 +152,7 @@ def move_blog(
         chosen = replace(options, as_of=read_at(reader, version))
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:
             check(state)
-            if chosen.declared.public_access is None and not chosen.declared.all_as_draft:
+            if chosen.service.is_undeclared(chosen.declared):
                 raise UsageError(
                     message("Nothing says yet which entries are public: declare it, or make drafts of all.")
                 )

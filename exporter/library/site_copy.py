@@ -58,13 +58,13 @@ def copy_site(
     Raises:
         UsageError: the folder cannot be written, or nothing declares which entries are public.
     """
-    if public is not None and public.public_access is None:
-        raise UsageError(message("Nothing says yet which entries are public: declare it."))
     check_target(target, force=force)
 
     def copied(reader: Archive) -> SiteCopy:
         version = reader.resolve(at)
         service = service_of(settings, reader.info.service)
+        if public is not None and service.is_undeclared(public):
+            raise UsageError(message("Nothing says yet which entries are public: declare it."))
         history = None if public is not None else ArchiveHistory(reader, service, version)
         options = replace(site_options(settings, archive), public=public is not None, assets="")
         with contextlib.closing(reader.state(version)) as state, newest_beside(reader, version) as newest:

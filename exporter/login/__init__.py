@@ -1,1 +1,1 @@
-"""Signing in at a service, and staying signed in."""
+"""Sign in at a service with OAuth, store sign-ins and renew them."""

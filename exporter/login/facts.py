@@ -1,4 +1,4 @@
-"""Where the token comes from and until when it lasts, found without asking anybody: no network, no keyring."""
+"""The source and the end of the token, found without the network and without the keyring."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from exporter.login.store import SignInStore
 
-_EARLY: Final = timedelta(days=7)
+_NOTICE: Final = timedelta(days=7)
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 def service_origin(base_url: str) -> str:
-    """Return the scheme and the host of a service, and its port where it is not the scheme's own.
+    """Return the scheme and the host of a service, and the port unless it is the scheme's default.
 
     Raises:
-        UsageError: it is no such address.
+        UsageError: the address is invalid.
     """
     try:
         parts = urlsplit(base_url)
@@ -44,10 +44,10 @@ def service_origin(base_url: str) -> str:
 
 
 def service_command(command: str, settings: Settings) -> str:
-    """Return a command such as ``login`` with the words that name the service of the settings.
+    """Return a command such as ``login`` with the arguments for the service of the settings.
 
-    The words give the same settings again: a blog of the settings file, the folder of the archive that remembers the
-    service, a profile, or the address of the service's API.
+    The arguments select the same settings again: a blog of the settings file, the folder of the archive, a profile, or
+    the address of the service's API.
     """
     words: list[str | Path] = ["--account", settings.account] if settings.account else []
     source = settings.sources.get("base_url")
@@ -63,9 +63,9 @@ def service_command(command: str, settings: Settings) -> str:
 
 
 def missing_token_advice(settings: Settings) -> str:
-    """Say how to give the service of the settings a token that it accepts.
+    """Return advice on how to get a token that the service of the settings accepts.
 
-    Signing in is named only if the program knows the service's pages for that, or its own ID there.
+    It includes ``login`` only if the program knows the service's sign-in page, or its own client ID.
     """
     if settings.oauth_authorize_url is None and settings.oauth_client_id is None:
         return message("set BLOG_EXPORTER_TOKEN to a token that may read this blog, or name its file with --token-file")
@@ -77,13 +77,13 @@ def missing_token_advice(settings: Settings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenFacts:
-    """Where the token comes from, never the token.
+    """The source of the token, without the token.
 
     Attributes:
-        place: in words: a variable, a setting, a file, the keyring; or that there is none.
-        account: of the sign-in; ``None`` where none is used.
-        expires_at: when the access token ends, in seconds since 1970.
-        renewable: whether the sign-in is renewed by itself.
+        place: for people: a variable, a setting, a file, the keyring, or nowhere.
+        account: the account of the sign-in; ``None`` without one.
+        expires_at: the end of the access token, in seconds since 1970.
+        renewable: whether the program renews the sign-in.
         ends_at: when the user must sign in again.
     """
 
@@ -97,10 +97,10 @@ class TokenFacts:
 def token_facts(
     settings: Settings, *, store: SignInStore | None = None, warn: Callable[[str], None] = lambda _: None
 ) -> TokenFacts:
-    """Tell where the token for the service of the settings comes from.
+    """Return the source of the token for the service of the settings.
 
     Raises:
-        UsageError: the address cannot be right, or it is not clear which account is meant.
+        UsageError: the address is invalid, or several accounts match.
     """
     if settings.token:
         return TokenFacts(token_place(settings))
@@ -111,7 +111,7 @@ def token_facts(
         return nowhere
     origin = service_origin(settings.base_url)
     if store is None:
-        from exporter.login.store import SignInStore  # noqa: PLC0415 - a token that is set, or no address, needs none
+        from exporter.login.store import SignInStore  # noqa: PLC0415 - most runs need no stored sign-in
 
         store = SignInStore(warn=warn)
     account = store.choose(origin, settings.account)
@@ -124,7 +124,7 @@ def token_facts(
 
 
 def token_place(settings: Settings, name: str = "token") -> str:
-    """Say which variable, setting or file gave the token of the settings, or the setting of a name."""
+    """Return the variable, setting or file of the token, or of the setting with this name."""
     source = settings.sources.get(name)
     return name if source is None else source.place(name)
 
@@ -132,9 +132,7 @@ def token_place(settings: Settings, name: str = "token") -> str:
 def sign_in_ends(
     settings: Settings, *, store: SignInStore | None = None, warn: Callable[[str], None] = lambda _: None
 ) -> datetime | None:
-    """Return when the user must sign in again, as far as that is known.
-
-    ``None`` where no sign-in is used, or nothing says that it ends.
+    """Return when the user must sign in again, or ``None`` if that is unknown or no sign-in is used.
 
     Raises:
         UsageError: as :func:`token_facts`.
@@ -144,12 +142,12 @@ def sign_in_ends(
 
 
 def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]) -> str | None:
-    """Say that the user must soon sign in again; ``None`` where that is a week away, or nothing says so."""
+    """Return a message if the user must sign in again within a week, else ``None``."""
     try:
         ends = sign_in_ends(settings, warn=warn)
     except UsageError as error:
         return str(error)
-    if ends is None or ends - now > _EARLY:
+    if ends is None or ends - now > _NOTICE:
         return None
     ending = {"origin": service_origin(settings.base_url or ""), "time": ends.astimezone().isoformat(" ", "minutes")}
     ending["command"] = service_command("login", settings)

@@ -1,7 +1,7 @@
-"""OAuth 2.0 for one service: what is asked of the browser, what comes back, what is sent for tokens, what they are.
+"""OAuth 2.0 for one service: the authorization request, its answer, the token requests and the tokens.
 
-The authorization code grant (RFC 6749, section 4.1) with ``state`` and PKCE (RFC 7636); ``oauthlib`` makes and reads
-the messages. A service that does not know PKCE ignores its parameters (RFC 6749, section 3.1).
+The authorization code grant (RFC 6749, section 4.1) with ``state`` and PKCE (RFC 7636). ``oauthlib`` writes and reads
+the messages. A service without PKCE ignores its parameters (RFC 6749, section 3.1).
 """
 
 from __future__ import annotations
@@ -11,33 +11,41 @@ import math
 import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from exporter.errors import NotAuthorised, ServiceError, SignInRevoked, UsageError, WrongSignInAnswer
 from exporter.http.address_guard import check_base_url
-from exporter.http.credentials import is_encrypted_or_near
+from exporter.http.credentials import Credentials, is_encrypted_or_near
+from exporter.http.deadline import Timeouts
+from exporter.http.retry import RetryPolicy
 from exporter.login.facts import service_origin
 from exporter.message import message
+from exporter.model.exchange import Request, Response
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from oauthlib.oauth2 import WebApplicationClient
 
+    from exporter.clock import Clock
+    from exporter.http.engine import Client, Engine
     from exporter.settings import Settings
 
-_LONGEST: Final = 100 * 365 * 86400.0
-_VERIFIER: Final = 64
+_LONGEST_SECONDS: Final = 100 * 365 * 86400.0
+_VERIFIER_LENGTH: Final = 64
+_LARGEST_RESPONSE: Final = 1 << 18
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+_GIVE_UP_SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthAddresses:
-    """Where a service signs people in.
+    """The addresses of a service for signing in.
 
     Attributes:
-        origin: of the service's API, which its tokens are sent to.
-        authorize: the page that is opened in the browser.
-        token: what gives tokens.
-        revoke: what takes them back; ``None`` where the service has none that is known.
+        origin: the origin of the service's API, which receives the tokens.
+        authorize: the page to open in the browser.
+        token: issues tokens.
+        revoke: revokes tokens; ``None`` if no such address is known.
     """
 
     origin: str
@@ -47,10 +55,10 @@ class OAuthAddresses:
 
     @classmethod
     def of(cls, settings: Settings) -> OAuthAddresses:
-        """Return those of the settings; what they leave open is below the service's address.
+        """Return the addresses in the settings. The defaults are below the service's address.
 
         Raises:
-            UsageError: there is no service, an address cannot be right, or a secret would travel unencrypted.
+            UsageError: no service is set, an address is invalid, or a secret would be sent unencrypted.
         """
         if settings.base_url is None:
             raise UsageError(
@@ -85,7 +93,7 @@ def _check(address: str, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What a service answered; times are seconds since 1970 by this machine's clock."""
+    """Tokens of a service; times are seconds since 1970 by this machine's clock."""
 
     access_token: str = field(repr=False)
     refresh_token: str | None = field(repr=False)
@@ -97,9 +105,9 @@ class SignInAttempt:
     """One attempt to sign in.
 
     Attributes:
-        address: what to open in the browser.
-        state: what the answer must repeat.
-        redirect_uri: where the answer comes to.
+        address: the address to open in the browser.
+        state: a random text that the answer must repeat.
+        redirect_uri: the address that receives the answer.
     """
 
     def __init__(self, addresses: OAuthAddresses, client_id: str, redirect_uri: str, *, scope: str, pkce: bool) -> None:
@@ -109,7 +117,7 @@ class SignInAttempt:
         challenge: dict[str, str] = {}
         self._verifier: str | None = None
         if pkce:
-            self._verifier = self._client.create_code_verifier(_VERIFIER)
+            self._verifier = self._client.create_code_verifier(_VERIFIER_LENGTH)
             challenge = {
                 "code_challenge": self._client.create_code_challenge(self._verifier, "S256"),
                 "code_challenge_method": "S256",
@@ -120,17 +128,17 @@ class SignInAttempt:
         self.address = addresses.authorize.partition(":")[0] + made[len("https") :]
 
     def code_in(self, address: str) -> str:
-        """Return the code in the address that the browser was sent to.
+        """Return the code in the address that the browser was redirected to.
 
         Raises:
-            WrongSignInAnswer: it is not the answer to this attempt.
-            NotAuthorised: the service, or whoever was asked, refused.
+            WrongSignInAnswer: the address does not answer this attempt.
+            NotAuthorised: the service or the user refused.
         """
         from oauthlib.oauth2 import OAuth2Error  # noqa: PLC0415 - slow to start with
         from oauthlib.oauth2.rfc6749.errors import MismatchingStateError, MissingCodeError  # noqa: PLC0415
 
         try:
-            # Only what comes after the question mark tells anything, and the library wants https before it.
+            # Only the query matters, and the library requires https before it.
             answer = f"https://answer.invalid/?{urlsplit(address.strip()).query}"
             found = self._client.parse_request_uri_response(answer, self.state)
         except (MismatchingStateError, ValueError):
@@ -144,7 +152,7 @@ class SignInAttempt:
         return str(found["code"])
 
     def token_request(self, code: str, client_secret: str | None) -> bytes:
-        """Return what is sent to exchange the code for tokens."""
+        """Return the request to exchange the code for tokens."""
         more = {} if client_secret is None else {"client_secret": client_secret}
         body: str = self._client.prepare_request_body(
             code, self.redirect_uri, include_client_id=True, code_verifier=self._verifier, **more
@@ -153,7 +161,7 @@ class SignInAttempt:
 
 
 def refresh_request(client_id: str, client_secret: str | None, refresh_token: str) -> bytes:
-    """Return what is sent to renew an access token."""
+    """Return the request to renew an access token."""
     more = {} if client_secret is None else {"client_secret": client_secret}
     body: str = _client(client_id).prepare_refresh_body(
         refresh_token=refresh_token, client_id=client_id, include_client_id=True, **more
@@ -162,7 +170,7 @@ def refresh_request(client_id: str, client_secret: str | None, refresh_token: st
 
 
 def revoke_request(client_id: str, client_secret: str | None, token: str) -> bytes:
-    """Return what is sent to give a token back (RFC 7009)."""
+    """Return the request to revoke a token (RFC 7009)."""
     from oauthlib.oauth2.rfc6749.parameters import prepare_token_revocation_request  # noqa: PLC0415 - as above
 
     more = {"client_id": client_id, "client_secret": client_secret or ""}
@@ -171,15 +179,15 @@ def revoke_request(client_id: str, client_secret: str | None, token: str) -> byt
 
 
 def read_tokens(status: int, body: bytes, now: float) -> Tokens:
-    """Return the tokens of an answer.
+    """Return the tokens in a response.
 
-    How long they last may be a number or text (``"36000"``), or a moment in seconds since 1970 (``expires``); both, and
-    the refresh token, may be missing.
+    The lifetime may be a number or text (``"36000"``), or a time in seconds since 1970 (``expires``). The lifetime and
+    the refresh token may be missing.
 
     Raises:
-        SignInRevoked: the code or the refresh token is not taken any more.
+        SignInRevoked: the service no longer accepts the code or the refresh token.
         NotAuthorised: the service refuses this client.
-        ServiceError: the answer holds no token.
+        ServiceError: the response has no token.
     """
     from oauthlib.oauth2 import OAuth2Error  # noqa: PLC0415 - as above
 
@@ -216,11 +224,11 @@ def read_tokens(status: int, body: bytes, now: float) -> Tokens:
 
 
 def _moment(lifetime: float | None, now: float) -> float | None:
-    return None if lifetime is None else now + min(lifetime, _LONGEST)
+    return None if lifetime is None else now + min(lifetime, _LONGEST_SECONDS)
 
 
 def _before(moment: float | None, now: float) -> float | None:
-    return None if moment is None else min(moment, now + _LONGEST)
+    return None if moment is None else min(moment, now + _LONGEST_SECONDS)
 
 
 def _number(value: object) -> float | None:
@@ -240,7 +248,7 @@ def _client(client_id: str) -> WebApplicationClient:
 
 
 def _encrypted(address: str) -> str:
-    """Return an address as if it were https: the library knows no loopback, which :func:`_check` has let through."""
+    """Return an address as https: the library refuses http, which :func:`_check` allows for loopback only."""
     return "https:" + address[len("http:") :] if urlsplit(address).scheme == "http" else address
 
 
@@ -253,9 +261,59 @@ def _refused(error: Any) -> NotAuthorised:
             message("Signing in was refused on the service's page ({said}): nothing was stored.", said=said)
         )
     if code == "invalid_grant":
-        return SignInRevoked(message("The service takes this sign-in no more ({said}): sign in again.", said=said))
+        return SignInRevoked(message("The service no longer accepts this sign-in ({said}): sign in again.", said=said))
     return NotAuthorised(
-        message(
-            "The service refuses to sign this program in ({said}): check oauth_client_id and its secret.", said=said
-        )
+        message("The service refuses this client ({said}): check oauth_client_id and its secret.", said=said)
     )
+
+
+async def ask_for_tokens(
+    engine: Engine, address: str, content: bytes, secrets: list[str], clock: Clock, retries: int
+) -> Tokens:
+    """Send a token request, with retries.
+
+    Args:
+        engine: sends the request.
+        address: the only address that receives it: redirects are not followed.
+        content: the request, which holds secrets.
+        secrets: texts to keep out of every message.
+        clock: gives the time of the tokens.
+        retries: the number of retries.
+
+    Raises:
+        SignInRevoked, NotAuthorised: the service refuses.
+        ServiceError: the response is unusable.
+    """
+
+    def parse(response: Response) -> Tokens:
+        return read_tokens(response.status, response.body, clock.now().timestamp())
+
+    return await _sender(engine, address, secrets, retries).fetch(_request(address, content, "sign-in"), parse)
+
+
+async def give_back(engine: Engine, address: str, content: bytes, secrets: list[str]) -> bool:
+    """Send a revocation request (RFC 7009), and return whether the service accepted it.
+
+    Raises:
+        ServiceError: the response is unusable.
+    """
+    client = _sender(engine, address, secrets, 1)
+    return await client.fetch(_request(address, content, "sign-out"), lambda response: response.status < 300)
+
+
+def _sender(engine: Engine, address: str, secrets: list[str], retries: int) -> Client:
+    parts = urlsplit(address)
+    return engine.client(
+        f"{parts.scheme}://{parts.netloc}",
+        Credentials(secrets=tuple(secrets)),
+        timeouts=Timeouts(),
+        max_body=_LARGEST_RESPONSE,
+        policy=RetryPolicy(retries=retries, give_up_after=_GIVE_UP_SECONDS),
+        concurrency=8,
+    )
+
+
+def _request(address: str, content: bytes, operation: str) -> Request:
+    parts = urlsplit(address)
+    params = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return Request(operation, parts.path or "/", params, _FORM, "POST", content)

@@ -1,36 +1,56 @@
-"""Signing in: asking for what is missing, the browser, the tokens, and keeping them; and signing out."""
+"""Sign in with a browser, store the tokens, and sign out again.
+
+A receiver waits at a loopback address for the browser to return from the service's page (RFC 8252, section 7.3). It
+ignores all requests without the right ``state``, such as those for an icon or from other pages.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from html import escape
+from typing import Final, Protocol, Self
+from urllib.parse import urlsplit
 
 from exporter.clock import Clock, SystemClock
-from exporter.errors import NotAuthorised, ServiceError, UsageError
+from exporter.errors import NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
-from exporter.login.exchange import ask_for_tokens, give_back
-from exporter.login.protocol import OAuthAddresses, SignInAttempt, revoke_request
-from exporter.login.receiver import Receiver, is_loopback
+from exporter.login.protocol import OAuthAddresses, SignInAttempt, ask_for_tokens, give_back, revoke_request
 from exporter.login.store import KeptIn, SignIn, SignInStore
 from exporter.message import message
 from exporter.settings import Settings
+from exporter.translation import current_language, translated
 
 WAIT_SECONDS: Final = 300.0
+_HOST: Final = "127.0.0.1"
+_NAMES: Final = (_HOST, "localhost")
+_LARGEST_HEAD: Final = 16384
+_HEAD_SECONDS: Final = 10.0
+_PAGE: Final = (
+    '<!DOCTYPE html><html lang="{lang}"><meta charset="utf-8"><title>blog-exporter</title>'
+    '<body style="font:1.1rem/1.6 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem">'
+    '<h1 style="font-size:1.3rem">{title}</h1><p>{text}</p></body></html>'
+)
+_HEADERS: Final = (
+    "Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\nConnection: close\r\n"
+)
 
 
 class Ask(Protocol):
-    """Asks a person for a text."""
+    """Asks the user for a text."""
 
     def __call__(self, question: str, /, *, hidden: bool = False) -> str:
-        """Return the answer, which is not shown while it is typed where ``hidden``; empty where there is none."""
+        """Return the answer, perhaps empty. If ``hidden``, the terminal does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """What signing in gave: the sign-in, and where it is kept."""
+    """The result of signing in: the sign-in, and its place."""
 
     sign_in: SignIn
     kept: KeptIn
@@ -46,21 +66,21 @@ async def sign_in(
     clock: Clock | None = None,
     wait: float = WAIT_SECONDS,
 ) -> SignedIn:
-    """Sign in at the service of the settings, and keep the sign-in for all commands.
+    """Sign in at the service of the settings, and store the sign-in for all commands.
 
     Args:
-        settings: name the service, and what the program is registered as there.
-        ask: asked for the client's ID and secret where the settings have none, and for the address to paste.
-        open_browser: opens an address, and tells whether that went well; ``None`` to have the address pasted.
-        say: called with each line that the person needs.
-        store: where to keep it; the user's own by default.
-        clock: the time of day that is written down.
+        settings: name the service, and the client.
+        ask: asks for the client's ID and secret if the settings have none, and for the address to paste.
+        open_browser: opens an address and returns whether that worked; ``None`` to have the user paste the address.
+        say: called with each line for the user.
+        store: the stored sign-ins; the user's own by default.
+        clock: gives the time that is stored.
         wait: seconds to wait for the browser.
 
     Raises:
-        UsageError: the settings cannot be right, or nothing was answered.
-        NotAuthorised: the service, or the person, refused.
-        ServiceError: the service gave no usable answer.
+        UsageError: a setting is invalid, or the user gave no answer.
+        NotAuthorised: the service or the user refused.
+        ServiceError: a response is unusable.
     """
     addresses = OAuthAddresses.of(settings)
     store, clock = store or SignInStore(warn=say), clock or SystemClock()
@@ -94,7 +114,7 @@ async def sign_in(
     async with Engine() as engine:
         content = attempt.token_request(code, secret)
         tokens = await ask_for_tokens(engine, addresses.token, content, hidden, clock, settings.retries)
-    # What no header can carry is refused now, not at night.
+    # Refuse a token that no header can carry now, not in a nightly run.
     Credentials(tokens.access_token, settings.auth_header, settings.auth_scheme)
     made = SignIn(
         origin=addresses.origin,
@@ -123,7 +143,7 @@ async def _code(
     say: Callable[[str], None],
     wait: float,
 ) -> tuple[SignInAttempt, str]:
-    """Have the person agree in a browser; returns the attempt and its code."""
+    """Let the user agree in a browser; return the attempt and its code."""
     wished = settings.oauth_redirect_uri
     scope = settings.oauth_scope_separator.join((settings.oauth_scope or "").split())
 
@@ -147,7 +167,7 @@ async def _code(
 async def _returned(
     receiver: Receiver, attempt: SignInAttempt, open_browser: Callable[[str], bool], wait: float
 ) -> str | None:
-    """Open the browser, which may be one that fills the terminal until it ends; ``None`` where there is none."""
+    """Open the browser, which may fill the terminal until it ends. Return ``None`` if there is no browser."""
     opening = asyncio.create_task(asyncio.to_thread(open_browser, attempt.address))
     answer = asyncio.create_task(receiver.code_for(attempt, wait))
     try:
@@ -174,11 +194,11 @@ def _pasted(attempt: SignInAttempt, ask: Ask, say: Callable[[str], None]) -> tup
 
 @dataclass(frozen=True, slots=True)
 class SignedOut:
-    """What signing out did: whose sign-in was forgotten, and whether the service took the tokens back.
+    """The result of signing out.
 
     Attributes:
-        account: of the sign-in.
-        revoked: ``None`` where the service has no address for that.
+        account: the account of the deleted sign-in.
+        revoked: whether the service revoked the tokens; ``None`` if it has no address for that.
         reason: why it did not.
     """
 
@@ -188,10 +208,10 @@ class SignedOut:
 
 
 async def sign_out(settings: Settings, *, store: SignInStore | None = None) -> SignedOut | None:
-    """Forget the sign-in at the service of the settings, having given its tokens back; ``None`` where there is none.
+    """Revoke the tokens of the sign-in at the service of the settings, and delete it. Return ``None`` without one.
 
     Raises:
-        UsageError: the settings cannot be right, or there are several accounts.
+        UsageError: a setting is invalid, or there are several accounts.
     """
     origin = OAuthAddresses.of(settings).origin
     store = store or SignInStore()
@@ -217,3 +237,113 @@ async def _revoke(found: SignIn | None, address: str) -> bool:
                 content = revoke_request(found.client_id, found.client_secret, token)
                 taken = await give_back(engine, address, content, found.secrets) and taken
     return taken
+
+
+def is_loopback(redirect_uri: str) -> bool:
+    """Return whether this machine can wait at a redirect address: plain http, and loopback."""
+    try:
+        parts = urlsplit(redirect_uri)
+        _ = parts.port
+    except ValueError:
+        return False
+    return parts.scheme == "http" and parts.hostname in _NAMES
+
+
+class Receiver:
+    """Waits at a loopback address; use it in ``async with``.
+
+    Args:
+        redirect_uri: the redirect address that is registered at the service; ``None`` for a free port.
+        say: called with a sentence about each wrong answer.
+
+    Attributes:
+        redirect_uri: the address with the actual port.
+    """
+
+    def __init__(self, redirect_uri: str | None, say: Callable[[str], None]) -> None:
+        self.redirect_uri = redirect_uri or f"http://{_HOST}:0/"
+        self._say = say
+        self._server: asyncio.Server | None = None
+        self._attempt: SignInAttempt | None = None
+        self._answer: asyncio.Future[str] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Begin to listen.
+
+        Raises:
+            UsageError: the port is in use.
+        """
+        parts = urlsplit(self.redirect_uri)
+        port = parts.port if parts.port is not None else 80
+        try:
+            self._server = await asyncio.start_server(self._serve, _HOST, port, limit=_LARGEST_HEAD)
+        except OSError as error:
+            raise UsageError(
+                message("Cannot wait for the browser on port {port}: {reason}.", port=port, reason=error.strerror or "")
+            ) from None
+        port = self._server.sockets[0].getsockname()[1]
+        self.redirect_uri = parts._replace(netloc=f"{parts.hostname}:{port}", path=parts.path or "/").geturl()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.close()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._server.wait_closed(), 2.0)
+
+    async def code_for(self, attempt: SignInAttempt, seconds: float) -> str:
+        """Wait for the answer to an attempt and return its code.
+
+        Raises:
+            NotAuthorised: the service refused, or the user did not sign in within ``seconds``.
+        """
+        self._attempt = attempt
+        self._answer = asyncio.get_running_loop().create_future()
+        try:
+            return await asyncio.wait_for(self._answer, seconds)
+        except TimeoutError:
+            minutes = max(1, round(seconds / 60))
+            raise NotAuthorised(
+                message("Nobody signed in within {minutes} min: run the same command again.", minutes=minutes)
+            ) from None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_HEAD_SECONDS):
+                head = await reader.readuntil(b"\r\n\r\n")
+            status, title, text = self._answered(head.decode("latin-1"))
+            words = {"title": escape(translated(title)), "text": escape(translated(text)), "lang": current_language()}
+            page = _PAGE.format(**words).encode()
+            writer.write(f"HTTP/1.1 {status}\r\n{_HEADERS}Content-Length: {len(page)}\r\n\r\n".encode() + page)
+            await writer.drain()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # not the browser with the answer
+        finally:
+            writer.close()
+
+    def _answered(self, head: str) -> tuple[str, str, str]:
+        """Accept the answer if the request is one. Return the status, and a title and a text for the page."""
+        lines = head.split("\r\n")
+        method, _, rest = lines[0].partition(" ")
+        target = rest.rpartition(" ")[0]
+        mine = urlsplit(self.redirect_uri)
+        hosts = [line.partition(":")[2].strip().lower() for line in lines[1:] if line.lower().startswith("host:")]
+        nothing = message("Nothing is here"), message("This program only waits for the answer of your blog's service.")
+        if hosts not in [[f"{name}:{mine.port}"] for name in _NAMES] or target.partition("?")[0] != mine.path:
+            return "404 Not Found", *nothing
+        if method != "GET" or self._attempt is None or self._answer is None or self._answer.done():
+            return "404 Not Found", *nothing
+        try:
+            code = self._attempt.code_in(f"http://{mine.netloc}{target}")
+        except WrongSignInAnswer:
+            self._say(message("An answer that does not belong to this attempt to sign in came, and was passed over."))
+            return "400 Bad Request", message("Not the answer that is awaited"), message("Go back and sign in again.")
+        except NotAuthorised as error:
+            self._answer.set_exception(error)
+            return "200 OK", message("Not signed in"), message("{reason} You can close this window.", reason=error)
+        self._answer.set_result(code)
+        return (
+            "200 OK",
+            message("Signed in"),
+            message("You can close this window, and go on in the terminal."),
+        )

@@ -1,37 +1,42 @@
-"""What a run shows the service: a token of the settings, of a command, or of a sign-in that is renewed in time."""
+"""The credentials of a run: a token from the settings, from a command, or from a sign-in that is renewed in time."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
+import signal
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from exporter.clock import Clock, SystemClock
-from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError, SignInRevoked
+from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError, SignInRevoked, UsageError
 from exporter.http.credentials import Credentials, Redactor, TokenSource
-from exporter.login.command import token_of
-from exporter.login.exchange import ask_for_tokens
 from exporter.login.facts import missing_token_advice, service_command, service_origin, token_place
-from exporter.login.protocol import Tokens, refresh_request
+from exporter.login.protocol import Tokens, ask_for_tokens, refresh_request
 from exporter.login.store import SignIn, SignInStore
 from exporter.message import message, said
 from exporter.settings import Settings
+from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.lock import ArchiveLock
     from exporter.http.engine import Engine
 
-_MARGIN: Final = 300.0
+_MARGIN_SECONDS: Final = 300.0
 _MARGIN_PART: Final = 0.1
-_LOCK_POLL: Final = 0.1
+_LOCK_POLL_SECONDS: Final = 0.1
 _LOCK_SECONDS: Final = 180.0
-_PAUSE: Final = 60.0
+_PAUSE_SECONDS: Final = 60.0
+COMMAND_SECONDS: Final = 30.0
+_LARGEST_TOKEN: Final = 16384
 
 
 @dataclass(frozen=True, slots=True)
 class _Carrier:
-    """How tokens travel."""
+    """How a request carries the token."""
 
     header: str
     scheme: str
@@ -43,7 +48,7 @@ class _Carrier:
 
     @property
     def token_header(self) -> str:
-        """The header that carries tokens; empty if a parameter of the address does."""
+        """The header that carries the token; empty if a query parameter does."""
         return "" if self.query else self.header
 
     def carry(self, token: str | None, advice: str) -> Credentials:
@@ -58,19 +63,19 @@ def credentials_for(
     store: SignInStore | None = None,
     clock: Clock | None = None,
 ) -> Credentials | TokenSource:
-    """Return what the service of the settings is to be shown.
+    """Return the credentials for the service of the settings.
 
-    A token of the settings goes first, then ``token_command``, then the sign-in that is kept for the service.
+    The sources, in order: a token in the settings, ``token_command``, the stored sign-in for the service.
 
     Args:
-        settings: of which there must be a ``base_url``.
-        engine: sends what renews a sign-in.
-        warn: called with a sentence where the token would travel unencrypted, or can be read by others.
-        store: where sign-ins are kept; the user's own by default.
-        clock: tells when a sign-in ends.
+        settings: must have a ``base_url``.
+        engine: sends the request to renew a sign-in.
+        warn: called with a sentence if the token is sent unencrypted, or others can read it.
+        store: the stored sign-ins; the user's own by default.
+        clock: decides when a sign-in has ended.
 
     Raises:
-        UsageError: the address or the token cannot be right, or it is not clear which account is meant.
+        UsageError: the address or the token is invalid, or several accounts match.
     """
     carrier, base_url = _Carrier.of(settings), settings.base_url or ""
     exposed = Credentials("a token").exposed_at(base_url) if settings.token or settings.token_command else None
@@ -103,7 +108,7 @@ def _refused_advice(place: str) -> str:
 
 
 class CommandSource(TokenSource):
-    """The token that a command prints, asked for when it is first needed and once more where it is refused."""
+    """The token that a command prints. The command runs for the first request, and again if the token is refused."""
 
     def __init__(self, command: str, carrier: _Carrier, place: str) -> None:
         self.advice = _refused_advice(place)
@@ -115,14 +120,14 @@ class CommandSource(TokenSource):
         self.redactor = Redactor()
 
     async def credentials(self) -> Credentials:
-        """Return what the command printed."""
+        """Return the printed token."""
         async with self._turn:
             if self._current is None:
                 self._current = await self._ask()
             return self._current
 
     async def renewed(self, refused: Credentials, /) -> Credentials | None:
-        """Run the command again; ``None`` where it prints the same."""
+        """Run the command again. Return ``None`` if it prints the same token."""
         async with self._turn:
             if self._current is refused:
                 self._current = await self._ask()
@@ -135,10 +140,10 @@ class CommandSource(TokenSource):
 
 
 class SignInSource(TokenSource):
-    """The access token of a sign-in, renewed shortly before it ends, and once where it is refused.
+    """The access token of a sign-in. It is renewed shortly before it ends, and once if it is refused.
 
-    Runs that renew it at the same time wait for one another by a lock, and take over what the first one was given: a
-    service may take each refresh token once only.
+    A service may accept each refresh token only once. So runs that renew at the same time wait for a lock, and use the
+    tokens that the first one received.
     """
 
     def __init__(
@@ -171,7 +176,7 @@ class SignInSource(TokenSource):
         self.redactor = Redactor()
 
     async def credentials(self) -> Credentials:
-        """Return the access token, a new one where it is about to end."""
+        """Return the access token, renewed if it is about to end."""
         if self._current is not None and not self._is_due():
             return self._current
         async with self._turn:
@@ -182,7 +187,7 @@ class SignInSource(TokenSource):
             return self._now()
 
     async def renewed(self, refused: Credentials, /) -> Credentials | None:
-        """Return a new access token in place of one that was refused."""
+        """Return a new access token after a refusal."""
         async with self._turn:
             if self._now() is refused:
                 await self._renew(refused=True)
@@ -214,14 +219,14 @@ class SignInSource(TokenSource):
         found = self._sign_in
         if found is None or found.expires_at is None or not found.renewable:
             return False
-        margin = min(_MARGIN, (found.expires_at - found.obtained_at) * _MARGIN_PART)
+        margin = min(_MARGIN_SECONDS, (found.expires_at - found.obtained_at) * _MARGIN_PART)
         return self._seconds() >= found.expires_at - margin
 
     def _seconds(self) -> float:
         return self._clock.now().timestamp()
 
     async def _renew(self, *, refused: bool) -> None:
-        """Take over what another run renewed meanwhile, or renew it."""
+        """Use the tokens that another run renewed meanwhile, or renew the sign-in."""
         if self._sign_in is None:
             raise RuntimeError("nothing was read yet")
         if self._trouble is not None and self._clock.monotonic() < self._trouble[0]:
@@ -249,7 +254,7 @@ class SignInSource(TokenSource):
                     message("{reason} Run: {command}", reason=said(error), command=self._login)
                 ) from None
             except ServiceError as error:
-                self._trouble = self._clock.monotonic() + _PAUSE, str(error)
+                self._trouble = self._clock.monotonic() + _PAUSE_SECONDS, str(error)
                 self._give_up(str(error), refused=refused)
                 return
             renewed = renewed_sign_in(self._sign_in, tokens, self._seconds())
@@ -264,7 +269,7 @@ class SignInSource(TokenSource):
         )
 
     def _give_up(self, reason: str, *, refused: bool) -> None:
-        """Go on with a token that has not ended yet, or end with what kept it from being renewed."""
+        """Continue with a token that is still valid, or raise the reason why it could not be renewed."""
         if self._sign_in is None or refused or self._seconds() >= (self._sign_in.expires_at or 0.0):
             raise ServiceError(
                 message(
@@ -287,13 +292,13 @@ class SignInSource(TokenSource):
                             origin=self._origin,
                         )
                     ) from None
-                await asyncio.sleep(_LOCK_POLL)
+                await asyncio.sleep(_LOCK_POLL_SECONDS)
             else:
                 return
 
 
 def renewed_sign_in(before: SignIn, tokens: Tokens, now: float) -> SignIn:
-    """Return a sign-in with new tokens; a refresh token that the answer leaves out stays (RFC 6749, section 6)."""
+    """Return a sign-in with new tokens. Without a new refresh token the old one stays (RFC 6749, section 6)."""
     return replace(
         before,
         access_token=tokens.access_token,
@@ -302,3 +307,67 @@ def renewed_sign_in(before: SignIn, tokens: Tokens, now: float) -> SignIn:
         expires_at=tokens.expires_at,
         refresh_ends_at=tokens.refresh_ends_at or before.refresh_ends_at,
     )
+
+
+def token_of(command: str, seconds: float = COMMAND_SECONDS) -> str:
+    """Run a command without a shell and return its output, stripped.
+
+    Raises:
+        UsageError: the command cannot be started.
+        NotAuthorised: it fails, prints nothing or too much, or takes longer than ``seconds``.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(message("token_command cannot be read: {reason}.", reason=str(error))) from None
+    if not words:
+        raise UsageError(message("token_command is empty."))
+    program = printable(words[0], 100)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - the user's own settings name it, and no shell is used
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise UsageError(
+            message("token_command: {program} cannot be started: {reason}.", program=program, reason=reason)
+        ) from None
+    try:
+        out, complaint = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        raise NotAuthorised(
+            message("token_command: {program} printed no token within {seconds:g} s.", program=program, seconds=seconds)
+        ) from None
+    except BaseException:
+        _end(process)
+        raise
+    if process.returncode != 0:
+        complaints = printable(complaint.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
+        raise NotAuthorised(
+            message(
+                "token_command: {program} ended with {code}: {said}",
+                program=program,
+                code=process.returncode,
+                said=complaints or message("it did not say why"),
+            )
+        )
+    token = out.decode("utf-8", "replace").strip()
+    if not token or len(out) > _LARGEST_TOKEN or "\n" in token:
+        raise NotAuthorised(message("token_command: {program} must print one line, the token.", program=program))
+    return token
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the command and the processes that it started."""
+    try:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    except ProcessLookupError:
+        pass
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    process.wait()

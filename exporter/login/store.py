@@ -1,8 +1,8 @@
-"""Where sign-ins are kept: one file each in the user's data folder, its secrets in the keyring where there is one.
+"""Stored sign-ins: one file each in the user's data folder, and the secrets in the keyring if one works.
 
-A file is named by a hash of the service's origin and the account, is written at once or not at all, is for its owner
-only, and is never reached through a link below the data folder. What says when a sign-in ends is in the file in either
-case, so that ``status`` needs no keyring.
+The name of a file is a hash of the service's origin and the account. Files are written atomically, readable by their
+owner only, and never opened through a link below the data folder. A file always holds the end of the sign-in, so that
+``status`` needs no keyring.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ from exporter.archive.atomic import FOLDER_MODE, make_folder, write_file
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath, NotPlain
 from exporter.errors import NotAuthorised, UsageError
-from exporter.login import secret_box
 from exporter.message import message, suggested
+from exporter.text import printable
 
 _FOLDER: Final = "sign-ins"
 _LARGEST: Final = 1 << 18
 _KEYRING: Final = "keyring"
+_KEYRING_NAME: Final = "blog-exporter"
 _FILE: Final = "file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
-    """What a service gave to whoever signed in; times are seconds since 1970 by this machine's clock.
+    """A sign-in at a service; times are seconds since 1970 by this machine's clock.
 
     Attributes:
-        origin: of the service: scheme, host, and port where it is not the scheme's own.
-        account: tells several sign-ins at one service apart; empty for the usual one.
-        client_id: what the program is registered as.
-        token_url: where the tokens came from, and the only place that the refresh token is sent to.
-        revoke_url: where tokens can be given back.
-        obtained_at: when the access token came.
-        expires_at: when it ends; ``None`` where the service did not say.
-        refresh_ends_at: when it can no longer be renewed; ``None`` where the service did not say.
+        origin: of the service: scheme, host, and port unless it is the scheme's default.
+        account: the name of one of several sign-ins at a service; empty for the default one.
+        client_id: the ID of this program at the service.
+        token_url: the issuer of the tokens, and the only address that receives the refresh token.
+        revoke_url: revokes tokens.
+        obtained_at: the time of the access token.
+        expires_at: the end of the access token; ``None`` if the service did not state it.
+        refresh_ends_at: the end of the refresh token; ``None`` if the service did not state it.
         renewable: whether there is a refresh token.
     """
 
@@ -62,12 +63,12 @@ class SignIn:
 
     @property
     def secrets(self) -> list[str]:
-        """What no text may show."""
+        """The texts that no output may contain."""
         return [each for each in (self.access_token, self.refresh_token, self.client_secret) if each]
 
     @property
     def ends_at(self) -> float | None:
-        """When its owner must sign in again; ``None`` where nothing says so."""
+        """When the user must sign in again; ``None`` if unknown."""
         return self.refresh_ends_at if self.renewable else self.expires_at
 
 
@@ -77,7 +78,7 @@ _NUMBERS: Final = ("obtained_at", "expires_at", "refresh_ends_at")
 
 @dataclass(frozen=True, slots=True)
 class KeptIn:
-    """Where a sign-in was put: a path or ``None`` for the keyring, and why not there although it was to be."""
+    """The place of a stored sign-in: a path, or ``None`` for the keyring; ``reason``: why the keyring was not used."""
 
     path: Path | None
     reason: str = ""
@@ -87,8 +88,8 @@ class SignInStore:
     """The sign-ins of this user.
 
     Args:
-        folder: where files are; the user's data folder by default.
-        warn: called with a sentence about what is unwise.
+        folder: the folder of the files; the user's data folder by default.
+        warn: called with a sentence for each problem that does not stop the program.
     """
 
     def __init__(self, folder: Path | None = None, warn: Callable[[str], None] = lambda _: None) -> None:
@@ -98,7 +99,7 @@ class SignInStore:
         self._warn = warn
 
     def accounts(self, origin: str) -> list[str]:
-        """Return the accounts that are signed in at a service, in alphabetical order."""
+        """Return the accounts with a sign-in at a service, in alphabetical order."""
         try:
             names = [name for name in self._folder.names() if name.endswith(".json") and not name.startswith(".")]
         except FileNotFoundError:
@@ -109,15 +110,15 @@ class SignInStore:
         for name in names:
             try:
                 found.append(self._read_file(self._folder / name))
-            except UsageError as error:  # it may be another service's, and keeps nobody from this one
+            except UsageError as error:  # the file may belong to another service
                 self._warn(str(error))
         return sorted(str(each["account"]) for each in found if each is not None and each["origin"] == origin)
 
     def choose(self, origin: str, account: str | None) -> str | None:
-        """Return the account that is meant: the one named, the usual one, or the only one; ``None`` for none.
+        """Return the account to use: the one named, the default one, or the only one; ``None`` if there is none.
 
         Raises:
-            UsageError: there are several, and none is the usual one.
+            UsageError: there are several, and none is the default one.
         """
         accounts = self.accounts(origin)
         if account is not None:
@@ -134,22 +135,22 @@ class SignInStore:
         )
 
     def note(self, origin: str, account: str) -> SignIn | None:
-        """Return a sign-in without its secrets; ``None`` where there is none."""
+        """Return a sign-in without its secrets, or ``None``."""
         found = self._read_file(self._path(origin, account))
         return None if found is None else _sign_in(found, {})
 
     def place(self, origin: str, account: str) -> str:
-        """Say where a sign-in is kept: its file, or the keyring."""
+        """Return the place of a sign-in, for people: its file, or the keyring."""
         path = self._path(origin, account)
         found = self._read_file(path)
         return message("the keyring") if found is not None and found["kept"] == _KEYRING else str(path)
 
     def read(self, origin: str, account: str) -> SignIn | None:
-        """Return a sign-in; ``None`` where there is none.
+        """Return a sign-in, or ``None``.
 
         Raises:
-            NotAuthorised: its secrets cannot be had from the keyring.
-            UsageError: its file cannot be read.
+            NotAuthorised: the keyring does not return the secrets.
+            UsageError: the file cannot be read.
         """
         path = self._path(origin, account)
         found = self._read_file(path)
@@ -157,7 +158,7 @@ class SignInStore:
             return None
         secrets = found.get("secrets")
         if found["kept"] == _KEYRING:
-            text, reason = secret_box.fetch(_label(origin, account))
+            text, reason = keyring_get(_label(origin, account))
             secrets = None if text is None else _object(text.encode())
             if secrets is None:
                 raise NotAuthorised(
@@ -176,18 +177,18 @@ class SignInStore:
         return _sign_in(found, secrets)
 
     def write(self, sign_in: SignIn, place: str = "auto") -> KeptIn:
-        """Keep a sign-in.
+        """Store a sign-in.
 
         Args:
-            sign_in: what to keep.
-            place: ``keyring``, ``file``, or ``auto`` for the keyring where it works.
+            sign_in: the sign-in.
+            place: ``keyring``, ``file``, or ``auto`` for the keyring if it works.
 
         Raises:
-            UsageError: the keyring does not work and nothing else was wanted, or the file cannot be written.
+            UsageError: ``place`` is ``keyring`` and it does not work, or the file cannot be written.
         """
         label = _label(sign_in.origin, sign_in.account)
         secrets = {name: getattr(sign_in, name) for name in _SECRETS}
-        reason = None if place == _FILE else secret_box.keep(label, lossless_json.dumps(secrets).decode())
+        reason = None if place == _FILE else keyring_set(label, lossless_json.dumps(secrets).decode())
         if reason is not None and place == _KEYRING:
             raise UsageError(message("The keyring cannot keep the sign-in: {reason}.", reason=reason))
         in_keyring = place != _FILE and reason is None
@@ -203,34 +204,34 @@ class SignInStore:
         except OSError as error:
             raise _trouble(path, error) from error
         if was_in_keyring and not in_keyring:
-            secret_box.forget(label)
+            keyring_delete(label)
         return KeptIn(None if in_keyring else Path(path), reason or "")
 
     def rewrite(self, sign_in: SignIn) -> None:
-        """Keep a sign-in where it was before."""
+        """Store a sign-in in the same place as before."""
         path = self._path(sign_in.origin, sign_in.account)
         self.write(sign_in, "auto" if self._is_in_keyring(path) else _FILE)
 
     def _is_in_keyring(self, path: InnerPath) -> bool:
         try:
             found = self._read_file(path)
-        except UsageError:  # what is damaged, or a link, is replaced
+        except UsageError:  # a damaged file or a link is replaced
             return False
         return found is not None and found["kept"] == _KEYRING
 
     def remove(self, sign_in: SignIn) -> None:
-        """Forget a sign-in; its lock stays, so that no two processes ever lock different files."""
+        """Delete a sign-in. Its lock file stays, so that two processes never lock different files."""
         path = self._path(sign_in.origin, sign_in.account)
         found = self._read_file(path)
         if found is not None and found["kept"] == _KEYRING:
-            secret_box.forget(_label(sign_in.origin, sign_in.account))
+            keyring_delete(_label(sign_in.origin, sign_in.account))
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise _trouble(path, error) from error
 
     def lock(self, origin: str, account: str) -> ArchiveLock:
-        """Return the lock that whoever renews a sign-in holds meanwhile."""
+        """Return the lock that a process holds while it renews a sign-in."""
         self._make_folder()
         return ArchiveLock(self._folder / f"{self._path(origin, account).stem}.lock")
 
@@ -318,3 +319,45 @@ def _trouble(path: Path, error: OSError) -> UsageError:
     return UsageError(
         message("{path}, where a sign-in is kept, cannot be used: {reason}.", path=str(path), reason=reason)
     )
+
+
+def keyring_set(name: str, secret: str) -> str | None:
+    """Store a secret in the system's keyring. Return the reason if that fails, else ``None``."""
+    try:
+        import keyring  # noqa: PLC0415 - an extra, and slow to start with
+
+        keyring.set_password(_KEYRING_NAME, name, secret)
+        kept = keyring.get_password(_KEYRING_NAME, name)
+    except ImportError:
+        return message("no keyring is installed (the extra named keyring)")
+    except Exception as error:  # noqa: BLE001 - backends raise any exception of their libraries
+        return _reason(error)
+    return None if kept == secret else message("the keyring did not keep it")
+
+
+def keyring_get(name: str) -> tuple[str | None, str]:
+    """Return a secret from the keyring, or ``None`` and the reason."""
+    try:
+        import keyring  # noqa: PLC0415 - as above
+
+        found = keyring.get_password(_KEYRING_NAME, name)
+    except ImportError:
+        return None, message("no keyring is installed (the extra named keyring)")
+    except Exception as error:  # noqa: BLE001 - as above
+        return None, _reason(error)
+    return found, "" if found is not None else message("the keyring does not have it")
+
+
+def keyring_delete(name: str) -> None:
+    """Delete a secret from the keyring. Failures are ignored."""
+    try:
+        import keyring  # noqa: PLC0415 - as above
+
+        keyring.delete_password(_KEYRING_NAME, name)
+    except Exception:  # noqa: BLE001 - as above
+        return
+
+
+def _reason(error: Exception) -> str:
+    first = next(iter(str(error).splitlines()), "")
+    return printable(first, 150).rstrip(".") or type(error).__name__

@@ -13,12 +13,12 @@ from typing import Any, Final
 from exporter.check.facts import MAY_HOLD_SECRETS, CheckResult, Exchange
 from exporter.message import Message
 from exporter.model.kinds import Kind
-from exporter.profiles import PROFILES
 from exporter.report.characters import CannotScramble, telling_windows
 from exporter.report.json_tree import NumberText, Pairs, is_strict, read_tree, strings, write_tree
 from exporter.report.records import LONGEST_TEXT, Material, ShapeKeeper
 from exporter.report.verify import leaks
 from exporter.service.interface import BlogService
+from exporter.service.registry import PROFILES, SERVICE_SETTINGS
 from exporter.settings import SETTINGS, Origin, Settings
 
 FORM: Final = 1
@@ -36,8 +36,7 @@ _LITERAL: Final = re.compile(r"[^\W_]+")
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,29}")
 _PLAIN_SETTINGS: Final = frozenset(
     {
-        "auth_header", "auth_scheme", "comment_list_page_param", "entry_list_page_param", "file_list_page_param",
-        "public_open_flg", "service", "success_result", "visible_delete_flg",
+        "auth_header", "auth_scheme", "service", *SERVICE_SETTINGS,
     }
 )  # fmt: skip
 """Settings of free text that say how a service is asked, and nothing of who asks."""
@@ -94,7 +93,7 @@ def report_lines(
     words = _placeholders(settings)
     banned = telling_windows(material.originals)
     for key in keys:
-        maker = _Maker(ShapeKeeper(material.scrambler(key, words), service, settings.success_result))
+        maker = _Maker(ShapeKeeper(material.scrambler(key, words), service, service.success_word))
         try:
             lines = [maker.head(result, settings, program), *maker.findings(result, service)]
             told = [*maker.answers(exchanges), *maker.records(records)]
@@ -192,7 +191,7 @@ class _Maker:
     def head(self, result: CheckResult, settings: Settings, program: Mapping[str, Any]) -> Pairs:
         """Return the first line."""
         in_use = [
-            (name, _tree({"value": self._setting(name, getattr(settings, name)), "source": str(source.origin)}))
+            (name, _tree({"value": self._setting(name, settings.get(name)), "source": str(source.origin)}))
             for name, source in settings.sources.items()
             if name in SETTINGS and source.origin is not Origin.DEFAULT
         ]

@@ -10,6 +10,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from exporter import lossless_json
+from exporter.demo import NOBODY
 from exporter.demo.content import Blog, RawJson, Record, RecordList
 from exporter.demo.service import DemoService
 from exporter.errors import UsageError
@@ -17,11 +18,10 @@ from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.report.file import read_report
 from exporter.report.json_tree import NumberText, Pairs, write_tree
+from exporter.service.registry import SERVICE_SETTINGS
 
 _SETTINGS: Final = (
-    "comment_list_page_param", "comment_page_size", "entry_list_page_param", "entry_url", "file_list_page_param",
-    "file_page_size", "file_url", "max_pages", "success_result", "timezone", "public_open_flg", "period_flg_public",
-    "visible_delete_flg", "refresh", "service",
+    "entry_url", "file_url", "timezone", "refresh", "service", *SERVICE_SETTINGS,
 )  # fmt: skip
 """Settings of a report that decide how answers are read."""
 _NOT_THERE: Final = lossless_json.dumps(
@@ -61,7 +61,7 @@ class Replay:
         users = records[Kind.USER]
         self.blog = Blog(
             blog_id=str(head.get("blog_id") or "blog.example"),
-            user=users[0][1] if users else {"id": "0" * 32, "nickname": "-"},
+            user=users[0][1] if users else NOBODY,
             entries=dict(records[Kind.ENTRIES]),
             comments=RecordList(record for _, record in records[Kind.COMMENTS]),
             files=RecordList(record for _, record in records[Kind.FILES]),

@@ -1,15 +1,17 @@
-"""The blog service with the API under ``/blog/v1/``: what it is asked, and what its answers mean. Pure.
+"""The blog service with the API under ``/blog/v1/``: its requests, responses, settings and profiles. Pure.
 
-Section numbers are those of the service's API document. Reading a record raises nothing, whatever JSON it is.
+Section numbers are those of the service's API document. Reading a record raises nothing for any JSON object.
 """
+
+# ruff: noqa: RUF009 - the fields' defaults call functions that return fields
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta, timezone, tzinfo
-from typing import Any, ClassVar, Final, NamedTuple
+from datetime import datetime, tzinfo
+from typing import Any, ClassVar, Final, Self
 
 from exporter.lossless_json import IntegerText
 from exporter.message import message
@@ -19,30 +21,39 @@ from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verd
 from exporter.model.records import Comment, Post, Problem, Raw, Upload, User
 from exporter.service.answers import message_text, read_object, refusal
 from exporter.service.interface import (
+    BLOG_HOSTS,
     BlogService,
     Call,
     Capabilities,
     EntryAnswer,
+    FlagSettings,
+    KnownFact,
     Page,
     Paginator,
+    Profile,
     Refused,
     Role,
+    Standing,
     Validators,
+    Values,
     WrongRecord,
 )
 from exporter.service.pagination import ChainedPages, CountedPages
-from exporter.settings import Settings
+from exporter.setting_types import Setting, WholeNumber, flags, setting, settings_in, some_text, values, yes_or_no, zone
 from exporter.text import printable
 
 _DATE_TIME = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?)?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 _SHOWN = 60
 _EARLIEST_YEAR = 1000
-"""API 2.2: a year has four digits; one of fewer has lost some, and its day is unknown."""
+"""API 2.2: a year has four digits. The day of a shorter year is unknown."""
 _NOT_MODIFIED = 304
 _RESULT_SHOWN = 60
 _DIGITS = re.compile(r"[+-]?[0-9]{1,18}")
 _USER = Request("user", "/v1/user", {}, {})
+_NAME: Final = "blog-v1"
+_TIMEZONE: Final = "JST"
+"""The service is Japanese and shows Japan time."""
 FLAG_TRUE: Final = "t"
 FLAG_FALSE: Final = "f"
 """API section 3."""
@@ -97,39 +108,76 @@ _ROLES: Final[Mapping[Kind, Mapping[str, Role]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the API document does not say; all of it can be overridden in the settings of the same names.
+    """The settings for reading responses: each is an assumption where the API document states nothing.
 
     Attributes:
         success_result: other values of ``result`` are not shown (2.8); all of them count as failure.
-        entry_list_page_param: not shown (4.2); the two other lists call theirs ``page``.
-        comment_list_page_param: what happens without it is not shown (4.3), so it is always sent, from 1.
+        entry_list_page_param: not shown (4.2); the two other lists use ``page``.
+        comment_list_page_param: sent for page 1 too, since the default is not shown (4.3).
         file_list_page_param: 4.4.
-        comment_page_size: of 8; only used to know whether a page is short when the paging object is missing.
+        comment_page_size: of 8; it only matters for a page without a paging object.
         file_page_size: at most 20 (4.4 and 8); a page's own ``limit`` takes precedence.
         max_pages: no limit is shown (8); a list that claims more pages is not believed.
-        auth_header: how a caller authenticates is not shown (5); public clients send a bearer token.
-        auth_scheme: the word before it.
-        timezone: dates carry no offset (2.2 to 2.5); the service is Japanese and shows Japan time.
+        timezone: dates carry no offset (2.2 to 2.5).
     """
 
-    success_result: str = "ok"
-    entry_list_page_param: str = "page"
-    comment_list_page_param: str = "page"
-    file_list_page_param: str = "page"
-    comment_page_size: int = 20
-    file_page_size: int = 20
-    max_pages: int = 100_000
-    auth_header: str = "Authorization"
-    auth_scheme: str = "Bearer"
-    timezone: tzinfo = timezone(timedelta(hours=9), "JST")
-
-    @classmethod
-    def of(cls, settings: Settings) -> Options:
-        """Return them as the settings say."""
-        return cls(**{name: getattr(settings, name) for name in cls.__slots__})
+    success_result: str = setting(some_text, "ok", message("Value of result in a successful response."))
+    entry_list_page_param: str = setting(some_text, "page", message("Page parameter of the entry list."))
+    comment_list_page_param: str = setting(some_text, "page", message("Page parameter of the comment list."))
+    file_list_page_param: str = setting(some_text, "page", message("Page parameter of the file list."))
+    comment_page_size: int = setting(WholeNumber(1, 10_000), "20", message("Comments on a full page."))
+    file_page_size: int = setting(WholeNumber(1, 10_000), "20", message("Files on a full page."))
+    max_pages: int = setting(WholeNumber(1, 10_000_000), "100000", message("Maximum number of pages in a list."))
+    timezone: tzinfo = zone(_TIMEZONE)
 
 
 DEFAULT: Final = Options()
+_FLAGS: Final = FlagSettings("public_open_flg", "period_flg_public", "visible_delete_flg")
+_FLAG_SETTINGS: Final[Mapping[str, Setting]] = {
+    _FLAGS.public: Setting(values, None, message("Values of open_flg that mean published, such as 1 or 1,3.")),
+    _FLAGS.period: Setting(yes_or_no, None, message("Treat entries with period_flg t as public too.")),
+    _FLAGS.comments: Setting(flags, None, message("Values of delete_flg that mean shown: f, t, or f,t.")),
+}
+
+
+def _documented(value: str) -> KnownFact:
+    return KnownFact(value, Standing.DOCUMENTED, message("the service's public page for developers"))
+
+
+def _observed(value: str, source: str = message("pages and uploads of public blogs")) -> KnownFact:
+    return KnownFact(value, Standing.OBSERVED, source)
+
+
+def _chosen(value: str) -> KnownFact:
+    return KnownFact(value, Standing.CHOSEN, message("no limit is documented; this asks gently"))
+
+
+NINJA: Final = Profile(
+    "ninja",
+    message("Ninja Blog (忍者ブログ)"),
+    {
+        BLOG_HOSTS: _observed("*.blog.shinobi.jp, blog.cnobi.jp"),
+        "base_url": _documented("https://api.shinobi.jp"),
+        "oauth_authorize_url": _documented("{base_url}/oauth"),
+        "oauth_token_url": _documented("{base_url}/oauth/token"),
+        "oauth_scope_separator": _documented(","),
+        "auth_header": _observed("Authorization", message("what public programs for the service send")),
+        "auth_scheme": _documented("Bearer"),
+        "file_url": _observed("https://blog.cnobi.jp/v1/blog/user/{user_id}/{mtime}"),
+        "entry_url": _observed("https://{blog_id}/Entry/{entry_id}/"),
+        "timezone": _observed("Asia/Tokyo"),
+        "concurrency": _chosen("4"),
+        "rate": _chosen("10"),
+    },
+    (
+        message("what the flags open_flg, delete_flg and text_format mean"),
+        message("which statuses and bodies failures have"),
+        message("how many requests are welcome"),
+        message("the page parameter and the page size of the list of entries"),
+        message("whether ETag and Last-Modified are sent"),
+    ),
+    service=_NAME,
+)
 
 _LISTS = {
     Kind.ENTRY_LIST: message("entry list"),
@@ -139,10 +187,20 @@ _LISTS = {
 
 
 class BlogV1(BlogService):
-    """The service of the API document, with ``options`` for what the document leaves open."""
+    """The service of the API document, with ``options`` for everything that the document does not state."""
 
     capabilities = Capabilities()
-    name = "blog-v1"
+    name = _NAME
+    own_settings: ClassVar = {**settings_in(Options), **_FLAG_SETTINGS}
+    own_options = ("entry_list_page_param",)
+    defaults: ClassVar = {"timezone": _TIMEZONE}
+    profiles = (NINJA,)
+    flag_settings = _FLAGS
+    flag_hint = message(
+        "Look at the samples on the blog itself: say which open_flg is public with --public-open-flg, whether entries "
+        "with period_flg t are too with --period-flg-public, and which delete_flg is shown with --visible-delete-flg."
+    )
+    key_fields = _KEYS
     post_flags = (_OPEN, _PRIVATE, _PERIOD)
     comment_flags = (_DELETED,)
     access_flag = _OPEN
@@ -181,9 +239,7 @@ class BlogV1(BlogService):
         "period_mon", "period_day", "period_hour", "period_min", "period_sec", "last_update", "entry_text", "ps_title",
         "ps_text", "template_text",
     )  # fmt: skip
-    upload_fields = (
-        "file_id", "name", "title", "explanation", "file_size", "height", "width", "user_id", "mtime", "extension",
-    )  # fmt: skip
+    upload_fields = tuple(_ROLES[Kind.FILES])
     likely_in_addresses = ("file_id", "mtime", "user_id", "name", "extension")
     unlikely_in_addresses = frozenset({"file_size", "height", "width", "explanation"})
     extension_field = "extension"
@@ -191,14 +247,20 @@ class BlogV1(BlogService):
     def __init__(self, options: Options = DEFAULT) -> None:
         self._options = options
         self.timezone = options.timezone
+        self.success_word = options.success_result
+
+    @classmethod
+    def of(cls, settings: Values) -> Self:
+        """Return the service with the user's settings."""
+        return cls(Options(**{name: settings.get(name) for name in Options.__slots__}))
 
     @property
     def options(self) -> dict[str, Any]:
-        """What decides how answers are read."""
+        """The options that change the reading of responses, as JSON."""
         return {**asdict(self._options), "timezone": str(self._options.timezone)}
 
     def pages(self, kind: Kind, blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
-        """Begin to read a list: entries (4.2, whose page size is unknown: 8), comments (4.3) or files (4.4)."""
+        """Return a paginator for entries (4.2, their page size is unknown: 8), comments (4.3) or files (4.4)."""
         options, most = self._options, self._options.max_pages
         operation, param = {
             Kind.ENTRY_LIST: ("entry/list", "entry_list_page_param"),
@@ -241,7 +303,7 @@ class BlogV1(BlogService):
         return Call(request, parse)
 
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
-        """Ask for one entry in full (4.1), or whether it changed."""
+        """Return the request for a full entry (4.1), conditional if there are validators."""
         conditions = validators.headers if validators is not None else {}
         params = {"id": blog_id, "entry_id": entry_id}
         request = Request("entry/get", "/blog/v1/entry/get", params, conditions)
@@ -256,31 +318,31 @@ class BlogV1(BlogService):
         return Call(request, parse)
 
     def user_call(self) -> Call[dict[str, Any]]:
-        """Ask for the calling user (4.5)."""
+        """Return the request for the calling user (4.5)."""
         return Call(_USER, lambda response: unwrap_user(response, self._options))
 
     def amount(self, kind: Kind, raw: Raw) -> int | None:
-        """Return the comments that a list item counts (2.3), or the size of a file (2.6)."""
+        """Return the number of comments in a list item (2.3), or the size of a file (2.6)."""
         return FieldReader(raw, self.timezone).number("file_size" if kind is Kind.FILES else "comment_count")
 
     def may_be_uncounted(self, raw: Raw) -> bool:
-        """Return whether a comment is flagged (2.5): whether ``comment_count`` includes such ones is not shown."""
+        """Return whether a comment is flagged (2.5). It is not shown whether ``comment_count`` includes it."""
         return raw.get(_DELETED) in {FLAG_TRUE, True} if isinstance(raw.get(_DELETED), str | bool) else False
 
     def key(self, kind: Kind, raw: Any) -> str | None:
-        """Return the id of a raw object of a kind."""
+        """Return the id of a raw object, or ``None`` if it has none."""
         return key_of(raw.get(_KEYS[kind])) if isinstance(raw, dict) else None
 
     def title(self, kind: Kind, raw: Raw) -> str:
-        """Return what a person knows a record by; empty where it has no title and no name."""
+        """Return the title or the name of a record, or an empty text."""
         values = (raw.get(name) for name in _TITLES.get(kind, ()))
         return next((str(value) for value in values if isinstance(value, str) and value.strip()), "")
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
-        """Join an entry (API 2.2) with its element of the list (2.3); either may be missing."""
-        listed = None if item is None else self._item(item)
+        """Join an entry (2.2) with its list item (2.3); either may be missing."""
+        listed = None if item is None else self._listed(item)
         if raw is None:
-            return self._listed_only(item or {}, listed or self._item({}))
+            return listed or self._listed({})
         read = FieldReader(raw, self.timezone)
         post_id, blog_id = read.text("entry_id"), read.text("blog_id")
         read.text("regist_user_id")
@@ -307,7 +369,7 @@ class BlogV1(BlogService):
             date=date,
             updated=updated,
             period_date=period_date,
-            listed_on=None if listed is None else listed.day,
+            listed_on=None if listed is None else listed.listed_on,
             category=None if listed is None else listed.category,
             category_id=str(facts["category_id"]),
             private=private,
@@ -320,51 +382,25 @@ class BlogV1(BlogService):
             problems=(*read.problems, *(() if listed is None else listed.problems)),
         )
 
-    def _item(self, raw: Raw) -> _Item:
+    def _listed(self, raw: Raw) -> Post:
+        """Read a list item as an entry without a text."""
         read = FieldReader(raw, self.timezone)
-        post_id, day, title, slug = (
-            read.text("entry_id"),
-            read.date("regist_date"),
-            read.text("title"),
-            read.text("name"),
-        )
+        post_id, day = read.text("entry_id"), read.date("regist_date")
+        title, slug = read.text("title"), read.text("name")
         access, _, period_date = read.text(_OPEN), read.flag(_PERIOD), read.date("period_date")
         comments_open, pings_open = read.flag("cm_receipt_flg"), read.flag("tb_receipt_flg")
         category = read.text("category")
         read.number("comment_count")
         read.number("trackback_count")
-        return _Item(
-            post_id, day, title, slug, access, period_date, comments_open, pings_open, category, tuple(read.problems)
-        )
-
-    def _listed_only(self, raw: Raw, item: _Item) -> Post:
         return Post(
-            id=item.post_id,
-            blog_id="",
-            title=item.title,
-            slug=item.slug,
-            body="",
-            more_title="",
-            more="",
-            template="",
-            date=None,
-            updated=None,
-            period_date=item.period_date,
-            listed_on=item.day,
-            category=item.category,
-            category_id="",
-            private=None,
-            access=item.access,
-            comments_open=item.comments_open,
-            pings_open=item.pings_open,
-            facts={},
-            raw={},
-            item=raw,
-            problems=item.problems,
-        )
+            id=post_id, blog_id="", title=title, slug=slug, body="", more_title="", more="", template="", date=None,
+            updated=None, period_date=period_date, listed_on=day, category=category, category_id="", private=None,
+            access=access, comments_open=comments_open, pings_open=pings_open, facts={}, raw={}, item=raw,
+            problems=tuple(read.problems),
+        )  # fmt: skip
 
     def comment(self, raw: Raw) -> Comment:
-        """Read a comment (API 2.5); its ``url`` is the service's ``url_text``, never the HTML of ``url``."""
+        """Read a comment (2.5). Its ``url`` is the service's ``url_text``, never the HTML in ``url``."""
         read = FieldReader(raw, self.timezone)
         comment_id, post_id, date = read.text("cm_id"), read.text("entry_id"), read.date("regist_date")
         name, title, text = read.text("name"), read.text("title"), read.text("cm_text")
@@ -387,7 +423,7 @@ class BlogV1(BlogService):
         )
 
     def post_id(self, raw: Raw) -> str:
-        """Return the id of the entry that a raw comment belongs to; empty where it names none."""
+        """Return the id of the entry that a raw comment belongs to, or an empty text."""
         return key_of(raw.get("entry_id")) or ""
 
     def category_id(self, raw: Raw) -> str | None:
@@ -395,7 +431,7 @@ class BlogV1(BlogService):
         return key_of(raw.get("category_id"))
 
     def upload(self, raw: Raw) -> Upload:
-        """Read an uploaded file (API 2.6). That ``file_size`` counts bytes is an assumption."""
+        """Read an uploaded file (2.6). The unit of ``file_size`` is assumed to be bytes."""
         read = FieldReader(raw, self.timezone)
         return Upload(
             id=read.text("file_id"),
@@ -412,24 +448,24 @@ class BlogV1(BlogService):
         )
 
     def user(self, raw: Raw) -> User:
-        """Read the calling user (API 2.7)."""
+        """Read the calling user (2.7)."""
         read = FieldReader(raw, self.timezone)
         return User(read.text("id"), read.text("nickname"), raw, tuple(read.problems))
 
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
-        """Return what an entry is; where the entry and its list item disagree, the more hidden one counts.
+        """Return the status of an entry. If the entry and its list item disagree, the more hidden one counts.
 
-        What ``open_flg`` and ``period_flg`` mean is not documented (API 2.2, 2.8), so nothing counts as public until
-        its owner has declared which values are.
+        The meanings of ``open_flg`` and ``period_flg`` are not documented (2.2, 2.8). So nothing counts as public
+        until the blog's owner declares which values are.
 
         Args:
-            post: the entry; one that is only on the list is private.
-            declared: what the owner has said.
-            as_of: when the blog was read: an entry dated later was not shown yet.
+            post: the entry; an entry that is only in the list is private.
+            declared: the owner's declaration.
+            as_of: the time of the backup: an entry with a later date was not public yet.
         """
         raws = [post.raw] if post.item is None else [post.raw, post.item]
         for number, raw in enumerate(raws):
-            # Items of the list have no such flag (API 2.3), but one that is sent counts as that of the entry does.
+            # List items have no such flag (2.3), but if one is sent it counts like the flag of the entry.
             if (number == 0 or _PRIVATE in raw) and self._flag(raw, _PRIVATE) is not False:
                 return Verdict(PostStatus.PRIVATE, Cause(Hidden.FLAG, _PRIVATE, _shown_value(raw.get(_PRIVATE))))
         if declared.all_as_draft:
@@ -448,13 +484,13 @@ class BlogV1(BlogService):
         return Verdict(PostStatus.PUBLISH)
 
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        """Return whether a comment may be shown; one without a readable flag never may (API 2.5)."""
+        """Return whether a comment is public. A comment without a readable flag never is (2.5)."""
         if comment.deleted is None:
             return False
         return (FLAG_TRUE if comment.deleted else FLAG_FALSE) in declared.visible_comment_flags
 
     def why_hidden(self, comment: Comment) -> Cause:
-        """Return why a comment may not be shown."""
+        """Return why a comment is not public."""
         return Cause(Hidden.COMMENT, _DELETED, f"{comment.raw.get(_DELETED)!r:.20}")
 
     def _flag(self, raw: Raw, name: str) -> bool | None:
@@ -462,11 +498,11 @@ class BlogV1(BlogService):
 
 
 def unwrap(request: Request, response: Response, options: Options) -> dict[str, Any]:
-    """Return the ``data`` object of a blog operation's answer (2.1).
+    """Return the ``data`` object of a blog operation's response (2.1).
 
     Raises:
         ServiceError: as :func:`~exporter.service.answers.read_object`.
-        ApiError: ``result`` is not the success word, or the shape is wrong.
+        ApiError: ``result`` does not mean success, or the structure is wrong.
     """
     envelope = read_object(request, response, _message_in).get("json")
     if not isinstance(envelope, dict):
@@ -479,7 +515,7 @@ def unwrap(request: Request, response: Response, options: Options) -> dict[str, 
 
 
 def unwrap_user(response: Response, options: Options) -> dict[str, Any]:
-    """Return the user object (2.7), which comes without an envelope; an envelope there can only mean a failure.
+    """Return the user object (2.7), which has no envelope. An envelope can only mean a failure.
 
     Raises:
         ServiceError: as for :func:`unwrap`.
@@ -534,7 +570,7 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def whole_number(value: Any) -> int | None:
-    """Return a number sent as a number or as its digits; ``None`` for anything else, and for absurdly many digits."""
+    """Return a whole number that was sent as a number or as text; ``None`` for other values and for over 18 digits."""
     if isinstance(value, bool | IntegerText):
         return None
     if isinstance(value, float) and value.is_integer():
@@ -547,7 +583,7 @@ def whole_number(value: Any) -> int | None:
 
 
 class FieldReader:
-    """Reads the fields of one raw record and collects problems."""
+    """Reads the fields of a raw record and collects the problems."""
 
     def __init__(self, raw: Mapping[str, Any], timezone: tzinfo) -> None:
         self._raw = raw
@@ -555,7 +591,7 @@ class FieldReader:
         self.problems: list[Problem] = []
 
     def text(self, name: str) -> str:
-        """Return the field as text; a missing or null field is the empty string, numbers keep their digits."""
+        """Return the field as text. A missing or null field is empty; numbers keep their digits."""
         value = self._raw.get(name)
         if isinstance(value, str):
             return str(value)
@@ -569,11 +605,11 @@ class FieldReader:
         return ""
 
     def optional_text(self, name: str) -> str | None:
-        """Return the field as text, or ``None`` where the service sent null or nothing."""
+        """Return the field as text, or ``None`` if it is null or missing."""
         return None if self._raw.get(name) is None else self.text(name)
 
     def number(self, name: str) -> int | None:
-        """Return a whole number sent as text or as a number; ``None`` when empty or impossible."""
+        """Return a whole number that was sent as text or as a number; ``None`` if it is empty or invalid."""
         value = self._raw.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
@@ -585,7 +621,7 @@ class FieldReader:
         return None
 
     def flag(self, name: str) -> bool | None:
-        """Return a ``t``/``f`` flag (section 3) as a bool; ``None`` when it is anything else."""
+        """Return a ``t``/``f`` flag (section 3) as a bool, or ``None`` for any other value."""
         value = self._raw.get(name)
         if isinstance(value, bool):
             return value
@@ -598,7 +634,7 @@ class FieldReader:
         return None
 
     def date(self, name: str) -> datetime | None:
-        """Return ``YYYY-MM-DD hh:mm:ss`` or ``YYYY/MM/DD`` in the blog's timezone; ``None`` when impossible."""
+        """Return ``YYYY-MM-DD hh:mm:ss`` or ``YYYY/MM/DD`` in the blog's time zone, or ``None`` if it is invalid."""
         value = self._raw.get(name)
         if value is None or value == "":
             return None
@@ -609,7 +645,7 @@ class FieldReader:
         return self._date(name, list(map(int, found.groups("0"))))
 
     def date_from_parts(self, prefix: str = "") -> datetime | None:
-        """Return the date spread over ``year`` … ``sec`` (with ``prefix``); ``None`` when empty or impossible."""
+        """Return the date in the fields ``year`` … ``sec`` (with ``prefix``), or ``None`` if it is empty or invalid."""
         names = [prefix + part for part in _DATE_PARTS]
         values = list(map(self._raw.get, names))
         parts: list[int] = []
@@ -640,27 +676,12 @@ class FieldReader:
 
 
 def _shown(value: object) -> str:
-    """Show a value in a few words; a container may be nested too deeply to be shown itself."""
+    """Return a short text for a value. A container may be nested too deeply to be shown."""
     if isinstance(value, dict):
         return message("an object of {count}", count=len(value))
     if isinstance(value, list):
         return message("a list of {count}", count=len(value))
     return str(value)
-
-
-class _Item(NamedTuple):
-    """What is read of an element of the list."""
-
-    post_id: str
-    day: datetime | None
-    title: str
-    slug: str
-    access: str
-    period_date: datetime | None
-    comments_open: bool | None
-    pings_open: bool | None
-    category: str
-    problems: tuple[Problem, ...]
 
 
 def _shown_value(value: object) -> str:

@@ -1,7 +1,7 @@
-"""What a blog service is: the requests for its lists and records, and what its answers mean. Pure.
+"""The interface of a blog service: its requests, the records in its responses, its settings and profiles. Pure.
 
-A service makes requests and reads answers; the crawl sends them. Paths, parameters and field names of a service are in
-its own module and nowhere else. Paging is the service's own too: a cursor is whatever names one page of a list.
+A service makes requests and reads responses; the crawl sends them. Paths, parameters, field names, settings and known
+addresses of a service are in its own module only. So is paging: a cursor names one page of a list.
 """
 
 from __future__ import annotations
@@ -10,43 +10,123 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from enum import Enum, auto
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from enum import Enum, StrEnum, auto
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from exporter.errors import ApiError
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Verdict
 from exporter.model.records import Comment, Post, Raw, Upload, User
+from exporter.setting_types import Setting
 
 Answer = TypeVar("Answer")
 Cursor = int | str
-"""Names one page of a list. Only its service's paginator knows what it means; it is kept in JSON."""
+"""Names one page of a list. Only the service's paginator knows its meaning; it is stored as JSON."""
+
+BLOG_HOSTS: Final = "blog_hosts"
+"""The fact that lists the hosts of a service's blogs. It is not a setting: it selects the profile of a blog."""
+
+
+class Standing(StrEnum):
+    """How reliable a fact is."""
+
+    DOCUMENTED = "documented"
+    """The service's public documentation states it."""
+    OBSERVED = "observed"
+    """It was observed; the service does not promise it."""
+    CHOSEN = "chosen"
+    """A choice of this program, since the service states nothing."""
+    OWN = "own"
+    """The user's settings file states it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A known fact: its value as in a settings file, its reliability, and its source."""
+
+    value: str
+    standing: Standing
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Known facts about a blog service. Each one is the value of a setting that no other source gives.
+
+    Attributes:
+        name: the value of ``--profile``.
+        title: the name for people.
+        facts: by the names of their settings, and :data:`BLOG_HOSTS`.
+        unknown: what is still unknown about the service.
+        service: the type of service, as ``archive.json`` names it.
+    """
+
+    name: str
+    title: str
+    facts: Mapping[str, KnownFact]
+    unknown: tuple[str, ...] = ()
+    service: str = ""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The values of all facts that are settings."""
+        return {name: fact.value for name, fact in self.facts.items() if name != BLOG_HOSTS}
+
+    def is_of(self, blog_id: str) -> bool:
+        """Return whether a blog's ID is one of the hosts. ``*.`` at the beginning of a host matches any name."""
+        hosts = self.facts[BLOG_HOSTS].value.split(",") if BLOG_HOSTS in self.facts else []
+        return any(_is_host(blog_id.lower(), host.strip().lower()) for host in hosts)
+
+
+def _is_host(blog_id: str, host: str) -> bool:
+    return blog_id.endswith(host[1:]) and blog_id != host[1:] if host.startswith("*.") else blog_id == host
+
+
+class FlagSettings(NamedTuple):
+    """Names of the settings by which a blog's owner declares what its flags mean; empty if the service knows.
+
+    Attributes:
+        public: values of the access flag of published entries.
+        period: whether entries that are shown for a limited time are public too.
+        comments: values of the flag of visible comments.
+    """
+
+    public: str = ""
+    period: str = ""
+    comments: str = ""
+
+
+class Values(Protocol):
+    """The user's settings."""
+
+    def get(self, name: str, /) -> Any:
+        """Return the value of a setting."""
 
 
 class Role(Enum):
-    """What a documented raw field holds."""
+    """The content of a documented raw field."""
 
     ID = auto()
-    """The id of a record, or of what belongs to it."""
+    """The id of a record, or of a record that it refers to."""
     CODE = auto()
     """A flag or a code."""
     COUNT = auto()
-    """A number of things, or a size."""
+    """A count, or a size."""
     DATE = auto()
     """A date, or seconds since 1970."""
     DATE_PART = auto()
-    """One of six fields that are a date together."""
+    """One of six fields that form a date together."""
     ADDRESS = auto()
     """An address on the web."""
     TEXT = auto()
-    """What a person wrote, perhaps as HTML."""
+    """Text that a person wrote, perhaps as HTML."""
 
 
 class Call(NamedTuple, Generic[Answer]):
-    """A request, and what makes something of its answer.
+    """A request, and the function that parses its response.
 
-    ``parse`` raises a :class:`~exporter.errors.ServiceError` where the answer is not a success.
+    ``parse`` raises a :class:`~exporter.errors.ServiceError` if the response is not a success.
     """
 
     request: Request
@@ -55,14 +135,14 @@ class Call(NamedTuple, Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a service offers.
+    """The features of a service.
 
     Attributes:
-        totals: its lists state how many records there are, so that a backup can be proven complete.
+        totals: its lists state the number of records, so that a backup can be proven complete.
         validators: it may answer that an entry is unchanged (RFC 9110, section 13).
-        full_text_in_lists: an item of the entry list is the whole entry, which is not asked for by itself.
+        full_text_in_lists: an item of the entry list is the whole entry, so no entry is requested by itself.
         comments_per_entry: comments are listed for each entry, not for the whole blog.
-        user: it says who is asking.
+        user: it names the calling user.
     """
 
     totals: bool = True
@@ -73,19 +153,19 @@ class Capabilities:
 
 
 class Validators(NamedTuple):
-    """What a later request can ask with whether a record changed: the ``ETag`` and ``Last-Modified`` of an answer."""
+    """The ``ETag`` and ``Last-Modified`` of a response, for a later conditional request."""
 
     etag: str | None = None
     last_modified: str | None = None
 
     @classmethod
     def of(cls, response: Response) -> Validators:
-        """Read them from an answer; what cannot be sent back unharmed is left out."""
+        """Read them from a response. Values that cannot be sent back unchanged are left out."""
         return cls(_sendable(response.headers.get("etag")), _sendable(response.headers.get("last-modified")))
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of a conditional request; none when there is nothing to compare with."""
+        """The headers of a conditional request; none without a value."""
         pairs = (("If-None-Match", _sendable(self.etag)), ("If-Modified-Since", _sendable(self.last_modified)))
         return {name: value for name, value in pairs if value}
 
@@ -95,32 +175,32 @@ def _sendable(value: str | None) -> str | None:
 
 
 class EntryAnswer(NamedTuple):
-    """An entry as sent, or ``data`` ``None`` when it is unchanged since the validators given."""
+    """An entry as sent, or ``None`` as ``data`` if it is unchanged since the validators given."""
 
     data: dict[str, Any] | None
     validators: Validators
 
 
 class Refused(ApiError):
-    """The service says in its own words that it does not have a record, or does not hand it out."""
+    """The service states that it does not have a record, or refuses it."""
 
 
 class WrongRecord(ApiError):
-    """The service answered with something else than the record asked for, which says nothing about that one."""
+    """The service sent a different record. The requested one may exist or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a list as its answer describes it; ``None`` for what the answer does not say.
+    """A page of a list as its response describes it; ``None`` for facts that the response does not state.
 
     Attributes:
         items: the raw records, of any type.
-        echo: the cursor of the page that the answer says it is.
-        next: the cursor of the page that follows.
-        pages: how many pages the list has.
-        page_size: how many items a full page has.
-        total: how many records the list has.
-        total_size: the sum of :meth:`BlogService.amount` over all of them.
+        echo: the cursor that the response states for itself.
+        next: the cursor of the next page.
+        pages: the number of pages of the list.
+        page_size: the number of items on a full page.
+        total: the number of records of the list.
+        total_size: the sum of :meth:`BlogService.amount` over all records.
     """
 
     items: list[Any]
@@ -134,14 +214,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What a paginator learns of a page whose records were ingested.
+    """The facts about an ingested page that its paginator needs.
 
     Attributes:
-        cursor: of the page asked for.
+        cursor: of the requested page.
         count: items on the page.
         new: items whose id was not seen before in this sweep.
         digest: over the ids and contents, to recognise a repeated page.
-        new_size: the sum of :meth:`BlogService.amount` over the new ones; ``None`` where one of them says none.
+        new_size: the sum of :meth:`BlogService.amount` over the new items; ``None`` if one of them states no amount.
         others: as in :class:`Page`.
     """
 
@@ -159,7 +239,7 @@ class PageFacts:
 
 
 class Paginator(Protocol):
-    """The way through the pages of one list, once. It ends, whatever the service answers."""
+    """Reads the pages of one list, once. It ends for any responses of the service."""
 
     @property
     def finished(self) -> bool:
@@ -167,61 +247,77 @@ class Paginator(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether the end was reached and the whole list seen."""
+        """Whether the whole list was read."""
 
     @property
     def problems(self) -> list[str]:
-        """Sentences naming the list, the page and what to do."""
+        """Sentences that name the list, the page and the remedy."""
 
     @property
     def doubts(self) -> list[str]:
-        """Sentences about what pages say that cannot all be true, unless the list changed while it was read."""
+        """Sentences about contradictions between pages, which a change during the sweep may explain."""
 
     def wanted(self, window: int) -> list[Cursor]:
-        """Return the pages to ask for now, in order, none of them twice; ``window`` is how far to read ahead."""
+        """Return the pages to request now, in order, each one once. ``window`` is the number of pages to read ahead."""
 
     def call(self, cursor: Cursor) -> Call[Page]:
         """Return the request for a page."""
 
     def accept(self, facts: PageFacts) -> None:
-        """Learn of the next page in order."""
+        """Take in the facts about the next page in order."""
 
     def accept_failure(self, cursor: Cursor, reason: str, *, missing: bool) -> None:
-        """Learn that the next page in order could not be read; ``missing`` when the service says it has no such."""
+        """Note that the next page in order could not be read; ``missing`` if the service states that none exists."""
 
 
 class Records(ABC):
-    """Reads the raw objects of one service as records; nothing here raises on any JSON object.
+    """Reads the raw objects of one service as neutral records. No method raises for any JSON object.
 
     Attributes:
-        name: the service's name, as ``archive.json`` has it.
-        timezone: of its dates.
-        post_flags: the raw fields of an entry that say who may see it, whose meaning its owner declares.
+        name: the service's name in ``archive.json``.
+        own_settings: the settings that only this service has, by name.
+        own_options: those that ``backup`` offers as options and that an archive stores.
+        defaults: texts of the shared settings for this service, such as ``timezone``, ``base_url`` or ``file_url``.
+        profiles: known services of this type.
+        flag_settings: the settings that declare the meaning of flags.
+        flag_hint: how the owner of a blog declares it.
+        timezone: of the dates.
+        key_fields: the raw field that holds the id, for each kind.
+        post_flags: the raw fields of an entry that decide who may see it.
         comment_flags: the same of a comment.
         access_flag: the one of ``post_flags`` that is a code.
-        period_flag: the one of ``post_flags`` that says it is shown for some time only.
-        deleted_flag: the one of ``comment_flags`` that says it is deleted.
-        usual_access: the code that most entries have, which views do not show.
-        bodies: the raw fields that are HTML, of each kind that has some.
-        attributes: of each kind, by the raw field, the attribute of its neutral record that is read from it.
-        roles: of each kind, the raw fields that the service documents, in its order, with what they hold.
-        date_parts: of each kind, the raw fields that are a date together: year, month, day, hour, minute, second.
-        kept_fields: the raw fields of an entry that imports may keep beside it.
-        post_fields: the raw fields of an entry, which address patterns may name, the likeliest first.
+        period_flag: the one of ``post_flags`` that marks an entry as shown for a limited time.
+        deleted_flag: the one of ``comment_flags`` that marks a comment as deleted.
+        usual_access: the code of most entries, which views do not show.
+        success_word: the word for success in responses.
+        bodies: the raw fields that are HTML, for each kind that has some.
+        attributes: for each kind, the attribute of the neutral record by the raw field that it is read from.
+        roles: for each kind, the documented raw fields in the service's order, and their content.
+        date_parts: for each kind, the raw fields that form a date: year, month, day, hour, minute, second.
+        kept_fields: the raw fields of an entry that an import may store with it.
+        post_fields: the raw fields of an entry that address patterns may name, the likeliest first.
         upload_fields: the same of an uploaded file.
-        likely_in_addresses: those of them that addresses of uploads are likely made of, the likeliest first.
-        unlikely_in_addresses: those that they are not made of.
-        extension_field: the one that is the extension of the file's name.
+        likely_in_addresses: the fields that are likely part of an upload's address, the likeliest first.
+        unlikely_in_addresses: the fields that are not part of it.
+        extension_field: the field that is the extension of the file's name.
     """
 
     name: str
+    own_settings: ClassVar[Mapping[str, Setting]] = {}
+    own_options: ClassVar[tuple[str, ...]] = ()
+    defaults: ClassVar[Mapping[str, str]] = {}
+    profiles: ClassVar[tuple[Profile, ...]] = ()
+    flag_settings: ClassVar[FlagSettings] = FlagSettings()
+    flag_hint: ClassVar[str] = ""
     timezone: tzinfo
+    key_fields: ClassVar[Mapping[Kind, str]]
     post_flags: tuple[str, ...]
     comment_flags: tuple[str, ...]
     access_flag: str
     period_flag: str
     deleted_flag: str
     usual_access: str
+    success_word: str = "ok"
     bodies: ClassVar[Mapping[Kind, tuple[str, ...]]]
     attributes: ClassVar[Mapping[Kind, Mapping[str, str]]] = {}
     roles: ClassVar[Mapping[Kind, Mapping[str, Role]]] = {}
@@ -233,17 +329,26 @@ class Records(ABC):
     unlikely_in_addresses: frozenset[str]
     extension_field: str
 
+    def declared(self, settings: Values, *, all_as_draft: bool = False) -> Declared:
+        """Return what the owner of a blog declares about its flags."""
+        public, period, comments = (settings.get(name) if name else None for name in self.flag_settings)
+        return Declared(public, bool(period), comments or frozenset(), all_as_draft)
+
+    def is_undeclared(self, declared: Declared) -> bool:
+        """Return whether the owner must still declare which entries are public."""
+        return bool(self.flag_settings.public) and declared.public_access is None and not declared.all_as_draft
+
     @abstractmethod
     def key(self, kind: Kind, raw: Any) -> str | None:
-        """Return the id of a raw object of a kind; ``None`` where it has none."""
+        """Return the id of a raw object, or ``None`` if it has none."""
 
     @abstractmethod
     def title(self, kind: Kind, raw: Raw) -> str:
-        """Return what a person knows a record by; empty where it has no title and no name."""
+        """Return the title or the name of a record, or an empty text."""
 
     @abstractmethod
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
-        """Join an entry's full record with its element of the list; either may be missing."""
+        """Join an entry's full record with its list item; either may be missing."""
 
     @abstractmethod
     def comment(self, raw: Raw) -> Comment:
@@ -251,7 +356,7 @@ class Records(ABC):
 
     @abstractmethod
     def post_id(self, raw: Raw) -> str:
-        """Return the id of the entry that a raw comment belongs to; empty where it names none."""
+        """Return the id of the entry that a raw comment belongs to, or an empty text."""
 
     @abstractmethod
     def category_id(self, raw: Raw) -> str | None:
@@ -267,50 +372,55 @@ class Records(ABC):
 
     @abstractmethod
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
-        """Return what an entry is to be elsewhere; ``as_of`` is when the blog was read."""
+        """Return the status of an entry in an export. ``as_of`` is the time of the backup."""
 
     @abstractmethod
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        """Return whether a comment may be shown."""
+        """Return whether a comment is public."""
 
     @abstractmethod
     def why_hidden(self, comment: Comment) -> Cause:
-        """Return why a comment may not be shown."""
+        """Return why a comment is not public."""
 
 
 class BlogService(Records):
-    """A blog service: how it is asked, beside how its records are read.
+    """A blog service: its requests, and :class:`Records` for the contents of its responses.
 
     Attributes:
-        capabilities: what it offers.
+        capabilities: its features.
     """
 
     capabilities: Capabilities
 
+    @classmethod
+    def of(cls, _settings: Values) -> Self:
+        """Return the service with the user's settings."""
+        return cls()
+
     @property
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """What else decides how answers are read, as JSON: only a run with equal options resumes a checkpoint."""
+        """The options that change the reading of responses, as JSON. Only a run with equal options can be resumed."""
 
     @abstractmethod
     def pages(self, kind: Kind, blog_id: str, entry_ids: Sequence[str], /) -> Paginator:
-        """Begin to read the list of entries, comments or files.
+        """Return a paginator for the list of entries, comments or files.
 
-        ``entry_ids`` are all listed entries, where comments are listed for each entry.
+        ``entry_ids`` are all listed entries, for a service that lists comments per entry.
         """
 
     @abstractmethod
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
-        """Ask for one entry in full, or whether it changed. ``parse`` raises :class:`WrongRecord` for another one."""
+        """Return the request for a full entry. ``parse`` raises :class:`WrongRecord` for a different entry."""
 
     @abstractmethod
     def user_call(self) -> Call[dict[str, Any]]:
-        """Ask for the calling user."""
+        """Return the request for the calling user."""
 
     def may_be_uncounted(self, _raw: Raw) -> bool:
-        """Return whether its entry's comment count may leave a comment out, because the comment is hidden."""
+        """Return whether a comment is hidden, so that its entry's comment count may leave it out."""
         return False
 
     @abstractmethod
     def amount(self, kind: Kind, raw: Raw) -> int | None:
-        """Return what a list item says: an entry how many comments it has, a file its size in bytes."""
+        """Return the number of comments that an entry's list item states, or the size of a file in bytes."""

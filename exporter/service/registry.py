@@ -1,44 +1,72 @@
-"""The blog services that the program knows, by the names that archives have for them."""
+"""The known blog services, and the settings and profiles that they declare."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from exporter.errors import UsageError
 from exporter.message import message
-from exporter.service.blog_v1 import BlogV1, Options
-from exporter.service.interface import BlogService
-from exporter.settings import Settings
+from exporter.service.blog_v1 import BlogV1
+from exporter.service.interface import BlogService, KnownFact, Profile, Standing, Values
+from exporter.setting_types import Setting
 from exporter.text import printable
 
-SERVICES: Final[dict[str, Callable[[Settings], BlogService]]] = {
-    BlogV1.name: lambda settings: BlogV1(Options.of(settings)),
+SERVICES: Final[Mapping[str, type[BlogService]]] = {
+    BlogV1.name: BlogV1,
 }
-"""Makes each service, with what the settings override."""
+"""The services by the names that ``archive.json`` has for them."""
 
 DEFAULT_SERVICE: Final = BlogV1()
-"""The service of an archive that names none, where no setting says otherwise."""
+"""The service of an archive that names none."""
+
+SERVICE_SETTINGS: Final[Mapping[str, Setting]] = {
+    name: setting for service in SERVICES.values() for name, setting in service.own_settings.items()
+}
+SERVICE_OPTIONS: Final = tuple(dict.fromkeys(name for service in SERVICES.values() for name in service.own_options))
+"""Names of the settings among these that ``backup`` offers as options and that an archive stores."""
+FLAG_SETTINGS: Final = tuple(
+    dict.fromkeys(name for service in SERVICES.values() for name in service.flag_settings if name)
+)
+"""Names of the settings among these by which the owner of a blog declares what its flags mean."""
+
+PROFILES: Final[Mapping[str, Profile]] = {
+    profile.name: profile for service in SERVICES.values() for profile in service.profiles
+}
 
 
-def service_of(settings: Settings, name: str | None = None) -> BlogService:
+def service_of(settings: Values, name: str | None = None) -> BlogService:
     """Return the service that an archive names.
 
     Args:
-        settings: what overrides the service's own options.
-        name: as ``archive.json`` has it; ``None`` where it names none.
+        settings: the user's settings.
+        name: the name in ``archive.json``, or ``None`` if it has none.
 
     Raises:
         UsageError: no service has this name.
     """
-    found = SERVICES.get(BlogV1.name if name is None else name)
+    found = SERVICES.get(DEFAULT_SERVICE.name if name is None else name)
     if found is None:
-        known = ", ".join(SERVICES)
         raise UsageError(
             message(
                 "The blog service {name!r} is not known to this program, which knows {known}.",
                 name=printable(str(name), 60),
-                known=known,
+                known=", ".join(SERVICES),
             )
         )
-    return found(settings)
+    return found.of(settings)
+
+
+def own_profile(name: str, table: Mapping[str, Any], path: object) -> Profile:
+    """Return a table of the settings file at ``path`` as a profile. Its values are checked when they are used."""
+    facts = {key: KnownFact(_written(value), Standing.OWN, str(path)) for key, value in table.items()}
+    return Profile(name, name, facts)
+
+
+def _written(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def profile_for(blog_id: str, profiles: Iterable[Profile]) -> Profile | None:
+    """Return the first profile that has the blog's ID among its hosts."""
+    return next((profile for profile in profiles if profile.is_of(blog_id)), None)

@@ -86,6 +86,21 @@ class TestHashing:
         data = b"".join(parts)
         assert (path.read_bytes(), file.size, digest) == (data, len(data), hashlib.sha256(data).hexdigest())
 
+    @pytest.mark.parametrize("sync", [True, False])
+    def test_closing_syncs_the_whole_file_unless_the_caller_does(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, sync: bool
+    ) -> None:
+        path, synced = tmp_path / "file", []
+
+        def fsync(handle: int) -> None:
+            synced.append((os.fstat(handle).st_ino, path.read_bytes()))
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        with atomic.hashing(path) as file:
+            file.write(b"one line\n")
+            file.close(sync=sync)
+        assert synced == ([(path.stat().st_ino, b"one line\n")] if sync else [])
+
     def test_a_failure_closes_the_file(self, tmp_path: Path) -> None:
         before = open_files()
         with pytest.raises(TypeError), atomic.hashing(tmp_path / "file") as file:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.profiles import PROFILES, Standing
+from exporter.service.interface import Standing
+from exporter.service.registry import PROFILES
 from exporter.settings import SETTINGS, check_profile
 from tests.cli.conftest import Program
 

@@ -41,6 +41,17 @@ def faults(found: Comparison) -> list[Fault]:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "found"),
+    [(0, []), (120, []), (-120, []), (121, [Fault.DATE]), (-121, [Fault.DATE]), (3600, [Fault.DATE])],
+)
+@pytest.mark.parametrize("as_instant", [True, False])
+def test_dates_may_differ_by_two_minutes(seconds: int, found: list[Fault], *, as_instant: bool) -> None:
+    shift = timedelta(seconds=seconds)
+    when = When(SHOWN + shift) if not as_instant else When(SHOWN - timedelta(days=9), THEN + timedelta(days=1) + shift)
+    assert faults(compared([old(1)], [new(1, when=when)])) == found
+
+
+@pytest.mark.parametrize(
     ("changed", "fault"),
     [
         ({"titles": ("ほか",)}, Fault.TITLE),

@@ -111,7 +111,7 @@ async def test_what_is_pasted_wrongly_is_said(server: OAuthServer, settings: Set
     assert "another state, or none" in await attempt("http://127.0.0.1:1/?code=c&state=s")
     assert "another state, or none" in await attempt("not an address")
     assert "refused on the service's page (access_denied)" in await attempt(lambda each: visited(each, "deny"))
-    assert "takes this sign-in no more (invalid_grant" in await attempt(
+    assert "no longer accepts this sign-in (invalid_grant" in await attempt(
         lambda each: visited(each).replace("code=code-", "code=other-")
     )
     assert store.accounts(server.base_url) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter.errors import BlogExporterError, NotAuthorised, UsageError
-from exporter.login.command import token_of
+from exporter.login.source import token_of
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs, backup_command, serving
 

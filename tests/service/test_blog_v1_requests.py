@@ -377,4 +377,3 @@ async def test_an_impossible_base_url_is_refused() -> None:
 def test_the_options_are_those_that_the_document_suggests() -> None:
     assert (DEFAULT.success_result, DEFAULT.comment_page_size, DEFAULT.file_page_size) == ("ok", 20, 20)
     assert DEFAULT.entry_list_page_param == DEFAULT.comment_list_page_param == DEFAULT.file_list_page_param == "page"
-    assert (DEFAULT.auth_header, DEFAULT.auth_scheme) == ("Authorization", "Bearer")

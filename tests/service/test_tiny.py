@@ -24,10 +24,9 @@ from exporter.http.engine import Engine
 from exporter.library.export import export_blog
 from exporter.library.site_copy import copy_site
 from exporter.model.kinds import Kind
-from exporter.model.publication import Declared
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService
-from exporter.service.registry import SERVICES
+from exporter.service.registry import SERVICE_SETTINGS, SERVICES
 from exporter.settings import Settings
 from tests.service.tiny import TinyService
 from tests.service.tiny_server import TinyBlog, served, tiny_blog
@@ -44,7 +43,9 @@ async def blog() -> AsyncIterator[TinyBlog]:
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SERVICES, TinyService.name, lambda _: TinyService())
+    monkeypatch.setitem(SERVICES, TinyService.name, TinyService)
+    for name, setting in TinyService.own_settings.items():
+        monkeypatch.setitem(SERVICE_SETTINGS, name, setting)
 
 
 async def back_up(root: Path, blog: TinyBlog, service: BlogService | None = None, **given: Any) -> Outcome:
@@ -161,8 +162,7 @@ async def test_it_is_shown_and_exported(tmp_path: Path, blog: TinyBlog, capfd: p
     await back_up(root, blog)
     assert main(["show", str(root), "entry", "n-3", "--markdown"]) == 0
     assert "Text 3" in capfd.readouterr().out
-    declared = Declared(public_access=frozenset({"yes"}), visible_comment_flags=frozenset("f"))
-    options = ExportOptions(declared=declared, service=TinyService())
+    options = ExportOptions(service=TinyService())
     written: dict[str, str] = {}
     for form in ("wxr", "jsonl", "markdown"):
         export_blog(root, form, tmp_path / form, options)

@@ -1,6 +1,7 @@
 """A second blog service, as unlike the first as the interface allows. Pure.
 
 Its lists have opaque tokens and no totals, a list item is the whole entry, and each entry has its own list of comments.
+It states what is public, so nobody must declare it.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
@@ -25,7 +27,9 @@ from exporter.service.interface import (
     PageFacts,
     Paginator,
     Validators,
+    Values,
 )
+from exporter.setting_types import Setting, some_text
 
 _KEYS = {Kind.ENTRIES: "nid", Kind.ENTRY_LIST: "nid", Kind.COMMENTS: "rid", Kind.FILES: "mid"}
 _MOST_PAGES = 1000
@@ -45,13 +49,16 @@ class TokenPages:
 
     @property
     def finished(self) -> bool:
+        """Return whether all pages were read."""
         return not self._waiting and not self._pending
 
     @property
     def complete(self) -> bool:
+        """Return whether all pages were read without a problem."""
         return self.finished and not self.problems
 
     def wanted(self, window: int) -> list[Cursor]:
+        """Return the pages to request now."""
         found: list[Cursor] = []
         while self._waiting and self._pending <= max(0, window):
             found.append(self._waiting.popleft())
@@ -59,10 +66,12 @@ class TokenPages:
         return found
 
     def call(self, cursor: Cursor) -> Call[Page]:
+        """Return the request for a page."""
         path, _, token = str(cursor).partition(" ")
         return self._call(path, token)
 
     def accept(self, facts: PageFacts) -> None:
+        """Follow the token of a page."""
         self._pending -= 1
         if facts.next is None:
             return
@@ -74,12 +83,21 @@ class TokenPages:
         self._waiting.append(following)
 
     def accept_failure(self, cursor: Cursor, reason: str, *, missing: bool) -> None:
+        """Note that a page could not be read."""
         self._pending -= 1
         self.problems.append(f"{self._name}, {cursor}: could not be read: {reason}; run again ({missing})")
 
 
 class TinyService(BlogService):
+    """Notes with replies."""
+
     name = "tiny"
+    own_settings: ClassVar = {
+        "token_param": Setting(some_text, "after", message("Parameter that carries the token of a page."))
+    }
+    own_options = ("token_param",)
+    defaults: ClassVar = {"timezone": "UTC"}
+    key_fields: ClassVar = _KEYS
     capabilities = Capabilities(
         totals=False, validators=False, full_text_in_lists=True, comments_per_entry=True, user=False
     )
@@ -97,9 +115,22 @@ class TinyService(BlogService):
     likely_in_addresses = ("mid", "file")
     unlikely_in_addresses = frozenset({"size"})
     extension_field = ""
-    options: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, token_param: str = "after") -> None:
+        self._token_param = token_param
+
+    @classmethod
+    def of(cls, settings: Values) -> Self:
+        """Return the service with the user's settings."""
+        return cls(settings.get("token_param"))
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that change the reading of responses."""
+        return {"token_param": self._token_param}
 
     def pages(self, kind: Kind, _blog_id: str, entry_ids: Sequence[str]) -> Paginator:
+        """Return a paginator for a list."""
         if kind is Kind.COMMENTS:
             return TokenPages("replies", [f"/notes/{nid}/replies" for nid in entry_ids], self._page)
         path = {Kind.ENTRY_LIST: "/notes", Kind.FILES: "/media"}[kind]
@@ -107,7 +138,7 @@ class TinyService(BlogService):
 
     def _page(self, path: str, token: str) -> Call[Page]:
         member = path.rpartition("/")[2]
-        request = Request(member, path, {"after": token} if token else {}, {})
+        request = Request(member, path, {self._token_param: token} if token else {}, {})
 
         def parse(response: Response) -> Page:
             answer = read_object(request, response, lambda value: value)
@@ -119,23 +150,29 @@ class TinyService(BlogService):
         return Call(request, parse)
 
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
+        """Fail: an entry is complete in the list."""
         raise AssertionError(f"{entry_id} of {blog_id} is asked for by itself, with {validators}")
 
     def user_call(self) -> Call[dict[str, Any]]:
+        """Fail: the service names no user."""
         raise AssertionError("the user is asked for")
 
     def amount(self, kind: Kind, raw: Raw) -> int | None:
+        """Return the size of a file."""
         size = raw.get("size")
         return size if kind is Kind.FILES and type(size) is int else None
 
     def key(self, kind: Kind, raw: Any) -> str | None:
+        """Return the id of a raw object."""
         found = raw.get(_KEYS.get(kind)) if isinstance(raw, dict) else None
         return found if isinstance(found, str) and found else None
 
     def title(self, kind: Kind, raw: Raw) -> str:
+        """Return the title of a record."""
         return _text(raw, {Kind.COMMENTS: "by", Kind.FILES: "file"}.get(kind, "headline"))
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
+        """Read a note."""
         found = raw if raw is not None else item or {}
         return Post(
             id=_text(found, "nid"), blog_id="", title=_text(found, "headline"), slug="", body=_text(found, "html"),
@@ -145,6 +182,7 @@ class TinyService(BlogService):
         )  # fmt: skip
 
     def comment(self, raw: Raw) -> Comment:
+        """Read a reply."""
         return Comment(
             id=_text(raw, "rid"), post_id=self.post_id(raw), date=_date(raw, "written"), has_time=True,
             name=_text(raw, "by"), title="", text=_text(raw, "says"), url="", deleted=False, facts={}, reply=None,
@@ -152,12 +190,15 @@ class TinyService(BlogService):
         )  # fmt: skip
 
     def post_id(self, raw: Raw) -> str:
+        """Return the id of the note that a reply belongs to."""
         return _text(raw, "note")
 
     def category_id(self, raw: Raw) -> str | None:
+        """Return nothing: there are no categories."""
         return None
 
     def upload(self, raw: Raw) -> Upload:
+        """Read an uploaded file."""
         name = _text(raw, "file")
         return Upload(
             id=_text(raw, "mid"), name=name, title=None, description=None, bytes=self.amount(Kind.FILES, raw),
@@ -165,21 +206,25 @@ class TinyService(BlogService):
         )  # fmt: skip
 
     def user(self, raw: Raw) -> User:
+        """Return an unnamed user."""
         return User("", "", raw)
 
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
+        """Return the status of a note."""
         if declared.all_as_draft:
             return Verdict(PostStatus.DRAFT, Cause(Hidden.ALL_DRAFTS))
         if as_of is not None and (post.date is None or post.date > as_of):
             return Verdict(PostStatus.DRAFT, Cause(Hidden.LATER))
-        if post.access not in (declared.public_access or ()):
-            return Verdict(PostStatus.DRAFT, Cause(Hidden.UNDECLARED, "shown", post.access))
+        if post.access != "yes":
+            return Verdict(PostStatus.DRAFT, Cause(Hidden.FLAG, "shown", post.access))
         return Verdict(PostStatus.PUBLISH)
 
-    def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        return bool(comment.id) and "f" in declared.visible_comment_flags
+    def is_visible(self, comment: Comment, _declared: Declared) -> bool:
+        """Return whether a reply is public."""
+        return bool(comment.id and comment.post_id)
 
     def why_hidden(self, comment: Comment) -> Cause:
+        """Return why a reply is not public."""
         return Cause(Hidden.COMMENT, "rid", comment.id)
 
 

@@ -1,17 +1,28 @@
-"""What ``--json`` prints, against docs/schemas/: one compiled validator for each command."""
+"""The output of ``--json``, checked against docs/schemas/: one compiled validator for each command.
+
+``python -m tests.support.schemas`` writes a schema for each new command, from its output for the sample archive, and the
+list of schemas in docs/json.md. It leaves existing schemas alone.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jsonschema import Draft202012Validator
 
 from exporter.cli.main import COMMANDS
 
-SCHEMAS = Path(__file__).parent.parent.parent / "docs" / "schemas"
+ROOT = Path(__file__).parent.parent.parent
+SCHEMAS = ROOT / "docs" / "schemas"
+LINKS = re.compile(r"(?<=failure: )\[init\].*(?=\.\n)")
+TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 
 
 @cache
@@ -23,11 +34,11 @@ def validator(name: str) -> Draft202012Validator:
 
 
 def check_json(arguments: Sequence[object], printed: str) -> None:
-    """Check all that a command printed under ``--json``; a last line that was cut short is what its test is about.
+    """Check the output of a command with ``--json``. An incomplete last line is left to its test.
 
     Raises:
-        ValidationError: it is not what the schema says.
-        ValueError: it is no JSON at all.
+        ValidationError: a line does not match the schema.
+        ValueError: a line is not JSON.
     """
     words = [str(argument) for argument in arguments]
     name = next((word for word in words if word in COMMANDS), None)
@@ -41,5 +52,48 @@ def check_json(arguments: Sequence[object], printed: str) -> None:
 
 
 def _number(digits: str) -> int:
-    """Read an integer by its sign alone where it is longer than Python reads it."""
+    """Read an integer. One that Python refuses as too long keeps its sign only."""
     return int(digits[:4000])
+
+
+def inferred(value: Any) -> dict[str, Any]:
+    """Return the schema of all values with the structure of this one."""
+    if isinstance(value, dict):
+        members = {name: inferred(each) for name, each in value.items()}
+        return {"type": "object", "properties": members, "required": [*members], "additionalProperties": False}
+    if isinstance(value, list):
+        return {"type": "array", "items": inferred(value[0])} if value else {"type": "array"}
+    return {"type": TYPES[type(value)]}
+
+
+def write_missing() -> None:
+    """Write a schema for each command that has none."""
+    for name in COMMANDS:
+        path = SCHEMAS / f"{name}.schema.json"
+        if not path.exists():
+            command = [sys.executable, "-m", "exporter", name, str(ROOT / "sample_output"), "--json"]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            if done.returncode:
+                sys.exit(f"Write {path.relative_to(ROOT)} by hand: {name} needs more arguments than an archive.")
+            found = inferred(json.loads(done.stdout.splitlines()[0]))
+            schema = {
+                "$schema": Draft202012Validator.META_SCHEMA["$id"],
+                "title": f"blog-exporter {name} --json",
+                "oneOf": [found],
+            }
+            path.write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Write the missing schemas and the list of all."""
+    write_missing()
+    page = SCHEMAS.parent / "json.md"
+    links = ", ".join(f"[{name}](schemas/{name}.schema.json)" for name in (*COMMANDS, "error"))
+    text, count = LINKS.subn(links, page.read_text(encoding="utf-8"))
+    if count != 1:
+        sys.exit("docs/json.md has no list of schemas.")
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+"""Declarations of settings: what a setting's text may be, its default and its line of help.
+
+The readers raise :class:`ValueError` and name the form that they expect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from datetime import date, timedelta, timezone, tzinfo
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from exporter.message import Message, listed, message
+
+T = TypeVar("T")
+
+_DURATION: Final = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_LONGEST_SECONDS: Final = 100 * 365 * 86400
+_SIZE: Final = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>B|[KMGT]I?B?|)", re.IGNORECASE)
+_POWERS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
+_JAPAN: Final = timezone(timedelta(hours=9), "JST")
+_HOST: Final = re.compile(r"[^\s/:@?#\[\]]+")
+_YES_OR_NO: Final = {
+    "yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False,
+}  # fmt: skip
+
+
+def duration(text: str) -> timedelta:
+    """Read ``90s``, ``30m``, ``24h``, ``7d``, ``2w`` or ``0``. Any other number needs a unit."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(message("a duration such as 90s, 30m, 24h or 7d is expected"))
+    if not found["unit"]:
+        if not float(found["amount"]):
+            return timedelta()
+        raise ValueError(
+            message(
+                "a duration needs a unit: {n}s for seconds, {n}m for minutes, {n}h for hours, {n}d for days or {n}w "
+                "for weeks",
+                n=found["amount"],
+            )
+        )
+    seconds = float(found["amount"]) * _SECONDS[found["unit"]]
+    if seconds > _LONGEST_SECONDS:
+        raise ValueError(message("a duration of at most 100 years is expected"))
+    return timedelta(seconds=seconds)
+
+
+def positive_duration(text: str) -> timedelta:
+    """Read a duration that is longer than 0 seconds."""
+    found = duration(text)
+    if not found:
+        raise ValueError(message("a duration longer than 0s is expected"))
+    return found
+
+
+def size(text: str) -> int:
+    """Read ``500B``, ``64MB``, ``1.5G``, ``32MiB`` or ``0`` as bytes. Any other number needs a unit.
+
+    Units are decimal; units with an ``i`` are binary (IEC 80000-13).
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(message("a size such as 500KB, 64MB or 2GB is expected"))
+    amount, unit = float(found["amount"]), found["unit"].upper()
+    if not unit and amount:
+        raise ValueError(message("a size needs a unit: {n}B for bytes, {n}KB, {n}MB or {n}GB", n=found["amount"]))
+    return int(amount * (1024 if "I" in unit else 1000) ** _POWERS[unit.rstrip("B").rstrip("I")])
+
+
+def zone(text: str) -> tzinfo:
+    """Read a name such as ``Asia/Tokyo``, ``UTC`` or ``JST``, or an offset such as ``+09:00``."""
+    name = text.strip()
+    if name == "JST":
+        return _JAPAN
+    found = _OFFSET.fullmatch(name)
+    try:
+        if found is None:
+            from zoneinfo import ZoneInfo  # noqa: PLC0415 - JST needs no database of time zones
+
+            return ZoneInfo(name)
+        offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
+        return timezone(offset if found["sign"] == "+" else -offset)
+    except (KeyError, OSError, ValueError):
+        raise ValueError(message("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected")) from None
+
+
+def day(text: str) -> date:
+    """Read a date such as ``2026-12-31``."""
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(message("a day such as 2026-12-31 is expected")) from None
+
+
+def hosts(text: str) -> frozenset[str]:
+    """Read host names separated by commas. The list may be empty."""
+    found = frozenset(host.strip().rstrip(".").lower() for host in text.split(",") if host.strip())
+    if any(not _HOST.fullmatch(host) for host in found):
+        raise ValueError(message("names of hosts are expected, such as img.example.jp, with commas between them"))
+    return found
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Read texts separated by commas, and check nothing: a message about them could show a secret."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def values(text: str) -> frozenset[str]:
+    """Read one or more values separated by commas."""
+    found = frozenset(value.strip() for value in text.split(",") if value.strip())
+    if not found:
+        raise ValueError(message("a value, or several with commas between them, is expected"))
+    return found
+
+
+def flags(text: str) -> frozenset[str]:
+    """Read ``t``, ``f`` or both, separated by a comma."""
+    found = values(text)
+    if not found <= {"t", "f"}:
+        raise ValueError(message("t, f or f,t is expected"))
+    return found
+
+
+def yes_or_no(text: str) -> bool:
+    """Read ``yes``, ``true``, ``1`` or ``on``, or the opposite."""
+    if text.strip().lower() not in _YES_OR_NO:
+        raise ValueError(message("yes or no is expected"))
+    return _YES_OR_NO[text.strip().lower()]
+
+
+def some_text(text: str) -> str:
+    """Read a text that is not blank."""
+    if not text.strip():
+        raise ValueError(message("some text is expected"))
+    return text
+
+
+def parameter_name(text: str) -> str:
+    """Read the name of a parameter in an address."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", text):
+        raise ValueError(
+            message("a name of letters, digits, hyphens and underscores is expected, such as access_token")
+        )
+    return text
+
+
+def command(text: str) -> str:
+    """Read a command whose quotes are closed."""
+    import shlex  # noqa: PLC0415 - most runs have no such command
+
+    try:
+        if shlex.split(text):
+            return text
+    except ValueError:
+        pass
+    raise ValueError(message("a command is expected, with its quotes closed"))
+
+
+def rate(text: str) -> float:
+    """Read a number of requests per second."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.001 <= number <= 10_000:
+        raise ValueError(message("requests per second, from 0.001 to 10000, are expected"))
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumber:
+    """Reads whole numbers in a range."""
+
+    smallest: int
+    largest: int
+
+    def __call__(self, text: str) -> int:
+        """Read a number."""
+        try:
+            number = int(text)
+        except ValueError:
+            number = self.smallest - 1
+        if not self.smallest <= number <= self.largest:
+            raise ValueError(
+                message("a whole number from {least} to {most} is expected", least=self.smallest, most=self.largest)
+            )
+        return number
+
+
+class OneOf:
+    """Reads one of several names."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def __call__(self, text: str) -> str:
+        """Read a name."""
+        if text not in self.names:
+            names, near = listed(self.names), nearest(text, self.names)
+            if near is not None:
+                raise ValueError(message("one of {names} is expected (did you mean {near}?)", names=names, near=near))
+            raise ValueError(message("one of {names} is expected", names=names))
+        return text
+
+
+_METAVARS: Final[dict[Callable[[str], Any], str]] = {
+    duration: "TIME",
+    positive_duration: "TIME",
+    size: "SIZE",
+    zone: "ZONE",
+    hosts: "HOSTS",
+    values: "VALUES",
+    words: "RECIPIENTS",
+    flags: "VALUES",
+    rate: "N",
+    Path: "FILE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting: the reader of its text, the text of its default (``None``: unset), and its help, a sentence."""
+
+    read: Callable[[str], Any]
+    default: str | None
+    help: Message
+
+    @property
+    def default_value(self) -> Any:
+        """The default as the reader returns it; ``None`` if the setting has none."""
+        return None if self.default is None else self.read(self.default)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """All texts that are allowed; empty if they cannot be listed."""
+        return self.read.names if isinstance(self.read, OneOf) else ("yes", "no") if self.read is yes_or_no else ()
+
+    @property
+    def metavar(self) -> str:
+        """The placeholder of the value in a line of help: the choices, or the type of the text."""
+        if self.choices:
+            return "|".join(self.choices)
+        return "N" if isinstance(self.read, WholeNumber) else _METAVARS.get(self.read, "TEXT")
+
+
+def setting(read: Callable[[str], T], default: str, help_line: Message) -> T:
+    """Declare a field of a dataclass as a setting. The field has the type that the reader returns."""
+    found: T = field(default=read(default), metadata={"setting": Setting(read, default, help_line)})
+    return found
+
+
+def unset(read: Callable[[str], T], help_line: Message) -> T | None:
+    """Declare a field of a dataclass as a setting without a default."""
+    found: T | None = field(default=None, metadata={"setting": Setting(read, None, help_line)})
+    return found
+
+
+def settings_in(declared: type[Any]) -> dict[str, Setting]:
+    """Return the settings that a dataclass declares, by name."""
+    return {each.name: each.metadata["setting"] for each in fields(declared) if "setting" in each.metadata}
+
+
+def nearest(name: str, among: Iterable[str]) -> str | None:
+    """Return the name that a misspelled one most likely means, or ``None``."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
+
+    return next(iter(get_close_matches(name, list(among), 1)), None)
