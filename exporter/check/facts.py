@@ -1,30 +1,37 @@
-"""What a check finds out, as facts; words and tables are made where they are shown. Pure."""
+"""The facts that a check collects: requests, downloads, findings, and the fields seen in records. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from exporter import lossless_json
 from exporter.model.kinds import Kind
+from exporter.model.records import Problem
+from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Records, Role
 
 SETTINGS, NOT_SAVED, NOT_AUTHORISED, FAILED, NO_ROOM = 2, 3, 12, 20, 28
-"""Exit codes of findings, as ``exporter.errors`` gives them to failures of the same kinds."""
+"""Exit codes of findings, the same as those of ``exporter.errors``."""
 MAY_HOLD_SECRETS: Final = frozenset({"on_failure", "ping_url", "token_command"})
-"""Settings whose values are shown nowhere: whoever knows them can act in their owner's name."""
-_FIRST: Final = (SETTINGS, NOT_AUTHORISED, FAILED, NO_ROOM, NOT_SAVED)
-"""Which of several decides, since a person has to mend it before the others can be judged."""
+"""Settings whose values are never shown, because they may contain a password or a private address."""
+_MOST_URGENT_FIRST: Final = (SETTINGS, NOT_AUTHORISED, FAILED, NO_ROOM, NOT_SAVED)
+"""If there are several exit codes, the first of these decides: the others depend on it."""
+_MAX_NAMES: Final = 100
+_MAX_CODES: Final = 20
+_MAX_LENGTH: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """Something that a person should know.
+    """A problem or a remark.
 
     Attributes:
         code: a word for programs.
         said: the sentence.
-        advice: what to do next; empty where nothing is to be done.
-        exit_code: what the check ends with for it, 0 for a remark.
+        advice: what to do next; empty if nothing needs doing.
+        exit_code: the exit code that it gives the check; 0 for a remark.
     """
 
     code: str
@@ -35,26 +42,26 @@ class CheckFinding:
 
 @dataclass(slots=True)
 class OperationFacts:
-    """One request to the service, and what its answer shows.
+    """One request to the service, and the facts in its answer.
 
     Attributes:
         name: the operation, such as ``entry/list``.
-        kind: the records it is about.
-        page: which page of a list, ``None`` for what is no list.
-        answered: whether it was a success.
-        status: of HTTP, ``None`` where no answer came or its status was not kept.
-        seconds: until it was read.
-        problem: why it is no success.
-        records: how many records it holds.
-        unusable: how many of them have no id, so that they cannot be kept.
-        pages: how many pages the list says it has.
-        page_size: how many records a full page has, as the list says.
-        total: how many records the list says there are.
-        total_size: the sum of their sizes in bytes, as it says.
-        missing: documented fields that its records lack.
-        unknown: fields that its records have and no document names.
-        codes: the values of flags and codes seen, by field.
-        doubts: fields whose values are not what the document says, with what is wrong.
+        kind: the kind of records in the answer.
+        page: the page of a list; ``None`` for other operations.
+        answered: whether the request succeeded.
+        status: the HTTP status; ``None`` if no answer came or its status is unknown.
+        seconds: the time until the answer was read.
+        problem: why the request failed.
+        records: the number of records in the answer.
+        unusable: the number of records without an id, which cannot be saved.
+        pages: the number of pages according to the list.
+        page_size: the number of records on a full page according to the list.
+        total: the number of records according to the list.
+        total_size: the sum of the records' sizes in bytes according to the list.
+        missing: documented fields that the records lack.
+        unknown: fields of the records that no document names.
+        codes: the values of flags and codes, by field.
+        doubts: fields with an undocumented value, each with the reason.
     """
 
     name: str
@@ -75,23 +82,41 @@ class OperationFacts:
     codes: dict[str, list[str]] = field(default_factory=dict)
     doubts: dict[str, str] = field(default_factory=dict)
 
-    def document(self) -> dict[str, Any]:
-        """Return it for ``--json``."""
-        names = self.__slots__
-        return {name: getattr(self, name) for name in names} | {"kind": str(self.kind)}
+    def note_fields(self, service: Records, records: Iterable[Any]) -> None:
+        """Add the fields, codes and odd values of records, which may have any type."""
+        roles = service.roles.get(self.kind, {})
+        for record in records:
+            if not isinstance(record, dict):
+                self.doubts.setdefault(str(self.kind), f"is {type(record).__name__}, not an object")
+                continue
+            _add(self.missing, (name for name in roles if name not in record))
+            if roles:
+                _add(self.unknown, (name for name in record if name not in roles))
+            self._note_codes(roles, record)
+            for problem in _problems(service, self.kind, record):
+                if problem.reason != "is missing":
+                    self.doubts.setdefault(problem.field, f"{problem.value} {problem.reason}"[:_MAX_LENGTH])
+
+    def _note_codes(self, roles: Mapping[str, Role], record: Mapping[str, Any]) -> None:
+        for name, role in roles.items():
+            value = record.get(name)
+            if role is Role.CODE and name in record and not isinstance(value, dict | list):
+                seen = self.codes.setdefault(name, [])
+                if len(seen) < _MAX_CODES:
+                    _add(seen, ["null" if value is None else str(value)])
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadFacts:
-    """A file that was really fetched, or was to be.
+    """A file that the check downloaded or could not download.
 
     Attributes:
         what: ``upload`` or ``picture``.
-        url: its address; ``None`` where none is known.
-        status: of HTTP; ``None`` where no answer came.
-        bytes: how many were read.
-        content_type: what it is, by its bytes.
-        problem: why it could not be had; empty where it was.
+        url: its address; ``None`` if unknown.
+        status: the HTTP status; ``None`` if no answer came.
+        bytes: the number of bytes read.
+        content_type: the type that its bytes show.
+        problem: why the download failed; empty if it succeeded.
     """
 
     what: str
@@ -104,13 +129,13 @@ class DownloadFacts:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a first whole backup takes, as far as totals and one entry show; pictures elsewhere are not in it.
+    """The estimated cost of the first full backup. It excludes pictures on other sites.
 
     Attributes:
-        entries: how many there are, about; comments and files likewise.
-        requests: to be sent.
-        seconds: they take at the latency seen, with the settings' politeness.
-        bytes: the archive has on the disk, with its views.
+        entries: the approximate number of entries; comments and files likewise.
+        requests: the number of requests.
+        seconds: their duration at the measured latency and the configured pace.
+        bytes: the archive's size on the disk, including its views.
     """
 
     entries: int
@@ -123,49 +148,43 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its answer, for a report.
+    """A request and its answer, kept in memory for a report.
 
     Attributes:
-        operation: its name.
-        kind: the records it is about.
-        path: of the request.
-        params: its query.
-        status: of the answer; ``None`` where none came.
-        headers: of the answer, by lower-case name.
-        body: of the answer.
-        page: the value in the query that names a page; empty for what is no list.
+        facts: the facts of the operation.
+        path: the path of the request.
+        params: the query of the request.
+        headers: the answer's headers, by lower-case name.
+        body: the body of the answer.
     """
 
-    operation: str
-    kind: Kind
+    facts: OperationFacts
     path: str
     params: Mapping[str, str]
-    status: int | None
     headers: Mapping[str, str]
     body: bytes
-    page: str = ""
 
 
 @dataclass(slots=True)
 class CheckResult:
-    """All that a check found out.
+    """The result of a check.
 
     Attributes:
         blog_id: the blog.
-        place: where its archive is or will be.
-        base_url: the service's address; ``None`` where none is set.
-        settings: of each setting that something sets, its value as text and where it comes from.
-        token: where the token that is sent comes from; ``None`` where none is.
-        user: id and name of the user that the service takes the caller for.
-        operations: in the order in which they were asked for.
+        place: the folder of its archive, which need not exist.
+        base_url: the service's address; ``None`` if it is not set.
+        settings: the value, as text, and the source of each setting that is not a default.
+        token: the source of the token; ``None`` if there is no token.
+        user: id and name of the signed-in user.
+        operations: the operations in the order of their requests.
         downloads: an upload and a picture.
         clock_skew: seconds by which this machine's clock is ahead of the service's.
-        free: bytes free where the archive is to be; ``None`` where that cannot be told.
-        estimate: of a whole backup; ``None`` where the lists could not be read.
-        missing: what this machine lacks, with what it is good for.
-        requests: how many were sent, redirects included; never more than ``most_requests``.
-        findings: what a person should know.
-        exchanges: what was asked and answered, where that was to be kept.
+        free: free bytes on the archive's disk; ``None`` if unknown.
+        estimate: the estimate for a full backup; ``None`` if the lists could not be read.
+        missing: optional software that this machine lacks, with its use.
+        requests: the number of requests sent, redirects included; at most ``most_requests``.
+        findings: problems and remarks.
+        exchanges: requests and answers, if the caller asked to keep them.
     """
 
     blog_id: str
@@ -187,37 +206,73 @@ class CheckResult:
 
     @property
     def exit_code(self) -> int:
-        """0 where a backup would save all, else the code of what has to be mended first."""
+        """0 if a backup would save everything; otherwise the most urgent finding's exit code."""
         found = {finding.exit_code for finding in self.findings}
-        return next((code for code in _FIRST if code in found), 0)
+        return next((code for code in _MOST_URGENT_FIRST if code in found), 0)
 
     def document(self) -> dict[str, Any]:
-        """Return it for ``--json``, as docs/json.md describes it."""
-        estimate, user = self.estimate, self.user
+        """Return the result for ``--json``, as docs/json.md describes it."""
         return {
             "blog_id": self.blog_id,
             "archive": self.place,
             "base_url": self.base_url,
             "settings": {name: {"value": value, "source": source} for name, (value, source) in self.settings.items()},
             "token": self.token,
-            "user": None if user is None else {"id": user[0], "name": user[1]},
-            "operations": [each.document() for each in self.operations],
-            "downloads": [_members(each) for each in self.downloads],
+            "user": None if self.user is None else dict(zip(("id", "name"), self.user, strict=True)),
+            "operations": [asdict(each) | {"kind": str(each.kind)} for each in self.operations],
+            "downloads": [asdict(each) for each in self.downloads],
             "clock_skew_seconds": self.clock_skew,
             "free_bytes": self.free,
-            "estimate": None if estimate is None else _members(estimate),
+            "estimate": None if self.estimate is None else asdict(self.estimate),
             "missing": self.missing,
             "requests": self.requests,
             "most_requests": self.most_requests,
-            "findings": [_members(each) for each in self.findings],
+            "findings": [asdict(each) for each in self.findings],
             "exit_code": self.exit_code,
         }
 
 
-def _members(value: CheckFinding | DownloadFacts | Estimate) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}
+def page_facts(service: BlogService, kind: Kind, cursor: Cursor, page: Page, known: set[str]) -> PageFacts:
+    """Return the facts that the paginator needs to choose the next page, and add the page's ids to ``known``."""
+    digest = hashlib.sha256()
+    before = set(known)
+    size: int | None = 0
+    for item in page.items:
+        key = service.key(kind, item)
+        if key is None:
+            continue
+        digest.update(key.encode("utf-8", "backslashreplace") + b"\0" + lossless_json.freeze(item).identity)
+        amount = None if kind is Kind.COMMENTS else service.amount(kind, item)
+        if key not in known:
+            size = None if size is None or amount is None else size + amount
+        known.add(key)
+    return PageFacts(
+        cursor, len(page.items), len(known - before), digest.hexdigest(), page.echo, page.next, page.pages,
+        page.page_size, page.total, page.total_size, size,
+    )  # fmt: skip
 
 
-def shown(values: Sequence[str], most: int = 6) -> list[str]:
-    """Return the first of several names, and a mark where there are more."""
-    return [*values[:most], "…"] if len(values) > most else list(values)
+def first_names(values: Sequence[str], limit: int = 6) -> list[str]:
+    """Return the first names, followed by an ellipsis if there are more."""
+    return [*values[:limit], "…"] if len(values) > limit else list(values)
+
+
+def _add(known: list[str], names: Iterable[str]) -> None:
+    for name in names:
+        short = name if len(name) <= _MAX_LENGTH else name[: _MAX_LENGTH - 1] + "…"
+        if short not in known and len(known) < _MAX_NAMES:
+            known.append(short)
+
+
+def _problems(service: Records, kind: Kind, record: Mapping[str, Any]) -> tuple[Problem, ...]:
+    match kind:
+        case Kind.ENTRIES:
+            return service.post(record).problems
+        case Kind.ENTRY_LIST:
+            return service.post(None, record).problems
+        case Kind.COMMENTS:
+            return service.comment(record).problems
+        case Kind.FILES:
+            return service.upload(record).problems
+        case _:
+            return service.user(record).problems

@@ -1,4 +1,4 @@
-"""One upload and one picture really fetched, as a backup would fetch them, and nothing kept of them."""
+"""Download one upload and one picture as a backup would, and discard them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from exporter.model.kinds import Kind
 from exporter.settings import Settings
 
 LONGEST_PAUSE: Final = 5.0
-"""Seconds that a host may wish to be left alone, and is asked once more after these."""
+"""The longest ``Retry-After``, in seconds, after which the check continues."""
 WITH_UPLOADS: Final = frozenset({"linked", "files"})
-"""Values of the setting ``assets`` with which uploads are saved."""
+"""The values of the setting ``assets`` that include uploads."""
 _MOST_BYTES: Final = 20_000_000
 _OK: Final = 200
 
 
 class _Memory:
-    """A sink that forgets everything with itself."""
+    """A download target in memory."""
 
     def __init__(self) -> None:
         self.file = io.BytesIO()
@@ -48,13 +48,13 @@ class _Memory:
 
 
 class Reader(Protocol):
-    """The records of a blog that a check has read."""
+    """The records that a check has read."""
 
     def records(self, kind: Kind) -> Sequence[Any]:
-        """Return the records of a kind, as sent."""
+        """Return one kind's records as the service sent them."""
 
     def more_entries(self) -> AsyncIterator[Any]:
-        """Read further entries, one a step."""
+        """Read further entries one by one."""
 
 
 async def fetch_samples(
@@ -64,16 +64,16 @@ async def fetch_samples(
     reader: Reader,
     locate: Callable[[str], str] | None,
 ) -> None:
-    """Fetch the newest upload and the first embedded picture, if the settings include such files.
+    """Download the newest upload and the first embedded picture, if the settings include such files.
 
-    If no setting says where uploads are served, more entries are read until the addresses in them show it.
+    If no setting names the address of uploads, more entries are read until it can be inferred from them.
 
     Args:
-        result: gets the outcome of each download.
+        result: receives the result of each download.
         opened: the service.
-        settings: which files a backup saves, and the time-outs.
-        reader: the records read so far, and more entries.
-        locate: maps an address to the one that is requested.
+        settings: the files to save, and the timeouts.
+        reader: the records read so far, and further entries.
+        locate: maps an address to the one to request.
     """
     service = opened.service
     timeouts = Timeouts(
@@ -115,7 +115,7 @@ async def fetch_samples(
 def _upload_address(
     service: Any, settings: Settings, records: Sequence[Mapping[str, Any]], embedded: Sequence[str]
 ) -> str | None:
-    """Return where the newest upload is, by the setting or by the rule that embedded addresses show."""
+    """Return the newest upload's address, from the setting or inferred from embedded addresses."""
     if settings.file_url is not None:
         return AddressPattern(settings.file_url, "file_url").fill(records[0])
     rule = infer_file_url(service, records, embedded)
@@ -129,7 +129,7 @@ async def _fetch(
     try:
         answer = await downloader.read(locate(url) if locate is not None else url, sink)
     except BodyTooLarge:
-        return DownloadFacts(what, url, _OK, sink.size)  # more than is read for a check, and it is there
+        return DownloadFacts(what, url, _OK, sink.size)  # large, but it exists
     except ServiceError as error:
         status = error.status if isinstance(error, RetryableStatus) else None
         return DownloadFacts(what, url, status, problem=said(error))

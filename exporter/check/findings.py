@@ -1,8 +1,10 @@
-"""What the facts of a check mean for a backup: findings, each with what to do next, and the estimate. Pure."""
+"""The problems and remarks that a check finds, and the estimate for a first backup."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import importlib.util
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from exporter.check.facts import (
@@ -16,7 +18,7 @@ from exporter.check.facts import (
     DownloadFacts,
     Estimate,
     OperationFacts,
-    shown,
+    first_names,
 )
 from exporter.errors import NotAuthorised, UsageError
 from exporter.login.facts import missing_token_advice
@@ -24,28 +26,29 @@ from exporter.message import listed, message, message_n, said
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 
-_SKEW: Final = 120
+_MAX_SKEW_SECONDS: Final = 120
 _NOT_AUTHORISED: Final = frozenset({401, 403})
 _GONE: Final = frozenset({404, 410})
-_BYTES_OF_AN_ENTRY: Final = 20_000
-"""On the disk: its record in the version and in ``latest/``, its Markdown and its page, as the sample blog has them."""
+_BYTES_PER_ENTRY: Final = 20_000
+"""The record in its version and in ``latest/``, the Markdown and the page, as measured on the sample blog."""
+_BYTES_PER_COMMENT: Final = 2_000
 
 
 def findings(
     result: CheckResult, settings: Settings, trouble: UsageError | NotAuthorised | None, paging: Mapping[str, list[str]]
 ) -> list[CheckFinding]:
-    """Return what a person should know, the worst first; sets the result's estimate.
+    """Return problems and remarks, problems first, and set the result's estimate.
 
     Args:
         result: the facts.
-        settings: as a backup would have them.
-        trouble: why nothing was asked.
-        paging: what is wrong with the pages of each list, by operation.
+        settings: the settings of a backup.
+        trouble: why no request could be sent.
+        paging: the problems with the pages of each list, by operation.
     """
     if isinstance(trouble, NotAuthorised):
         return [CheckFinding("not_authorised", _sentence(said(trouble)), _sign_in(settings), NOT_AUTHORISED)]
     if trouble is not None:
-        advice = message("Mend the setting, then check again.")
+        advice = message("Correct the setting, then check again.")
         return [CheckFinding("settings", _sentence(said(trouble)), advice, SETTINGS)]
     result.estimate = estimate(result, settings)
     found = [
@@ -72,26 +75,19 @@ def _of_operations(result: CheckResult, settings: Settings) -> Iterator[CheckFin
     failed = [each for each in result.operations if not each.answered]
     refused = [each for each in failed if each.status in _NOT_AUTHORISED]
     if refused:
-        yield CheckFinding(
-            "not_authorised",
-            message("The service does not let you read {names}.", names=listed(dict.fromkeys(map(_name, refused)))),
-            _sign_in(settings),
-            NOT_AUTHORISED,
-        )
+        names = listed(dict.fromkeys(each.name for each in refused))
+        sentence = message("The service does not let you read {names}.", names=names)
+        yield CheckFinding("not_authorised", sentence, _sign_in(settings), NOT_AUTHORISED)
     for each in failed:
         if each in refused:
             continue
         everything = each.kind is Kind.ENTRY_LIST or not any(other.answered for other in result.operations)
         yield CheckFinding(
             "no_answer" if each.status is None else "failed",
-            message("{name} failed: {reason}", name=_name(each), reason=_sentence(each.problem)),
+            message("{name} failed: {reason}", name=each.name, reason=_sentence(each.problem)),
             _after_failure(each),
             FAILED if everything else NOT_SAVED,
         )
-
-
-def _name(facts: OperationFacts) -> str:
-    return facts.name
 
 
 def _after_failure(each: OperationFacts) -> str:
@@ -101,18 +97,17 @@ def _after_failure(each: OperationFacts) -> str:
         return message("Check the blog ID and the base URL.")
     if each.status is None:
         return message("Check the network and the base URL, then check again.")
-    return message("Check again later; a backup tries more patiently.")
+    return message("Check again later; a backup tries several times.")
 
 
 def _of_paging(paging: Mapping[str, list[str]]) -> Iterator[CheckFinding]:
+    advice = message("Follow this advice, or make a report with --report FILE.")
     for problems in paging.values():
-        for problem in problems:
-            advice = message("Follow this advice, or make a report with --report FILE.")
-            yield CheckFinding("paging", _sentence(problem), advice, NOT_SAVED)
+        yield from (CheckFinding("paging", _sentence(problem), advice, NOT_SAVED) for problem in problems)
 
 
 def _of_fields(result: CheckResult) -> Iterator[CheckFinding]:
-    kept = message("Nothing to do: records are kept as they are sent.")
+    kept = message("Nothing to do: records are saved exactly as the service sends them.")
     names: dict[str, OperationFacts] = {}
     for each in result.operations:
         names.setdefault(each.name, each)
@@ -124,22 +119,19 @@ def _of_fields(result: CheckResult) -> Iterator[CheckFinding]:
                 each.unusable,
                 name=name,
             )
-            yield CheckFinding(
-                "no_id", sentence, message("Make a report with --report FILE and send it to us."), NOT_SAVED
-            )
+            advice = message("Make a report with --report FILE and send it to us.")
+            yield CheckFinding("no_id", sentence, advice, NOT_SAVED)
         if each.missing and each.records:
-            fields = listed(shown(each.missing))
-            sentence = message("{name} lacks fields of the document: {fields}.", name=name, fields=fields)
+            fields = listed(first_names(each.missing))
+            sentence = message("{name} lacks documented fields: {fields}.", name=name, fields=fields)
             yield CheckFinding("missing_fields", sentence, kept)
         if each.unknown:
-            fields = listed(shown(each.unknown))
-            sentence = message("{name} has fields that no document names: {fields}.", name=name, fields=fields)
+            fields = listed(first_names(each.unknown))
+            sentence = message("{name} has undocumented fields: {fields}.", name=name, fields=fields)
             yield CheckFinding("unknown_fields", sentence, kept)
         if each.doubts:
-            doubts = listed(shown([f"{field} ({what})" for field, what in each.doubts.items()], 3))
-            sentence = message(
-                "{name} has values that the document does not foresee: {doubts}.", name=name, doubts=doubts
-            )
+            doubts = listed(first_names([f"{field} ({what})" for field, what in each.doubts.items()], 3))
+            sentence = message("{name} has undocumented values: {doubts}.", name=name, doubts=doubts)
             yield CheckFinding("unknown_values", sentence, kept)
 
 
@@ -148,8 +140,8 @@ def _of_downloads(result: CheckResult) -> Iterator[CheckFinding]:
         if each.url is None:
             yield CheckFinding(
                 "upload_address_unknown",
-                message("Where uploaded files are is not known, so they might not be saved."),
-                message("Set --file-url, or let a backup look at what all entries embed: it then says what it found."),
+                message("The address of uploaded files is unknown, so a backup might not save them."),
+                message("Set --file-url, or run a backup: it looks at the addresses in all entries and reports them."),
                 NOT_SAVED,
             )
         elif each.problem:
@@ -157,29 +149,28 @@ def _of_downloads(result: CheckResult) -> Iterator[CheckFinding]:
 
 
 def _of_download(each: DownloadFacts) -> CheckFinding:
+    values = {"url": each.url, "reason": _sentence(each.problem)}
     sentence = (
-        message("An upload could not be fetched: {url}: {reason}", url=each.url, reason=_sentence(each.problem))
+        message("Cannot download an upload: {url}: {reason}", **values)
         if each.what == "upload"
-        else message("A picture could not be fetched: {url}: {reason}", url=each.url, reason=_sentence(each.problem))
+        else message("Cannot download a picture: {url}: {reason}", **values)
     )
     if each.status in _GONE and each.what == "picture":
-        return CheckFinding("picture_lost", sentence, message("Nothing to do: it is gone, and a backup names it once."))
-    return CheckFinding(
-        "not_fetched", sentence, message("Open the address in a browser; a backup tries it again."), NOT_SAVED
-    )
+        advice = message("Nothing to do: the picture no longer exists, and a backup names it once.")
+        return CheckFinding("picture_lost", sentence, advice)
+    advice = message("Open the address in a browser; each backup tries it again.")
+    return CheckFinding("not_fetched", sentence, advice, NOT_SAVED)
 
 
 def _of_room(result: CheckResult) -> Iterator[CheckFinding]:
     if result.estimate is not None and result.free is not None and result.free < result.estimate.bytes:
+        sentence = message(
+            "The disk is too full for the archive: it needs about {needed:,} MB, and {free:,} MB are free.",
+            needed=_megabytes(result.estimate.bytes),
+            free=_megabytes(result.free),
+        )
         yield CheckFinding(
-            "no_room",
-            message(
-                "There is not enough room for the archive: about {needed:,} MB are needed, {free:,} MB are free.",
-                needed=_megabytes(result.estimate.bytes),
-                free=_megabytes(result.free),
-            ),
-            message("Free some, or choose another disk with --archive DIR."),
-            NO_ROOM,
+            "no_room", sentence, message("Free space, or choose another disk with --archive DIR."), NO_ROOM
         )
 
 
@@ -189,7 +180,7 @@ def _megabytes(count: int) -> int:
 
 def _of_clock(result: CheckResult) -> Iterator[CheckFinding]:
     skew = result.clock_skew
-    if skew is not None and abs(skew) > _SKEW:
+    if skew is not None and abs(skew) > _MAX_SKEW_SECONDS:
         n = round(abs(skew))
         sentence = (
             message_n("This machine's clock is {n:,} second ahead.", "This machine's clock is {n:,} seconds ahead.", n)
@@ -198,19 +189,43 @@ def _of_clock(result: CheckResult) -> Iterator[CheckFinding]:
                 "This machine's clock is {n:,} second behind.", "This machine's clock is {n:,} seconds behind.", n
             )
         )
-        yield CheckFinding("clock", sentence, message("Set the clock; the archive's times are this machine's."))
+        yield CheckFinding("clock", sentence, message("Set the clock: the archive records this machine's times."))
 
 
 def _of_machine(result: CheckResult) -> Iterator[CheckFinding]:
     for part, use in result.missing.items():
-        sentence = message(
-            "{part} is not on this machine, and no backup needs it. It is for {use}.", part=part, use=use
-        )
+        sentence = message("{part} is not installed. A backup does not need it; it is for {use}.", part=part, use=use)
         yield CheckFinding("missing_parts", sentence)
 
 
+def is_installed(library: str) -> bool:
+    """Return whether a library can be imported."""
+    return importlib.util.find_spec(library) is not None
+
+
+def missing_parts(
+    installed: Callable[[str], bool] = is_installed, program: Callable[[str], str | None] = shutil.which
+) -> dict[str, str]:
+    """Return the optional software that this machine lacks, each with its use.
+
+    Args:
+        installed: whether a library can be imported.
+        program: the path of a program; ``None`` if it is not installed.
+    """
+    found: dict[str, str] = {}
+    if not installed("PIL"):
+        found["Pillow"] = message("small pictures for the site's lists: pip install 'blog-exporter[site]'")
+    if not installed("arro3.core" if installed("arro3") else "arro3"):
+        found["arro3"] = message("the export to Parquet: pip install 'blog-exporter[parquet]'")
+    if not installed("keyring"):
+        found["keyring"] = message("the access token in the system's keyring: pip install 'blog-exporter[keyring]'")
+    if program("jq") is None:
+        found["jq"] = message("the recipes of README.txt that read an archive without this program")
+    return found
+
+
 def estimate(result: CheckResult, settings: Settings) -> Estimate | None:
-    """Return what a first backup takes, about; ``None`` where the entry list could not be read."""
+    """Return the approximate cost of a first backup; ``None`` if the entry list could not be read."""
     first = {each.name: each for each in reversed(result.operations) if each.answered and each.page is not None}
     by_kind = {each.kind: each for each in first.values()}
     if Kind.ENTRY_LIST not in by_kind:
@@ -225,9 +240,8 @@ def estimate(result: CheckResult, settings: Settings) -> Estimate | None:
         seconds = max(seconds, requests / settings.rate)
     listed_files = by_kind.get(Kind.FILES)
     size = (listed_files.total_size or 0) if uploads and listed_files is not None else 0
-    return Estimate(
-        entries, comments, files, requests, round(seconds, 1), size + _BYTES_OF_AN_ENTRY * entries + 2_000 * comments
-    )
+    size += _BYTES_PER_ENTRY * entries + _BYTES_PER_COMMENT * comments
+    return Estimate(entries, comments, files, requests, round(seconds, 1), size)
 
 
 def _pages(facts: OperationFacts) -> int:
@@ -237,7 +251,7 @@ def _pages(facts: OperationFacts) -> int:
 
 
 def _total(facts: OperationFacts | None) -> int:
-    """Return how many records a list has; of one that only says how many pages, about."""
+    """Return the number of records in a list, estimated if the list names only its number of pages."""
     if facts is None:
         return 0
     if facts.total is not None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from exporter.cli.signals import Signals
     from exporter.crawl.outcome import Outcome
     from exporter.library.backup import Backup
-    from exporter.notify.monitor import Monitor
+    from exporter.notify.delivery import Monitor
 
 _EPILOG = message(
     """\b

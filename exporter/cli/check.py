@@ -1,4 +1,4 @@
-"""``check``: whether a backup of a blog would save everything, on one page."""
+"""``check``: show on one page whether a backup would save everything."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output, size_text, time_text
 from exporter.cli.target import find_target
 from exporter.errors import UsageError
-from exporter.message import PROGRAM, message, message_n
+from exporter.message import PROGRAM, message
 from exporter.text import left, printable, right, width
 from exporter.translation import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from exporter.archive.archive import Archive
     from exporter.check.facts import CheckResult, OperationFacts
-    from exporter.settings import Settings
 
 _EPILOG = """\b
 Examples:
   blog-exporter check NAME.blog.shinobi.jp
   blog-exporter check DIR --json
-  blog-exporter check DIR --report report.jsonl --entry 42
+  blog-exporter check DIR --report report.jsonl
 """
 _COLUMNS = 79
 _LABEL = 14
@@ -36,12 +34,11 @@ _LABEL = 14
     "check",
     epilog=_EPILOG,
     help=message(
-        """Say whether a backup of the blog BLOG_ID, of the archive in DIR, or of the settings file's blog NAME
-        would save everything.
+        """Check whether a backup of a blog would save everything.
 
-        A handful of requests are sent, and nothing is written but the report. The exit code is 0 where all is
-        well, 3 where something would not be saved, 2 where a setting is wrong, 12 where the service refuses, 20
-        where it fails, and 28 where the disk has no room."""
+        Give the blog's ID, the folder of its archive, or its name in the settings file. The command sends a few
+        requests and writes only the report. Exit codes: 0 all is well, 3 something would not be saved, 2 a setting is
+        wrong, 12 the service refuses access, 20 it fails, 28 the disk is too full."""
     ),
 )
 @click.argument("blog", metavar="BLOG_ID|DIR|NAME")
@@ -49,31 +46,16 @@ _LABEL = 14
     "--archive",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help=message("Where the archive is to be. [default: ./BLOG_ID]"),
+    help=message("Folder of the archive. [default: ./BLOG_ID]"),
 )
 @click.option(
     "--report",
     "report_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=message("Write a bug report without the diary: every text scrambled, its shape kept."),
+    help=message("Write a bug report without any text of the blog."),
 )
-@click.option(
-    "--entry",
-    "entries",
-    multiple=True,
-    metavar="ID",
-    help=message("Look at this entry too; may be given several times."),
-)
-@click.option(
-    "--pages",
-    type=click.IntRange(1, 100),
-    default=1,
-    metavar="N",
-    help=message("Read the first N pages of each list. [default: 1, of the entries 2]"),
-)
-@click.option("--offline", is_flag=True, help=message("Ask the service nothing: a report of the archive's records."))
-@click.option("--force", is_flag=True, help=message("Replace a report that is there."))
+@click.option("--force", is_flag=True, help=message("Replace an existing report."))
 @setting_options("base_url", "profile", "token_file", "account", "assets", "file_url", "allow_private_network")
 @config_option
 @with_output(OnLoss.STOP)
@@ -84,9 +66,6 @@ def command(
     archive: Path | None,
     config: Path | None,
     report_file: Path | None,
-    entries: tuple[str, ...],
-    pages: int,
-    offline: bool,
     force: bool,
     **options: Any,
 ) -> int:
@@ -94,64 +73,42 @@ def command(
     import asyncio
 
     from exporter.archive.archive import Archive
-    from exporter.check.run import Wishes, check, check_offline
+    from exporter.archive.reader import require_outside_archives
+    from exporter.check.run import check
     from exporter.cli.signals import catch_signals
 
     target = find_target(blog, options, archive=archive, config=config, warn=out.warn)
-    place, blog_id, settings = target.root, target.blog_id, target.settings
-    found = Archive.open(place) if Archive.exists(place) else None
-    if offline and (found is None or report_file is None):
-        raise UsageError(message("--offline needs the folder of an archive, and --report FILE."))
     if report_file is not None:
-        from exporter.archive.reader import require_outside_archives
+        from exporter.check.report import already_exists
 
         require_outside_archives(report_file)
-    if report_file is not None and report_file.exists() and not force:
-        raise UsageError(message("{path} is there already: name another file, or give --force.", path=report_file))
+        if report_file.exists() and not force:
+            raise UsageError(already_exists(report_file))
     for notice in target.notices:
         out.warn(notice)
-    wishes = Wishes(entries, pages, keep=report_file is not None)
-    if offline:
-        result = check_offline(blog_id, settings, place)
-    else:
-        with catch_signals():
-            result = asyncio.run(check(blog_id, settings, place, wishes=wishes, warn=out.warn))
+    settings = target.settings
+    with catch_signals():
+        result = asyncio.run(check(target.blog_id, settings, target.root, keep=report_file is not None, warn=out.warn))
     out.document(result.document())
     for line in page(result):
         out.answer(line)
     if report_file is not None:
-        _report(out, report_file, result, settings, found, entries, force=force)
+        from exporter.check.report import write_report
+        from exporter.service.registry import service_of
+
+        found = Archive.open(target.root).info.service if Archive.exists(target.root) else None
+        service = service_of(settings, found or settings.service)
+        write_report(report_file, result, settings, service, force=force)
+        out.say(
+            message(
+                "Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report_file
+            )
+        )
     return result.exit_code
 
 
-def _report(
-    out: Output,
-    path: Path,
-    result: CheckResult,
-    settings: Settings,
-    archive: Archive | None,
-    entries: tuple[str, ...],
-    *,
-    force: bool,
-) -> None:
-    from exporter.report.file import archive_records, write_report
-    from exporter.service.registry import service_of
-
-    service = service_of(settings, settings.service if archive is None else archive.info.service)
-    records = [] if archive is None else archive_records(archive, service, entries)
-    lines = write_report(path, result, settings, service, records, force=force)
-    out.say(
-        message_n(
-            "The report {path} has {n:,} line. Its texts are scrambled; look at it before you send it.",
-            "The report {path} has {n:,} lines. Its texts are scrambled; look at it before you send it.",
-            lines,
-            path=path,
-        )
-    )
-
-
 def page(result: CheckResult) -> Iterator[str]:
-    """Yield the lines of the diagnosis, none of them but commands wider than a terminal of 80 columns."""
+    """Yield the lines of the diagnosis. Only commands are wider than a terminal of 80 columns."""
     yield from _fact(message("Blog"), _shown(result.blog_id))
     yield from _fact(message("Service"), _shown(result.base_url or message("not set")))
     yield from _fact(message("Signed in as"), _signed_in(result))
@@ -181,11 +138,11 @@ def page(result: CheckResult) -> Iterator[str]:
         if finding.advice:
             yield from _advice(_shown(finding.advice))
     if not result.exit_code and result.operations:
-        yield _shown(message("All is well: a backup would save everything that was looked at."))
+        yield _shown(message("All is well: a backup would save everything that was checked."))
 
 
 def _advice(text: str) -> Iterator[str]:
-    """Yield advice in lines; a command at its end gets a line of its own, however long, so that it can be copied."""
+    """Yield advice in lines. A command at its end has a separate line, so that it can be copied."""
     words, mark, command = text.partition(f"{PROGRAM} ")
     yield from _wrapped("    ", words.rstrip())
     if mark:
@@ -196,7 +153,7 @@ def _signed_in(result: CheckResult) -> str:
     if result.user is not None:
         user_id, name = result.user
         return _shown(message("{name} (user {id})", name=_shown(name, 40), id=_shown(user_id, 40)))
-    return message("nobody: a token is set") if result.token else message("nobody: no token is set")
+    return message("unknown: a token is set") if result.token else message("nobody: no token is set")
 
 
 def _sums(result: CheckResult) -> Iterator[str]:
@@ -210,23 +167,30 @@ def _sums(result: CheckResult) -> Iterator[str]:
         )
         yield from _fact(message("On the blog"), found)
         cost = message(
-            "about {requests:,} requests, {time}, {size}, pictures elsewhere aside",
+            "about {requests:,} requests, {time}, {size}, without pictures on other sites",
             requests=estimate.requests,
             time=time_text(estimate.seconds),
             size=size_text(estimate.bytes),
         )
         yield from _fact(message("First backup"), cost)
     if result.free is not None:
-        yield from _fact(message("Free room"), size_text(result.free))
+        yield from _fact(message("Free space"), size_text(result.free))
     if result.clock_skew is not None:
-        skew = message("{seconds:+.0f} s against the service", seconds=result.clock_skew)
+        skew = message("{seconds:+.0f} s compared with the service", seconds=result.clock_skew)
         yield from _fact(message("Clock"), skew)
-    sent = message("{sent} sent, never more than {most}", sent=result.requests, most=result.most_requests)
+    sent = message("{sent} sent, at most {most}", sent=result.requests, most=result.most_requests)
     yield from _fact(message("Requests"), sent)
 
 
 def _operations(operations: list[OperationFacts]) -> Iterator[str]:
-    heads = (message("Asked"), message("Answer"), message("Time"), message("Records"), message("Pages"), message("All"))
+    heads = (
+        message("Request"),
+        message("Answer"),
+        message("Time"),
+        message("Records"),
+        message("Pages"),
+        message("Total"),
+    )
     rows = [tuple(map(_shown, heads))]
     for each in operations:
         name = each.name if each.page is None else f"{each.name} {each.page}"
@@ -245,12 +209,12 @@ def _fact(label: str, value: str) -> Iterator[str]:
 
 
 def _shown(text: str, limit: int | None = None) -> str:
-    """Return a text in the reader's language, fit for a terminal."""
+    """Return a text in the interface language, safe for a terminal."""
     return printable(translated(text), limit)
 
 
 def _wrapped(lead: str, text: str) -> Iterator[str]:
-    """Yield a text in lines of 79 columns behind a lead; words are broken where they are too long, or Japanese."""
+    """Yield a text in lines of 79 columns after a lead. Long words and Japanese text are broken."""
     indent = " " * width(lead)
     line, room = lead, _COLUMNS - width(lead)
     for word in _pieces(text, max(10, room)):
@@ -263,7 +227,7 @@ def _wrapped(lead: str, text: str) -> Iterator[str]:
 
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
-    """Yield a text in pieces between which a line may end: at spaces, around wide characters, and in long words."""
+    """Yield the pieces between which a line may break: at spaces, around wide characters, and in long words."""
     piece = ""
     for char in text:
         wide = width(char) > 1

@@ -1,4 +1,4 @@
-"""Where a copy is, on the command line: folders, addresses, and what opens them."""
+"""Options and arguments for copies: folders, addresses, recipients and identities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from exporter.cli.help import option
 from exporter.cli.options import ending_with_damage
 from exporter.cli.output import Output, counted
-from exporter.copies.address import is_address
+from exporter.copies.store import is_address
 from exporter.message import message, message_n
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Command = Callable[..., Any]
 
 
 def places(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Let the shell complete to folders."""
+    """Let the shell complete folders."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(typed, type="dir")]
@@ -35,12 +35,12 @@ def places(_context: click.Context, _parameter: click.Parameter, typed: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class StoreChoice:
-    """What was said of how a copy is kept.
+    """The options for encrypted copies.
 
     Attributes:
-        encrypt_to: the recipients that it is to be readable for.
-        recipients_file: a file of such recipients.
-        identities: files of the identities to read it with.
+        encrypt_to: the recipients.
+        recipients_file: a file of recipients.
+        identities: files of identities for reading.
     """
 
     encrypt_to: tuple[str, ...] = ()
@@ -48,19 +48,19 @@ class StoreChoice:
     identities: tuple[Path, ...] = ()
 
     def options(self) -> StoreOptions:
-        """Return it as the store wants it."""
+        """Return the options for opening a store."""
         from exporter.copies.opening import StoreOptions
 
         return StoreOptions(self.encrypt_to, self.identities)
 
     def to_send(self, target: str, warn: Callable[[str], None]) -> StoreChoice:
-        """Return it with all recipients of what is sent to a place, those of the file and of the settings among them.
+        """Return the options with all recipients for a target, including those of the file and of the settings.
 
-        What the settings say counts for addresses, and for folders that hold an encrypted copy already: whether a
-        folder is to become one is said with the command.
+        The settings apply to addresses and to folders with an encrypted copy. To begin an encrypted copy in a folder,
+        the command needs an option.
 
         Raises:
-            UsageError: the file or a setting cannot be right.
+            UsageError: the file or a setting is invalid.
         """
         given, file = self.encrypt_to, self.recipients_file
         if not given and file is None and (is_place_of_copies(target)):
@@ -75,11 +75,11 @@ class StoreChoice:
         return StoreChoice(given, None, self.identities)
 
     def is_copy(self, place: str) -> bool:
-        """Tell whether a place is to be read through a store: an address, or a folder whose content is encrypted."""
+        """Return whether a place must be read through a store: an address or an encrypted folder."""
         return is_place_of_copies(place) or bool(self.identities)
 
     def is_sent_to(self, place: str) -> bool:
-        """Tell whether a place gets objects, and not an archive."""
+        """Return whether a target receives objects, and not an archive."""
         return is_place_of_copies(place) or bool(self.encrypt_to)
 
     def open(self, place: str) -> Store:
@@ -93,13 +93,13 @@ def is_place_of_copies(place: str) -> bool:
     """Return whether a place is an address, or the folder of an encrypted copy.
 
     Raises:
-        UsageError: it is an address of a kind that is not supported.
+        UsageError: the address is of an unsupported kind.
     """
     return is_address(place) or (Path(place) / "encrypted-copy.json").is_file()
 
 
 def tell_locked(out: Output, locked: Locked) -> None:
-    """Say until when a copy is locked."""
+    """Show the locks of a copy."""
     files = counted(locked.objects, "file")
     if locked.until is None:
         out.answer(
@@ -108,7 +108,7 @@ def tell_locked(out: Output, locked: Locked) -> None:
         return
     out.answer(
         message(
-            "Locked until {date} at least: {files}, {renewed:,} of them anew.",
+            "Locked until {date} at least: {files}, {renewed:,} of them renewed.",
             date=f"{locked.until:%Y-%m-%d}",
             files=files,
             renewed=locked.renewed,
@@ -117,7 +117,7 @@ def tell_locked(out: Output, locked: Locked) -> None:
 
 
 def store_options(*, writing: bool = False) -> Callable[[Command], Command]:
-    """Add the options that say how copies are kept, handed to the command as ``store``, a :class:`StoreChoice`."""
+    """Add the options for encrypted copies; the command receives them as ``store``, a :class:`StoreChoice`."""
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -136,20 +136,20 @@ def store_options(*, writing: bool = False) -> Callable[[Command], Command]:
             multiple=True,
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help=message("File of an age identity, to read an encrypted copy with."),
+            help=message("File of an age identity, to read an encrypted copy."),
         )(wrapped)
         if writing:
             made = option(
                 "--recipients-file",
                 type=click.Path(path_type=Path),
                 metavar="FILE",
-                help=message("Encrypt it to the age recipients in a file, one on a line."),
+                help=message("Encrypt to the age recipients in a file, one on each line."),
             )(made)
             made = option(
                 "--encrypt-to",
                 multiple=True,
                 metavar="RECIPIENT",
-                help=message("Encrypt what is sent to this age recipient (age1…); may be repeated."),
+                help=message("Encrypt to this age recipient (age1…); may be repeated."),
             )(made)
         return made
 
@@ -157,11 +157,11 @@ def store_options(*, writing: bool = False) -> Callable[[Command], Command]:
 
 
 def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Command]:
-    """Add DIR, which may be a copy: it is fetched as far as the command needs it, and ``archive`` is where it then is.
+    """Add the argument DIR. A copy is fetched into the cache, and the command receives the folder as ``archive``.
 
     Args:
         need: the name of a :class:`~exporter.copies.cache.Need`.
-        metavar: how the help calls it; in brackets where it may be left out.
+        metavar: the name in the help; in brackets if the argument is optional.
     """
 
     def decorate(command: Command) -> Command:

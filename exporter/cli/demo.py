@@ -41,18 +41,10 @@ _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
     ),
 )
 @click.argument("directory", metavar="[DIR]", default="demo-archive", type=click.Path(path_type=Path))
-@click.option(
-    "--replay",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=message("Back up the blog in a report of check --report instead."),
-)
 @click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Write the same bytes every time."))
 @with_output(OnLoss.WARN)
-def demo_command(*, out: Output, directory: Path, replay: Path | None, fixed_clock: bool) -> int:
+def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     """Run ``demo``."""
-    if replay is not None:
-        return _replay(out, directory, replay)
     from exporter.demo.sample import demo_blog, later_changes
     from exporter.demo.service import DemoService
 
@@ -95,18 +87,6 @@ def demo_command(*, out: Output, directory: Path, replay: Path | None, fixed_clo
         out.say(f"  {left(translated(what), 28)} {where}")
     out.document({"archive": str(directory.absolute()), "blog_id": blog.blog_id, "versions": len(reader.versions())})
     return 0
-
-
-def _replay(out: Output, directory: Path, report: Path) -> int:
-    """Back up the blog in a report, which has no pictures."""
-    from exporter.report.replay import Replay
-
-    found = Replay(report)
-    with found.service().run_in_thread() as service:
-        given = {**found.settings, "base_url": service.base_url, "assets": "none", "retries": "0"}
-        return back_up(
-            directory, found.blog.blog_id, resolve(given, environ=_NOBODYS_SETTINGS), out, new=True
-        ).exit_code
 
 
 def _begin(out: Output, directory: Path, blog_id: str) -> None:

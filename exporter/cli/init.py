@@ -249,7 +249,7 @@ def _wrong_time(answer: str) -> bool:
 
 def _when(ask: Questions, root: Path) -> str | None:
     """Ask for the time of the scheduled backup, unless it is already scheduled, or this machine has no scheduler."""
-    from exporter.schedule.install import best, find
+    from exporter.schedule.schedulers import best, find
 
     try:
         if best() is None or find(root) is not None:
@@ -386,8 +386,8 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
 
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
     """Schedule the backup, and return the scheduler; one that refuses does not undo the backup."""
-    from exporter.schedule.install import find, install, trouble
     from exporter.schedule.plan import plan_for
+    from exporter.schedule.schedulers import find, install, trouble
 
     try:
         if plan.at is None:

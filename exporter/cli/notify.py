@@ -1,8 +1,7 @@
-"""How a backup notifies those who are not there: the monitor, the command of one's own, and the mail that cron sends.
+"""Notify about a backup: through the monitor, the command of ``on_failure``, and the mail that cron sends.
 
-At a terminal everything is said every time. Under ``--quiet``, where nobody watches, the same trouble is
-said once, again when it changes or has lasted for ``remind_after``, and its end is said once. Exit codes do not depend
-on it.
+At a terminal, every trouble is printed every time. With ``--quiet`` and without a terminal, a trouble is printed once,
+again after a change or after ``remind_after``, and its end is printed once. This does not change exit codes.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ from exporter.clock import Clock, at_home, timestamp
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted
 from exporter.message import listed, message, said
 from exporter.model.kinds import Kind
-from exporter.notify.hook import run_command
-from exporter.notify.monitor import Monitor, Signal
+from exporter.notify.delivery import Monitor, Signal, run_command
 from exporter.notify.notified import Event, Notified, load, save
 from exporter.settings import Settings
 from exporter.text import printable
@@ -35,27 +33,27 @@ if TYPE_CHECKING:
     from exporter.notify.closing import ClosingReport
 
 _WORDS: Final = {
-    2: message("a setting cannot be right"),
-    4: message("refused, as a large part of the blog is gone at once"),
+    2: message("a setting is wrong"),
+    4: message("refused, because a large part of the blog disappeared at once"),
     11: message("another backup is writing this archive"),
     12: message("not authorised: sign in again"),
     13: message("damage found"),
-    14: message("the archive's format is newer than this program"),
+    14: message("the archive has a newer format than this program supports"),
     20: message("the service failed"),
     28: message("no space left"),
     130: message("interrupted"),
     143: message("terminated"),
 }
-"""What an exit code means, for those who may not read what the blog's service said."""
+"""The meaning of an exit code, without words from the blog or its service."""
 
 
 class Notifier:
-    """Notifies about one run; ``outcome`` is set once the run has one.
+    """Notifies about one run; the caller sets ``outcome`` when the run ends.
 
     Attributes:
-        monitor: the monitor at ``ping_url``, ``None`` where it is not set.
-        outcome: what the run did, ``None`` where it failed.
-        closing: what it says about the end of its service, where one was announced.
+        monitor: the monitor at ``ping_url``; ``None`` if it is not set.
+        outcome: the result of the run; ``None`` if it failed.
+        closing: the report about the end of the service, if one was announced.
     """
 
     def __init__(self, root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock) -> None:
@@ -69,7 +67,7 @@ class Notifier:
         self._clock = clock
 
     def end(self, error: BlogExporterError | None) -> None:
-        """Notify how the run ended, with this error or with its outcome; mark an error that need not be said again."""
+        """Report the end of the run, and mark an error that must not be printed again."""
         if self.monitor is not None:
             asyncio.run(self.monitor.send(self._signal(error), translated(self._body(error))))
         layout, now = Layout(self._root), self._clock.now()
@@ -86,7 +84,7 @@ class Notifier:
         return self._out.verbosity < 0 and not self._out.as_json and not sys.stderr.isatty()
 
     def _say(self, event: Event | None, before: Notified, error: BlogExporterError | None) -> None:
-        """Print what is news, and mark an error that is none."""
+        """Print news, and mark a known error."""
         known = event is None and self._is_unwatched()
         if self._out.verbosity < 0 and self.outcome is not None:
             notice = quiet_line(self._blog, self.outcome, known=known)
@@ -98,7 +96,7 @@ class Notifier:
         trouble = self.monitor.trouble if self.monitor is not None else None
         if self.monitor is not None and trouble is not None and not known:
             sentence = message(
-                "The monitor at {host} could not be notified ({reason}). The backup itself is not affected.",
+                "Cannot reach the monitor at {host} ({reason}). This does not affect the backup.",
                 host=self.monitor.host, reason=said(trouble),
             )  # fmt: skip
             self._out.warn(sentence)
@@ -114,7 +112,7 @@ class Notifier:
     def _say_where_it_may_be_gone(self, *, known: bool) -> None:
         zone = self._settings.timezone
         if self._settings.closing is not None and not known:
-            from exporter.cli.summary import countdown_line  # only a service that closes needs what counts the rest
+            from exporter.cli.summary import countdown_line  # only needed for a closing service
             from exporter.notify.closing import countdown
 
             remaining = countdown(self._settings.closing, self._clock.now(), zone, ())
@@ -122,14 +120,14 @@ class Notifier:
                 self._out.notice(countdown_line(remaining))
 
     def _troubles(self, error: BlogExporterError | None) -> set[str]:
-        """Name what is wrong, so that the same thing has the same name on another night."""
+        """Return a name for each trouble; the same trouble has the same name every night."""
         found = set() if error is None else {f"exit {error.exit_code}"}
         if self.outcome is not None:
             found |= {f"damaged {path}" for path in self.outcome.damaged}
             for problem in self.outcome.problems:
                 what = problem.id
                 if what is None:
-                    # Reasons without a record name numbers, which differ from night to night.
+                    # Reasons without a record contain numbers, which differ from night to night.
                     what = "".join(mark for mark in problem.reason if not mark.isdigit())
                 elif problem.kind == str(Kind.ASSETS):
                     what = what.partition("://")[2].partition("/")[0]
@@ -148,14 +146,14 @@ class Notifier:
         return quiet_closing_line(self._blog, self.closing)
 
     def _has_closing_news(self) -> bool:
-        """Tell whether something is outside that the last days may yet bring in, or the end has come."""
+        """Return whether a record is missing that a later backup may save, or the end has come."""
         if self.closing is None or self.closing.countdown.step is None:
             return False
         return self.closing.countdown.days < 0 or any(each.state != "left_out" for each in self.closing.outside)
 
     def _signal(self, error: BlogExporterError | None) -> Signal:
         if isinstance(error, ArchiveLocked | Interrupted):
-            # Neither a success nor a failure: the other run reports its own end, or the next night does.
+            # Neither a success nor a failure: the other run or the next night reports the result.
             return Signal.LOG
         return Signal.SUCCESS if self._code(error) == 0 else Signal.FAIL
 
@@ -163,7 +161,7 @@ class Notifier:
         return error.exit_code if error is not None else self.outcome.exit_code if self.outcome is not None else 1
 
     def _body(self, error: BlogExporterError | None) -> str:
-        """Return what leaves this machine: numbers and our own words, never what the blog or its service says."""
+        """Return the text for the monitor: numbers and our own words, nothing from the blog or its service."""
         code = self._code(error)
         if error is None and self.outcome is not None and code != ArchiveDamaged.exit_code:
             if code == 0:
@@ -184,7 +182,7 @@ class Notifier:
         }
         wrong = run_command(command, text, facts)
         if wrong is not None:
-            self._out.warn(message("The command of on_failure did not work: {reason}.", reason=wrong))
+            self._out.warn(message("The command of on_failure failed: {reason}.", reason=wrong))
 
     def _trouble_text(self, error: BlogExporterError | None) -> str:
         if error is not None:
@@ -197,12 +195,12 @@ class Notifier:
             return line
         trouble = self.monitor.trouble if self.monitor is not None else None
         reason = "" if trouble is None else said(trouble)
-        return message("{blog}: the monitor could not be notified: {reason}", blog=self._blog, reason=reason)
+        return message("{blog}: cannot reach the monitor: {reason}", blog=self._blog, reason=reason)
 
     def _healed(self, before: Notified) -> str:
         date = "" if before.since is None else self._date(before.since)
         return message(
-            "{blog} is well again: this backup succeeded. The trouble had begun on {date}.", blog=self._blog, date=date
+            "{blog} is well again: this backup succeeded. The trouble began on {date}.", blog=self._blog, date=date
         )
 
     def _date(self, moment: datetime) -> str:
@@ -212,10 +210,10 @@ class Notifier:
 
 @contextmanager
 def notifying(root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock) -> Iterator[Notifier]:
-    """Notify how the block ends, whatever ends it.
+    """Report how the block ends, with or without an error.
 
     Raises:
-        UsageError: ``ping_url`` is no address of a monitor.
+        UsageError: ``ping_url`` is not valid.
     """
     notifier = Notifier(root, blog_id, settings, out, clock)
     try:

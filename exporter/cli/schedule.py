@@ -1,4 +1,4 @@
-"""``schedule``: a backup every night, by what this machine has for that."""
+"""``schedule``: install, print or remove the schedule of a nightly backup."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ blog_argument = click.argument("words", metavar="DIR|BLOG_ID|NAME")
 at_option = click.option(
     "--at",
     metavar="HH:MM",
-    help=message("When, in local time. [default: a minute between 3 and 4 at night, the same every night]"),
+    help=message("Local time of the backup. [default: between 3 and 4 at night]"),
 )
 
 
 def _planned(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what a plan is made of."""
+    """Add the options of a plan."""
     return at_option(setting_options(*_PASSED_ON)(config_option(with_output()(command))))
 
 
@@ -53,15 +53,15 @@ def _planned(command: Callable[..., Any]) -> Callable[..., Any]:
     "schedule",
     epilog=_EPILOG,
     help=message(
-        "Back up an archive's blog every night, also after a night in which the machine slept.\n\n"
-        "`install` uses systemd if it runs for you, else your crontab, and touches nothing there but its own entry."
+        "Back up a blog every night, or later if the machine slept.\n\n"
+        "`install` uses systemd if it runs for you, otherwise your crontab. It changes only its own entry there."
     ),
 )
 def command() -> None:
-    """Take the name of what is to be done."""
+    """Group the commands."""
 
 
-@click.command("print", help=message("Print a crontab's lines, systemd's units, a launchd file or a Windows task."))
+@click.command("print", help=message("Print a schedule for cron, systemd, launchd or Windows."))
 @click.argument("kind", metavar="|".join(_KINDS), type=click.Choice(_KINDS))
 @blog_argument
 @_planned
@@ -80,13 +80,13 @@ def show(*, out: Output, kind: str, words: str, config: Path | None, at: str | N
 command.add_command(show)
 
 
-@command.command("install", help=message("Have the blog of the archive in DIR backed up every night from now on."))
+@command.command("install", help=message("Schedule a nightly backup with systemd or cron."))
 @blog_argument
 @click.option(
     "--with",
     "scheduler",
     type=click.Choice(["systemd", "cron"]),
-    help=message("What to install it with. [default: systemd if it runs for you, else cron]"),
+    help=message("Scheduler. [default: systemd if it runs for you, else cron]"),
 )
 @_planned
 def install(
@@ -99,12 +99,10 @@ def install(
     **given: str | None,
 ) -> int:
     """Install a schedule."""
-    from exporter.schedule.install import install as have_done
-    from exporter.schedule.install import trouble
-    from exporter.schedule.systemd import runs_only_while_signed_in
+    from exporter.schedule import schedulers
 
     plan = _plan(out, words, config, at, given)
-    known = have_done(plan, scheduler, words=_typed(words, config, at, given))
+    known = schedulers.install(plan, scheduler, words=_typed(words, config, at, given))
     out.document(
         {
             "name": plan.name,
@@ -122,26 +120,24 @@ def install(
             next=known.next,
         )
     )
-    not_running = trouble(known)
+    not_running = schedulers.trouble(known)
     if not_running is not None:
         out.warn(not_running)
-    if known.scheduler == "systemd" and runs_only_while_signed_in():
-        out.say(message("It runs while you are signed in. To have it run at other times too: loginctl enable-linger"))
+    if known.scheduler == "systemd" and schedulers.runs_only_while_signed_in():
+        out.say(message("It runs only while you are signed in. To run it at all times: loginctl enable-linger"))
     return 0
 
 
-@command.command(
-    "remove", help=message("Back up the blog of the archive in DIR no longer by itself; its archive stays.")
-)
+@command.command("remove", help=message("Remove the schedule; the archive stays."))
 @blog_argument
 @config_option
 @with_output()
 def remove(*, out: Output, words: str, config: Path | None) -> int:
     """Remove a schedule."""
-    from exporter.schedule.install import remove as have_forgotten
+    from exporter.schedule import schedulers
 
     archive = _root(out, words, config)
-    removed = have_forgotten(archive)
+    removed = schedulers.remove(archive)
     out.document({"archive": str(archive), "removed": removed})
     if removed:
         out.answer(message("Removed from {schedulers}.", schedulers=both(removed)))
@@ -152,10 +148,7 @@ def remove(*, out: Output, words: str, config: Path | None) -> int:
 
 @command.command(
     "status",
-    help=message(
-        "Say when the blog of the archive in DIR is backed up next, and how the last run ended.\n\n"
-        "Exits with 5 where nothing is scheduled."
-    ),
+    help=message("Show the next backup and the result of the last run.\n\nExits with 5 if nothing is scheduled."),
 )
 @blog_argument
 @config_option
@@ -164,10 +157,10 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     """Show a schedule."""
     from exporter.archive.archive import Archive
     from exporter.cli.status import OUTCOMES
-    from exporter.schedule.install import find, trouble
+    from exporter.schedule import schedulers
 
     archive = _root(out, words, config)
-    known = find(archive)
+    known = schedulers.find(archive)
     last = next(Archive.open(archive).newest_runs(), None) if Archive.exists(archive) else None
     if known is None:
         raise NoSuchRecord(
@@ -194,14 +187,14 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
         outcome = OUTCOMES.get(str(last["outcome"]), str(last["outcome"]))
         out.answer(message("Last run: {time}, {outcome}", time=ended, outcome=outcome))
     out.say(message("It starts: {command}", command=known.command), level=1)
-    not_running = trouble(known)
+    not_running = schedulers.trouble(known)
     if not_running is not None:
         out.warn(not_running)
     return 0
 
 
 def _typed(words: str, config: Path | None, at: str | None, given: Mapping[str, str | None]) -> list[str]:
-    """Return the words of a command about the same plan, which follow its name."""
+    """Return the arguments of a command about the same plan."""
     options = {**given, "config": config, "at": at}
     return [words, *(word for name, value in options.items() for word in _named(name, value))]
 
@@ -211,14 +204,14 @@ def _named(name: str, value: object) -> list[str]:
 
 
 def _root(out: Output, words: str, config: Path | None) -> Path:
-    """Return the folder of an archive, which may not be there any more."""
+    """Return the folder of an archive, which may no longer exist."""
     adopt(resolve({}, config=config, warn=out.warn))
     table = read_config(config).blogs.get(words)
     return _absolute(Path(words) if table is None else table.archive)
 
 
 def _absolute(path: Path) -> Path:
-    return Path(os.path.abspath(path))  # noqa: PTH100 - as a plan does it
+    return Path(os.path.abspath(path))  # noqa: PTH100 - links are not resolved
 
 
 def _texts(kind: str, plan: NightPlan) -> dict[str, str]:
@@ -238,7 +231,7 @@ def _texts(kind: str, plan: NightPlan) -> dict[str, str]:
 
 
 def _plan(out: Output, words: str, config: Path | None, at: str | None, given: Mapping[str, str | None]) -> NightPlan:
-    """Plan the backups of a blog, as somebody named it."""
+    """Plan the backups of the named blog."""
     from exporter.archive.archive import Archive
     from exporter.cli.target import find_target
     from exporter.http.address_guard import check_base_url
@@ -250,7 +243,7 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
         raise UsageError(
             target.notices[0]
             if target.notices
-            else message("A schedule has to know the service: give --base-url or --profile here.")
+            else message("A schedule needs the address of the service: give --base-url or --profile.")
         )
     check_base_url(target.settings.base_url)
     if Archive.exists(root):
@@ -267,13 +260,13 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
     if _TOKEN in os.environ and target.settings.token_file is None:
         out.warn(
             message(
-                "no scheduler knows {variable}: put the token into a file that only you can read, and name it by "
+                "schedulers do not know {variable}: put the token into a file that only you can read, and give it with "
                 "--token-file.",
                 variable=_TOKEN,
             )
         )
     if is_temporary():
         out.warn(
-            message("the program runs from a cache that is emptied some day: install it (pipx, uv tool, pip) first.")
+            message("the program runs from a cache that may be emptied: install it with pipx, uv tool or pip first.")
         )
     return plan_for(root, target.blog_id, arguments, at=at)

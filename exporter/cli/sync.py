@@ -1,4 +1,4 @@
-"""``sync``: a second copy of an archive or a fleet, and the way back."""
+"""``sync``: copy an archive or a fleet to another place, or restore it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from exporter.copies.encrypted import EncryptedStore
     from exporter.copies.object_lock import Locked
-    from exporter.copies.syncing import Synced
+    from exporter.copies.transfer import SyncResult
 
 _EPILOG = """\b
 Examples:
@@ -36,23 +36,23 @@ Examples:
     "sync",
     epilog=_EPILOG,
     help=message(
-        """Bring the copy at TARGET up to the archive or fleet at SOURCE: send what is missing there, and nothing else.
+        """Copy the archive or fleet at SOURCE to TARGET, or restore it from a copy. Only missing files are sent.
 
-        Both are folders, or one is an address such as s3://bucket/prefix. The other way round, the copy comes back
-        into a new folder, or brings an older one up to date. Every file is compared with its hash on the way; what
-        is damaged at SOURCE is named and not sent, and nothing is ever overwritten by it. Exits with 13 then, and
-        with 15 where the two have different histories."""
+        SOURCE and TARGET are folders, or one of them is an address such as s3://bucket/prefix. From a copy, the command
+        fills a new folder or updates an older archive. Each file is verified by its hash: damaged files are named
+        and not sent, and never overwrite others. Exits with 13 in this case, and with 15 if the two histories
+        differ."""
     ),
 )
 @click.argument("source", metavar="SOURCE", shell_complete=places)
 @click.argument("target", metavar="TARGET", shell_complete=places)
-@option("--prune", is_flag=True, help=message("Forget at TARGET, too, the versions that a prune has folded at SOURCE."))
-@option("--dry-run", is_flag=True, help=message("Only say what would be sent."))
-@option("--new", is_flag=True, help=message("Begin a new copy at TARGET, where one was before and nothing is now."))
+@option("--prune", is_flag=True, help=message("Also remove versions at TARGET that a prune has folded."))
+@option("--dry-run", is_flag=True, help=message("Only show the files that would be sent."))
+@option("--new", is_flag=True, help=message("Begin a new copy at TARGET, which is empty and had a copy."))
 @option(
     "--object-lock",
     metavar="TIME",
-    help=message("Lock everything at TARGET, an s3://… with object lock, for at least so long from now on (90d)."),
+    help=message("Lock all objects at an s3://… TARGET for this time (90d)."),
 )
 @setting_options("wait_lock")
 @store_options(writing=True)
@@ -71,23 +71,23 @@ def command(
 ) -> int:
     """Run ``sync``."""
     from exporter.cli.progress import ProgressBar
-    from exporter.copies.syncing import LockWish, SyncOptions, sync
+    from exporter.copies.sync import LockRequest, SyncOptions, sync
     from exporter.settings import resolve
 
-    wish = None if object_lock is None else LockWish(duration_option("--object-lock", object_lock))
-    synced: list[Synced] = []
+    lock = None if object_lock is None else LockRequest(duration_option("--object-lock", object_lock))
+    synced: list[SyncResult] = []
     store = store.to_send(target, out.warn)
     wait = resolve({"wait_lock": wait_lock}).wait_lock
-    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), wish, wait, new)
+    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), lock, wait, new)
     with ProgressBar(out, message("sending")) as bar:
         for each in sync(source, target, options, lambda _name: bar.update):
             synced.append(each)
             _print(out, each, source if each.archive == "." else each.archive, dry_run=dry_run)
             if each.objects and not dry_run and not store.is_sent_to(target):
-                # What is damaged is named below; where it keeps latest/ from being made, that is no news.
+                # Damaged files are named below, so an error from them in latest/ is not reported again.
                 with suppress(*(ArchiveDamaged,) if each.damaged else ()):
                     _refresh(out, Path(target) / each.archive)
-    locked = None if wish is None else wish.locked
+    locked = None if lock is None else lock.locked
     out.document(_document(source, target, synced, dry_run=dry_run, locked=locked))
     if locked is not None and (locked.unlocked or out.verbosity >= 0):
         tell_locked(out, locked)
@@ -115,9 +115,8 @@ def command(
     if there and not store.is_sent_to(target) and any(_is_document(each.damaged_there) for each in synced):
         raise ArchiveDamaged(
             message_n(
-                "{n:,} file in {target} is not what was sent: run {repair}, and sync again.",
-                "{n:,} files in {target} are not what was sent: run {repair}, remove what it still names, and sync "
-                "again.",
+                "{n:,} file in {target} is wrong: run {repair}, and sync again.",
+                "{n:,} files in {target} are wrong: run {repair}, remove the files that it names, and sync again.",
                 there,
                 target=target,
                 repair=suggested("verify", "--repair", target),
@@ -126,8 +125,8 @@ def command(
     if there:
         raise ArchiveDamaged(
             message_n(
-                "{n:,} file in {target} is not what was sent: remove it there, and run sync again.",
-                "{n:,} files in {target} are not what was sent: remove them there, and run sync again.",
+                "{n:,} file in {target} is wrong: remove it there, and run sync again.",
+                "{n:,} files in {target} are wrong: remove them there, and run sync again.",
                 there,
                 target=target,
             )
@@ -142,17 +141,17 @@ def command(
 
 
 def _is_document(names: Sequence[str]) -> bool:
-    """Tell whether a manifest or a list of hashes is among names, which a version in a folder cannot be without."""
+    """Return whether the names include a manifest or a list of hashes, which a version in a folder needs."""
     return any(PurePosixPath(name).name in {MANIFEST, SUMS} for name in names)
 
 
 def _print_readers(out: Output, store: EncryptedStore) -> None:
-    """Say who of the recipients can read only a part."""
+    """Warn about recipients who can decrypt only some objects."""
     changed = store.changed_readers()
     if changed.added:
         out.warn(
             message(
-                "{who} can read only what is sent to {place} from now on: for the rest, sync to a new place.",
+                "{who} can only decrypt new objects in {place}: to include the old ones, sync to a new place.",
                 who=listed(changed.added),
                 place=store.place,
             )
@@ -160,7 +159,7 @@ def _print_readers(out: Output, store: EncryptedStore) -> None:
     if changed.dropped:
         out.warn(
             message(
-                "{who} cannot read what is sent to {place} from now on, and can still read what was sent before.",
+                "{who} cannot decrypt new objects in {place}, but can still decrypt the old ones.",
                 who=listed(changed.dropped),
                 place=store.place,
             )
@@ -168,7 +167,7 @@ def _print_readers(out: Output, store: EncryptedStore) -> None:
 
 
 def _document(
-    source: str, target: str, synced: list[Synced], *, dry_run: bool, locked: Locked | None
+    source: str, target: str, synced: list[SyncResult], *, dry_run: bool, locked: Locked | None
 ) -> dict[str, Any]:
     return {
         "source": source,
@@ -181,18 +180,18 @@ def _document(
     }
 
 
-def _print(out: Output, each: Synced, name: str, *, dry_run: bool) -> None:
-    from exporter.copies.histories import Relation
+def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
+    from exporter.copies.contents import Relation
 
     for path in each.damaged:
         out.warn(message("{path} is damaged or missing, and is not sent.", path=printable(path, 200)))
     for path in each.damaged_there:
-        out.warn(message("{path} at the target is not what was sent.", path=printable(path, 200)))
+        out.warn(message("{path} at the target is wrong.", path=printable(path, 200)))
     if each.rolled_back is not None:
         out.warn(
             message(
                 "{name}: the copy had version {before} after the last sync and now has only version {found}: an older "
-                "state was put in its place, or versions were removed.",
+                "state replaced it, or versions were removed.",
                 name=printable(name, 200),
                 before=each.rolled_back[0],
                 found=each.rolled_back[1],
@@ -207,7 +206,7 @@ def _print(out: Output, each: Synced, name: str, *, dry_run: bool) -> None:
     if each.error is not None:
         out.warn(message("{name}: {reason}", name=values["name"], reason=shown(said(each.error), 1000)))
     elif each.relation is Relation.BEHIND:
-        out.done(message("{name}: the copy has newer versions; nothing is to be sent.", **values))
+        out.done(message("{name}: the copy has newer versions; nothing was sent.", **values))
     elif not each.objects:
         out.done(message("{name}: nothing is missing.", **values))
     elif dry_run:
@@ -217,7 +216,7 @@ def _print(out: Output, each: Synced, name: str, *, dry_run: bool) -> None:
 
 
 def _refresh(out: Output, root: Path) -> None:
-    """Bring ``latest/`` of an archive that got something up to date, where there is one."""
+    """Update ``latest/`` of a restored archive, if it exists."""
     from exporter.archive.archive import Archive
     from exporter.cli.target import settings_to_read_with
     from exporter.library.upkeep import refresh
@@ -229,5 +228,5 @@ def _refresh(out: Output, root: Path) -> None:
         refresh(archive, settings_to_read_with(archive, {}, None, out.warn))
     else:
         out.say(
-            message("{root} has no Markdown and no site yet; to have them, run rebuild {root}.", root=root), level=1
+            message("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root), level=1
         )

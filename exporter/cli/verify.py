@@ -75,7 +75,7 @@ def verify_command(
 
 def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None) -> int:
     """Check a copy in its store."""
-    from exporter.copies.checking import CopyCheck
+    from exporter.copies.checks import CopyCheck
     from exporter.copies.opening import locks_of
 
     try:
@@ -97,10 +97,10 @@ def _look_from_outside(out: Output, place: str) -> int:
     Raises:
         ArchiveDamaged: a file is missing or truncated.
     """
+    from exporter.copies.checks import KeylessCheck
     from exporter.copies.opening import plain_store
-    from exporter.copies.seen_outside import SeenOutside
 
-    seen = SeenOutside(plain_store(place))
+    seen = KeylessCheck(plain_store(place))
     found = []
     with _bar(out) as bar:
         for finding in seen.findings(bar.update):

@@ -1,1 +1,1 @@
-"""Second copies of archives: where they are kept, how they are sent, checked, brought back and read."""
+"""Second copies of an archive: places to store them, sync in both directions, checks, and reading."""

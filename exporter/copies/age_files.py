@@ -1,7 +1,7 @@
-"""Files in the format of age (age-encryption.org/v1): who can read them, and bytes into and out of them in pieces.
+"""Encrypt and decrypt files in the age format (age-encryption.org/v1), and read recipients and identities.
 
-All of a file goes through a temporary one before anything of it is handed on, in memory as long as it is short, so that
-nobody is given the beginning of what turns out to be cut short or changed.
+Content goes through a temporary file, which is in memory while it is small. So the caller receives no part of a file
+that is truncated or changed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _IN_MEMORY: Final = 4 << 20
 _LARGEST_KEYS: Final = 64 * 1024
 _LARGEST_HEADER: Final = 64 * 1024
-"""Some four hundred recipients."""
+"""In bytes, enough for about four hundred recipients."""
 _MAGIC: Final = b"age-encryption.org/v1\n"
 _ARMOR: Final = "-----BEGIN AGE ENCRYPTED FILE-----"
 _CHUNK, _TAG, _NONCE = 65536, 16, 16
@@ -37,10 +37,10 @@ _NO_KEY_FITS: Final = "No matching keys found"
 
 
 def recipient(text: str) -> Recipient:
-    """Read one ``age1…``, whom files can be encrypted to.
+    """Read a recipient, ``age1…``.
 
     Raises:
-        UsageError: it is none; the reason is in words.
+        UsageError: the text is not a supported recipient.
     """
     library = _library()
     word = text.strip()
@@ -48,7 +48,7 @@ def recipient(text: str) -> Recipient:
         return library.x25519.Recipient.from_str(word)
     except library.RecipientError as error:
         if word.upper().startswith("AGE-SECRET-KEY-"):
-            # Never shown: it is the very key that must not be here.
+            # The text is never shown, because it is a secret key.
             raise UsageError(
                 message(
                     "An age identity, which is secret, was given as a recipient: give the age1… that age-keygen -y "
@@ -58,30 +58,30 @@ def recipient(text: str) -> Recipient:
         if word.startswith(("ssh-", "age1pq1", "age1tag", "age1yubikey")):
             raise UsageError(
                 message(
-                    "{word!r} is a recipient of a kind that is not supported: give one that age-keygen makes, age1… "
-                    "with 62 characters.",
+                    "{word!r} is a recipient of an unsupported kind: give one that age-keygen makes, age1… with 62 "
+                    "characters.",
                     word=word[:20],
                 )
             ) from error
         raise UsageError(
             message(
-                "{word!r} is no age recipient: give one that age-keygen makes, age1… with 62 characters.",
+                "{word!r} is not an age recipient: give one that age-keygen makes, age1… with 62 characters.",
                 word=word[:80],
             )
         ) from error
 
 
 def recipients_in(path: Path) -> tuple[str, ...]:
-    """Read a file of recipients, one a line, as ``age -R`` does; ``#`` begins a comment line.
+    """Read a file with a recipient on each line, as ``age -R`` does; ``#`` starts a comment.
 
     Raises:
-        UsageError: it cannot be read, or has no recipient, or a line that is none.
+        UsageError: the file is unreadable or empty, or a line is not a recipient.
     """
     found = tuple(_lines(path))
     for line in found:
         recipient(line)
     if not found:
-        raise UsageError(message("{path} has no age recipient in it: put an age1… on a line of its own.", path=path))
+        raise UsageError(message("{path} has no age recipient: put each age1… on a separate line.", path=path))
     return found
 
 
@@ -89,7 +89,7 @@ def identities_in(path: Path) -> list[Identity]:
     """Read a file of identities, as age-keygen writes it.
 
     Raises:
-        UsageError: it cannot be read, others can read it, it is protected by a passphrase, or holds no identity.
+        UsageError: the file is unreadable, readable for others, encrypted with a passphrase, or has no identity.
     """
     library = _library()
     if os.name == "posix" and path.exists() and path.stat().st_mode & 0o077:
@@ -99,7 +99,7 @@ def identities_in(path: Path) -> list[Identity]:
         if line.startswith((_MAGIC.decode().strip(), _ARMOR)):
             raise UsageError(
                 message(
-                    "{path} is protected by a passphrase, which is not supported: make a file without one by age "
+                    "{path} is protected by a passphrase, which is not supported: make a file without one with age "
                     "--decrypt --output NEW {path}, and remove it after use.",
                     path=path,
                 )
@@ -109,26 +109,26 @@ def identities_in(path: Path) -> list[Identity]:
         except library.IdentityError:
             raise UsageError(
                 message(
-                    "{path} has a line that is no age identity: give the file that age-keygen made, with a line "
+                    "{path} has a line that is not an age identity: give the file that age-keygen made, with a line "
                     "AGE-SECRET-KEY-1… (keys of SSH and of plugins are not supported).",
                     path=path,
                 )
             ) from None
     if not found:
-        raise UsageError(message("{path} has no age identity in it: give the file that age-keygen made.", path=path))
+        raise UsageError(message("{path} has no age identity: give the file that age-keygen made.", path=path))
     return found
 
 
 def new_identity() -> Identity:
-    """Make an identity; ``str`` of it is its secret text, and ``to_public`` gives its recipient."""
+    """Make an identity. ``str`` returns its secret text, and ``to_public`` its recipient."""
     return _library().x25519.Identity.generate()
 
 
 def identity(text: str) -> Identity:
-    """Read the secret text of one identity.
+    """Read the secret text of an identity.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not an identity.
     """
     library = _library()
     try:
@@ -139,10 +139,10 @@ def identity(text: str) -> Identity:
 
 @contextmanager
 def encrypted(pieces: Iterable[bytes], recipients: Sequence[Recipient]) -> Iterator[IO[bytes]]:
-    """Give the encrypted form of bytes as a file at its beginning, which is gone after the block.
+    """Encrypt bytes into a temporary file, which is positioned at its start and removed after the block.
 
     Raises:
-        BlogExporterError: what ``pieces`` raises.
+        BlogExporterError: an error of ``pieces``.
     """
     library = _library()
     source = _Pieces(pieces)
@@ -158,16 +158,16 @@ def encrypted(pieces: Iterable[bytes], recipients: Sequence[Recipient]) -> Itera
 
 @contextmanager
 def decrypted(pieces: Iterable[bytes], identities: Sequence[Identity], called: str) -> Iterator[IO[bytes]]:
-    """Give what is in an encrypted file, all of it authenticated, as a file at its beginning, gone after the block.
+    """Decrypt and authenticate a file into a temporary file, which is removed after the block.
 
     Args:
         pieces: the encrypted file.
-        identities: any that may fit.
-        called: what to call it in messages.
+        identities: the identities to try.
+        called: the name of the file for messages.
 
     Raises:
-        NoKeyFits: it is encrypted to none of them.
-        ArchiveDamaged: it is cut short or changed, or no such file.
+        NoKeyFits: no identity can decrypt it.
+        ArchiveDamaged: the file is truncated, changed, or not encrypted.
     """
     library = _library()
     source = _Pieces(pieces)
@@ -183,8 +183,8 @@ def decrypted(pieces: Iterable[bytes], identities: Sequence[Identity], called: s
             if str(error) == _NO_KEY_FITS:
                 raise NoKeyFits(
                     message(
-                        "{name} is encrypted to none of the keys at hand, or its beginning is damaged: give the "
-                        "identity of a recipient that it was sent to.",
+                        "No given key decrypts {name}, or its start is damaged: give the identity of one of its "
+                        "recipients.",
                         name=called,
                     )
                 ) from None
@@ -194,9 +194,9 @@ def decrypted(pieces: Iterable[bytes], identities: Sequence[Identity], called: s
 
 
 def payload_size(beginning: bytes, size: int) -> int | None:
-    """Tell how many bytes are in an encrypted file, from its beginning and its size; ``None`` where it is none.
+    """Return the size of the content, from the start and the size of an encrypted file; ``None`` for any other file.
 
-    No key is needed, so nothing is authenticated.
+    This needs no key, and authenticates nothing.
     """
     header = _header_size(beginning)
     if header is None:
@@ -208,11 +208,11 @@ def payload_size(beginning: bytes, size: int) -> int | None:
 
 
 HEADER_READ: Final = _LARGEST_HEADER
-"""How much of an encrypted file :func:`payload_size` needs at most."""
+"""The number of bytes of an encrypted file that :func:`payload_size` needs at most."""
 
 
 class _Pieces:
-    """An iterator of bytes as what the library reads from; keeps what went wrong, which the library turns into text."""
+    """An iterator of bytes as a file for the library. It keeps errors, which the library turns into text."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
@@ -220,7 +220,7 @@ class _Pieces:
         self.failure: BaseException | None = None
 
     def read(self, size: int) -> bytes:
-        """Return some bytes, at most ``size``; none at the end."""
+        """Return at most ``size`` bytes; no bytes at the end."""
         try:
             while not self._waiting:
                 self._waiting = memoryview(next(self._pieces))
@@ -234,7 +234,7 @@ class _Pieces:
         return given
 
     def require_header(self, called: str) -> None:
-        """Refuse what does not begin as an encrypted file before the library looks for the end of its header."""
+        """Refuse a file without an age header, before the library searches for the end of the header."""
         beginning = bytearray()
         while len(beginning) < _LARGEST_HEADER and (piece := self.read(_LARGEST_HEADER)):
             beginning += piece
@@ -244,14 +244,14 @@ class _Pieces:
 
 
 class _Target:
-    """What the library writes to; keeps what went wrong, as one of our errors."""
+    """A file for the library to write to. It keeps the error as one of ours."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.failure: BlogExporterError | None = None
 
     def write(self, data: bytes) -> int:
-        """Write all of it."""
+        """Write all bytes."""
         try:
             return self._file.write(data)
         except OSError as error:
@@ -259,18 +259,18 @@ class _Target:
             raise
 
     def flush(self) -> None:
-        """Do nothing: what is written is read by the same file."""
+        """Do nothing, because the same file object reads the bytes."""
 
 
 def pieces_of(file: IO[bytes], size: int = -1) -> Iterator[bytes]:
-    """Yield what is left of a file, or so many bytes of it, in pieces."""
+    """Yield the next ``size`` bytes of a file, or the rest, in pieces."""
     while piece := file.read(PIECE if size < 0 else min(PIECE, size)):
         size -= len(piece) if size > 0 else 0
         yield piece
 
 
 def _header_size(beginning: bytes) -> int | None:
-    """Return the bytes of a header up to and with the line of its MAC; ``None`` where there is no such header."""
+    """Return the size of a header, including the line of its MAC; ``None`` if there is no header."""
     if not beginning.startswith(_MAGIC):
         return None
     end = beginning.find(b"\n--- ", 0, _LARGEST_HEADER)
@@ -281,14 +281,14 @@ def _header_size(beginning: bytes) -> int | None:
 def _damaged(called: str) -> ArchiveDamaged:
     return ArchiveDamaged(
         message(
-            "{name} is damaged: it is cut short or changed, or no encrypted file; restore it from another copy.",
+            "{name} is damaged: it is truncated, changed, or not encrypted. Restore it from another copy.",
             name=called,
         )
     )
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a small file that say something."""
+    """Yield the lines of a small file, without comments and empty lines."""
     try:
         with path.open("rb") as file:
             data = file.read(_LARGEST_KEYS)
@@ -301,13 +301,13 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _library() -> ModuleType:
-    """Return the library, which only who encrypts needs.
+    """Return the library, which is an optional dependency.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: the library is not installed.
     """
     try:
-        import pyrage  # noqa: PLC0415 - only for who encrypts
+        import pyrage  # noqa: PLC0415 - optional
     except ImportError as error:
         raise UsageError(
             message("Encrypted copies need the library pyrage: run pip install 'blog-exporter[age]'.")

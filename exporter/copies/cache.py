@@ -1,17 +1,14 @@
-"""Reading from a copy as from an archive: a folder of the user's with what has been fetched of it.
+"""Read a copy like an archive: fetch the files that a command needs into a cache folder of the user.
 
-Fetched is what a command needs and is not there yet: documents and manifests always, lines and pictures when they are
-asked for. Every file is compared with its hash when it comes, and what reads the folder compares each record with its
-own again, as in any archive: whoever can write the folder can do no more harm than whoever can write the copy. Of an
-encrypted copy it holds what was decrypted; its folders are for the user alone (0700), and can be deleted at any time.
+Documents and manifests are always fetched, records and pictures if the command needs them. Each file is verified by its
+hash when it arrives, and each record again when it is read. The cache of an encrypted copy has decrypted files. Its
+folders are private (0700), and can be deleted at any time.
 """
 
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Iterable
-from contextlib import suppress
 from enum import IntEnum
 from functools import partial
 from pathlib import Path
@@ -26,8 +23,7 @@ from exporter.archive.layout import SEGMENTS, SUMS, Layout, asset_digest, segmen
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy
-from exporter.copies.receiving import fetch_version, receive
-from exporter.copies.transfer import in_parallel
+from exporter.copies.transfer import fetch_version, in_parallel, receive_asset
 from exporter.errors import DamagedObject
 from exporter.model.kinds import Kind
 
@@ -35,38 +31,38 @@ if TYPE_CHECKING:
     from exporter.copies.store import Store
     from exporter.copies.transfer import OnProgress
 
-_PATIENCE_SECONDS: Final = 600.0
+_LOCK_SECONDS: Final = 600.0
 
 
 class Need(IntEnum):
-    """What a command reads."""
+    """The files that a command reads."""
 
     MANIFESTS = 1
-    """What each version is, and the runs."""
+    """Manifests and runs."""
     RECORDS = 2
-    """Every record of every version up to the one it shows."""
+    """Also the records of all versions up to the shown one."""
     PICTURES = 3
-    """The pictures and files of the version it shows, too."""
+    """Also the pictures and files of the shown version."""
 
 
 def cache_folder() -> Path:
-    """Return the user's folder for what can be fetched again."""
+    """Return the user's cache folder."""
     return Path(platformdirs.user_cache_dir("blog-exporter", appauthor=False))
 
 
 def fetched(store: Store, need: Need, at: str | None, progress: OnProgress) -> Path:
-    """Bring what a command needs of a copy into its folder, and return that: an archive, as far as it was fetched.
+    """Fetch the necessary files of a copy, and return the cache folder, which is a partial archive.
 
     Args:
-        store: where the copy is.
-        need: what is needed.
-        at: the version that is shown, where it is a number; else all may be needed.
-        progress: told how many of how many files are there.
+        store: the store of the copy.
+        need: the necessary files.
+        at: the shown version, if it is a number; otherwise all versions are necessary.
+        progress: called with the number of finished files and of all files.
 
     Raises:
         NoArchive: there is no copy.
-        NewerFormat, ArchiveDamaged: a part of it is not what was stored, or not there.
-        ArchiveLocked: another command fetches the same for ten minutes already.
+        NewerFormat, ArchiveDamaged: a file is damaged or missing.
+        ArchiveLocked: another command has been fetching the same copy for ten minutes.
     """
     copy = SecondCopy(store)
     info, _ = copy.info()
@@ -75,7 +71,7 @@ def fetched(store: Store, need: Need, at: str | None, progress: OnProgress) -> P
     with atomic.translated(root):
         atomic.make_folder(layout.work)
     with ArchiveLock(layout.lock) as lock:
-        lock.acquire(SystemClock().now(), _PATIENCE_SECONDS)
+        lock.acquire(SystemClock().now(), _LOCK_SECONDS)
         _Fetch(copy, layout, info).run(need, at, progress)
     return root
 
@@ -88,7 +84,7 @@ class _Fetch:
         self._info_sha256 = hashlib.sha256(info).hexdigest()
 
     def run(self, need: Need, at: str | None, progress: OnProgress) -> None:
-        self._begin()
+        self._prepare()
         numbers = self._copy.numbers()
         shown = int(at) if at is not None and at.isascii() and at.isdigit() else None
         right = self._right_manifests(numbers)
@@ -103,8 +99,8 @@ class _Fetch:
         if need is Need.PICTURES and numbers:
             self._fetch_pictures(shown, progress)
 
-    def _begin(self) -> None:
-        """Make the folder that of this archive; what is there of another one, or of versions that are gone, goes."""
+    def _prepare(self) -> None:
+        """Create the folder, and remove the files of another archive and of removed versions."""
         layout = self._layout
         if _bytes(layout.info) not in {None, self._info}:
             for folder in (layout.versions, layout.assets, layout.latest):
@@ -113,13 +109,13 @@ class _Fetch:
             for folder in (layout.versions, layout.assets):
                 atomic.make_folder(folder)
         self._write(INFO, self._info)
-        there = set(self._copy.numbers())
+        exists = set(self._copy.numbers())
         for number in version_numbers(layout):
-            if number not in there:
+            if number not in exists:
                 atomic.remove_folder(layout.version(number))
 
     def _right_manifests(self, numbers: list[int]) -> set[int]:
-        """Return the versions whose manifests are those of the copy: each has the hash that the one after it names."""
+        """Return the cached versions with the same manifest as the copy, by the hashes in later manifests."""
         right: set[int] = set()
         if not numbers:
             return right
@@ -135,18 +131,19 @@ class _Fetch:
         return right
 
     def _fetch_version(self, number: int, wanted: Iterable[str], *, known: bool) -> list[str]:
-        """Fetch what is wanted of a version; return the names of what is damaged."""
+        """Fetch the wanted segments of a version, and return the names of damaged ones."""
         folder = self._layout.version(number)
         if not known:
             atomic.remove_folder(folder)
             with atomic.translated(folder):
                 atomic.make_folder(folder)
-            return fetch_version(self._copy, number, folder, self._info_sha256, list(wanted))[1]
         missing = [name for name in wanted if (folder / name).kind() is None]
-        return fetch_version(self._copy, number, folder, self._info_sha256, missing)[1] if missing else []
+        if known and not missing:
+            return []
+        return fetch_version(self._copy, number, folder, self._info_sha256, missing)[1]
 
     def _require_healed(self, damaged: list[str], shown: int | None) -> None:
-        """Refuse what is damaged, unless a version up to the one that is shown has written all of it again."""
+        """Refuse damaged segments, unless a version up to the shown one has healed them."""
         if not damaged:
             return
         archive = Archive.open(self._layout.root)
@@ -157,7 +154,7 @@ class _Fetch:
                 raise DamagedObject(self._copy.store.place, name)
 
     def _fetch_pictures(self, shown: int | None, progress: OnProgress) -> None:
-        """Fetch the pictures that the records of the shown version name."""
+        """Fetch the pictures of the shown version; a damaged one is missing in the cache."""
         archive = Archive.open(self._layout.root)
         versions = archive.versions()
         number = shown if shown in versions else versions[-1]
@@ -169,18 +166,9 @@ class _Fetch:
             for name in self._copy.assets()
             if asset_digest(name) in named and (self._layout.root / name).kind() is None
         ]
-        for done, _ in enumerate(in_parallel(partial(self._fetch_picture, name) for name in wanted), 1):
+        jobs = (partial(receive_asset, self._copy, name, self._layout) for name in wanted)
+        for done, _ in enumerate(in_parallel(jobs), 1):
             progress(done, len(wanted))
-
-    def _fetch_picture(self, name: str) -> None:
-        """Fetch one; a damaged one is missing here, as it is for whoever reads the copy."""
-        incoming = self._layout.work / f"incoming-{secrets.token_hex(8)}"
-        target = self._layout.root / name
-        with suppress(DamagedObject):
-            receive(self._copy.store, name, incoming, asset_digest(name) or "", self._copy.objects[name].size)
-            with atomic.translated(target):
-                atomic.make_folder(target.parent)
-                incoming.replace(target)
 
     def _write(self, name: str, data: bytes) -> None:
         path = self._layout.root / name

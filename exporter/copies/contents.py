@@ -1,27 +1,31 @@
-"""What a copy holds: its names, its versions, what its documents say. All of it is untrusted.
+"""The versions and documents of a copy, which are untrusted, and how its history is related to an archive's.
 
-A version is there when its manifest is. Its other files were stored before that, the first of them its ``SHA256SUMS``:
-that names the hashes of all the others, so whoever stores it first decides what this version is. Files of a version
-without a manifest belong to a transfer that is under way, or was cut short.
+A version exists when its manifest does. Its other files are stored before, first ``SHA256SUMS``, which has the hashes
+of the others. So the writer that stores it first decides the version. Files of a version without a manifest belong to
+an unfinished transfer.
+
+Each manifest has the hash of the manifest before it. If two histories have the same manifest for a number, they are the
+same up to this number. A prune changes hashes, and of a manifest only the parts that describe folded versions.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, asset_digest, version_name
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT
-from exporter.copies.store import read_whole
-from exporter.errors import ArchiveDamaged, DamagedObject, NoArchive, NoSuchObject
-from exporter.message import message
+from exporter.copies.store import Store, StoredObject, read_whole
+from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
+from exporter.message import message, suggested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from exporter.copies.store import Store, StoredObject
+    from exporter.archive.archive import Archive
 
 INFO: Final = "archive.json"
 RUNS: Final = "runs.jsonl"
@@ -29,39 +33,81 @@ PLAIN_DOCUMENTS: Final = ("README.txt", "FORMAT.md")
 VERSIONS: Final = "versions"
 NEW_VERSIONS: Final = "versions.new"
 PRUNING: Final = "versions.new.json"
-"""The note of a prune that is under way: see :mod:`exporter.copies.pruning`."""
+"""The note of an unfinished prune: see :mod:`exporter.copies.pruning`."""
+PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
+"""The files of a version in the order of sending."""
 _DOCUMENTS: Final = frozenset({INFO, RUNS, SUMS, PRUNING, *PLAIN_DOCUMENTS})
 _NOT_SENT: Final = frozenset({"settings.toml", "index.html", "最初にお読みください.txt"})
 _PART: Final = re.compile(
-    r"(versions|versions\.new)/([0-9]{6}|[1-9][0-9]{6,9})/("
-    + "|".join(map(re.escape, (MANIFEST, SUMS, *SEGMENTS)))
-    + ")"
+    rf"({VERSIONS}|{re.escape(NEW_VERSIONS)})/([0-9]{{6}}|[1-9][0-9]{{6,9}})/({'|'.join(map(re.escape, PARTS))})"
 )
 
 
-PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
-"""The files of a version in the order in which they are sent."""
-
-
 def part_name(number: int, part: str, folder: str = VERSIONS) -> str:
-    """Return the name of a file of a version: ``versions/000001/manifest.json``."""
+    """Return the name of a version's file, such as ``versions/000001/manifest.json``."""
     return f"{folder}/{version_name(number)}/{part}"
 
 
 def place_in_version(name: str) -> tuple[int | None, str]:
-    """Return the number of the version that an object belongs to, and which file of it; ``None`` for other objects."""
+    """Return an object's version number and file; ``None`` for an object outside versions."""
     found = _PART.fullmatch(name)
     return (None, "") if found is None else (int(found[2]), found[3])
 
 
+class History(Protocol):
+    """The versions of an archive or of a copy."""
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the versions, oldest first."""
+        ...
+
+    def manifest(self, number: int) -> tuple[str, Manifest]:
+        """Return the SHA-256 of a version's manifest, and the manifest."""
+        ...
+
+
+class LocalHistory:
+    """The versions of an archive, as they were at the first access."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._numbers = archive.versions()
+        self._manifests: dict[int, tuple[str, Manifest]] = {}
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the versions, oldest first."""
+        return self._numbers
+
+    def manifest(self, number: int) -> tuple[str, Manifest]:
+        """Return the SHA-256 of a version's manifest, and the manifest.
+
+        Raises:
+            ArchiveDamaged: the manifest is missing or unreadable.
+        """
+        if number not in self._manifests:
+            path = self._archive.layout.manifest(number)
+            try:
+                data = path.read_bytes(LARGEST_DOCUMENT)
+            except OSError as error:
+                raise ArchiveDamaged(
+                    message(
+                        "{path} is missing or cannot be read: run {command}.",
+                        path=path,
+                        command=suggested("verify", "--repair", str(self._archive.path)),
+                    )
+                ) from error
+            self._manifests[number] = hashlib.sha256(data).hexdigest(), Manifest.decode(data, str(path))
+        return self._manifests[number]
+
+
 class SecondCopy:
-    """A copy, as one listing of it found it.
+    """A copy, as one listing shows it.
 
     Attributes:
-        store: where it is.
-        objects: what it has, by name; only names that a copy has.
-        strange: the names of everything else.
-        folder: where its versions are: ``versions``, or ``versions.new`` while a prune puts those in its place.
+        store: the store.
+        objects: the objects with valid names, by name.
+        strange: the names of all other objects.
+        folder: the folder of its versions: ``versions``, or ``versions.new`` during a prune.
     """
 
     def __init__(self, store: Store) -> None:
@@ -74,87 +120,79 @@ class SecondCopy:
             elif found.name not in _NOT_SENT:
                 self.strange.append(found.name)
         self.pruning = self.sound_or_nothing(PRUNING) if PRUNING in self.objects else None
-        # A note alone, without the set that it tells of, hides nothing.
+        # A note without the new versions hides nothing.
         built = b'"built"' in (self.pruning or b"") and self._numbers(NEW_VERSIONS)
         self.folder = NEW_VERSIONS if built else VERSIONS
         self._manifests: dict[int, tuple[str, Manifest]] = {}
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is there."""
+        """Whether the store has no objects."""
         return not self.objects and not self.strange
 
     def document(self, name: str) -> bytes:
         """Return the content of a document.
 
         Raises:
-            NoSuchObject: it is not there.
-            ArchiveDamaged: it is larger than any of its kind.
+            NoSuchObject: the document does not exist.
+            ArchiveDamaged: the document is too large.
         """
         return read_whole(self.store, name, LARGEST_CACHE if name == RUNS else LARGEST_DOCUMENT)
 
     def document_or_nothing(self, name: str) -> bytes:
-        """Return the content of a document, nothing where it is not there."""
+        """Return the content of a document; empty if it does not exist."""
         return self.document(name) if name in self.objects else b""
 
     def sound_or_nothing(self, name: str) -> bytes:
-        """Return the content of a document, nothing where it is not there or cannot be read."""
+        """Return the content of a document; empty if it does not exist or is damaged."""
         try:
             return self.document_or_nothing(name)
         except ArchiveDamaged:
             return b""
 
     def info(self) -> tuple[bytes, ArchiveInfo]:
-        """Return ``archive.json``, as bytes and read.
+        """Return the content of ``archive.json``, as bytes and decoded.
 
         Raises:
             NoArchive: there is no copy.
-            NewerFormat: it needs a newer program.
-            ArchiveDamaged: it cannot be read.
+            NewerFormat: the copy needs a newer program.
+            ArchiveDamaged: the file is damaged.
         """
         if INFO not in self.objects:
             raise NoArchive(
                 message(
-                    "{place} holds no copy of an archive: it has no archive.json. Give the place that sync wrote to.",
+                    "{place} has no copy of an archive: it has no archive.json. Give the place that sync wrote to.",
                     place=self.store.place,
                 )
             )
         data = self.document(INFO)
-        digest = hashlib.sha256(data).hexdigest()
-        if digest != self._sealed_info(digest):
+        stated = read_sums(self.sound_or_nothing(SUMS)).get(INFO)
+        if stated is None and self.numbers():
+            stated = read_sums(self.sound_or_nothing(self.part(self.numbers()[-1], SUMS))).get(f"../../{INFO}")
+        if stated not in {None, "", hashlib.sha256(data).hexdigest()}:
             raise DamagedObject(self.store.place, INFO)
         return data, ArchiveInfo.decode(data, self.store.place)
 
-    def _sealed_info(self, otherwise: str) -> str:
-        """Return the hash that the archive, or its newest version, was sealed with ``archive.json`` as."""
-        stated = read_sums(self.sound_or_nothing(SUMS)).get(INFO)
-        if stated is None and self.numbers():
-            stated = read_sums(self.sound_or_nothing(self.part(self.numbers()[-1], SUMS))).get("../../archive.json")
-        return stated or otherwise
-
     def numbers(self) -> list[int]:
-        """Return the numbers of the versions that are there, oldest first."""
+        """Return the numbers of the versions, oldest first."""
         return self._numbers(self.folder)
 
     def unfinished(self) -> list[int]:
-        """Return the numbers of the versions of which there are files, but no manifest."""
-        there = set(self.numbers())
-        return [number for number in self._numbers(self.folder, whole=False) if number not in there]
+        """Return the numbers of versions that have files but no manifest."""
+        finished = set(self.numbers())
+        return [number for number in self._numbers(self.folder, whole=False) if number not in finished]
 
     def missing(self) -> Iterator[str]:
-        """Yield the names of what the seal and the runs tell of, and is not there."""
+        """Yield the names of missing files that the seal or the runs mention."""
         named = list(read_sums(self.sound_or_nothing(SUMS)))
         runs = map(run_of, self.sound_or_nothing(RUNS).split(b"\n"))
         newest = max((run.get("version") or 0 for run in runs if run is not None), default=0)
         if newest > max(self.numbers(), default=0):
             named.append(part_name(newest, MANIFEST))
         for name in dict.fromkeys(named):
-            part = _PART.fullmatch(name)
-            if part is None:
-                there = name in self.objects or name not in _DOCUMENTS
-            else:
-                there = self.part(int(part[2]), part[3]) in self.objects
-            if not there:
+            number, part = place_in_version(name)
+            exists = name in self.objects or name not in _DOCUMENTS
+            if not (exists if number is None else self.part(number, part) in self.objects):
                 yield name
 
     def _numbers(self, folder: str, *, whole: bool = True) -> list[int]:
@@ -167,15 +205,15 @@ class SecondCopy:
         return sorted(number for number in numbers if 0 < number <= LARGEST_VERSION)
 
     def part(self, number: int, part: str) -> str:
-        """Return the name of a file of a version."""
+        """Return the name of a version's file."""
         return part_name(number, part, self.folder)
 
     def manifest(self, number: int) -> tuple[str, Manifest]:
-        """Return the SHA-256 of a version's manifest, and what it says.
+        """Return the SHA-256 of a version's manifest, and the manifest.
 
         Raises:
-            DamagedObject: it cannot be read.
-            NoSuchObject: it is missing.
+            DamagedObject: the manifest is damaged.
+            NoSuchObject: the manifest does not exist.
         """
         if number not in self._manifests:
             name = self.part(number, MANIFEST)
@@ -188,6 +226,182 @@ class SecondCopy:
                 raise DamagedObject(self.store.place, name) from error
         return self._manifests[number]
 
-    def assets(self) -> Mapping[str, StoredObject]:
-        """Return the stored pictures and files by their names."""
+    def assets(self) -> dict[str, StoredObject]:
+        """Return the pictures and files by name."""
         return {name: found for name, found in self.objects.items() if name.startswith("assets/")}
+
+
+class Relation(Enum):
+    """The relation of a transfer's source to its target."""
+
+    SAME = auto()
+    AHEAD = auto()
+    """The source has newer versions, or the target has none."""
+    BEHIND = auto()
+    """The target has newer versions."""
+    PRUNED = auto()
+    """The source is the result of pruning the target, perhaps with newer versions."""
+    UNPRUNED = auto()
+    """The target is the result of pruning the source."""
+    PARTED = auto()
+    """Both have versions that the other lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """The relation of a source to a target, and the newest version that both have; 0 if they have none."""
+
+    relation: Relation
+    common: int
+
+
+def relate(source: History, target: History) -> Related:
+    """Compare two histories with as few manifests as possible: usually one of each.
+
+    Raises:
+        ArchiveDamaged: a necessary manifest is damaged.
+    """
+    ours, theirs = source.numbers(), target.numbers()
+    if not theirs:
+        return Related(Relation.AHEAD if ours else Relation.SAME, 0)
+    if not ours:
+        return Related(Relation.BEHIND, 0)
+    common = sorted(set(ours) & set(theirs))
+    if common and _same(source, target, common[-1]):
+        newest = common[-1]
+        ahead, behind = following(source, newest), following(target, newest)
+        if ahead and behind:
+            return Related(Relation.PARTED, newest)
+        if ahead:
+            return Related(Relation.AHEAD, newest)
+        return Related(Relation.BEHIND if behind else Relation.SAME, newest)
+    newest = _newest_same(source, target, common)
+    if _is_pruned(source, target):
+        return Related(Relation.PRUNED, newest)
+    return Related(Relation.UNPRUNED if _is_pruned(target, source) else Relation.PARTED, newest)
+
+
+def require_related(related: Related, source: object, target: object, *, prune: bool) -> None:
+    """Refuse a transfer between histories that do not fit.
+
+    Args:
+        related: the relation.
+        source: the name of the source for messages.
+        target: the name of the target for messages.
+        prune: whether the target may be pruned.
+
+    Raises:
+        HistoriesDiffer: the histories do not fit.
+    """
+    values: dict[str, Any] = {"source": source, "target": target, "version": related.common}
+    if related.relation is Relation.PARTED:
+        raise HistoriesDiffer(
+            message(
+                "{source} and {target} have different histories after version {version}: each has versions that the "
+                "other lacks. Name another place.",
+                **values,
+            )
+        )
+    if related.relation is Relation.UNPRUNED:
+        raise HistoriesDiffer(
+            message(
+                "{target} was pruned, and {source} still has the folded versions: prune it by the same rules, or name "
+                "another place.",
+                **values,
+            )
+        )
+    if related.relation is Relation.PRUNED and not prune:
+        raise HistoriesDiffer(
+            message(
+                "{source} was pruned, and {target} still has the folded versions: add --prune to remove them there, or "
+                "name another place.",
+                **values,
+            )
+        )
+
+
+def other_runs(place: str, root: object) -> HistoriesDiffer:
+    """Return the error about a copy and an archive whose logs of runs differ."""
+    return HistoriesDiffer(
+        message(
+            "{place}/{runs} has other runs than {archive}: one of them was changed, or both were written since they "
+            "parted. Run verify on both.",
+            place=place,
+            runs=RUNS,
+            archive=root,
+        )
+    )
+
+
+def following(history: History, number: int) -> list[int]:
+    """Return the versions that follow a version, each with the hash of the manifest before it.
+
+    Any other version with a higher number does not belong to this history.
+    """
+    found = []
+    digest = history.manifest(number)[0]
+    before = number
+    for each in history.numbers():
+        if each <= number:
+            continue
+        try:
+            next_digest, manifest = history.manifest(each)
+        except ArchiveDamaged:
+            break
+        parent = manifest.parent or {}
+        if (manifest.version, parent.get("version"), parent.get("sha256")) != (each, before, digest):
+            break
+        found.append(each)
+        before, digest = each, next_digest
+    return found
+
+
+def _same(source: History, target: History, number: int) -> bool:
+    return source.manifest(number)[0] == target.manifest(number)[0]
+
+
+def _newest_same(source: History, target: History, common: list[int]) -> int:
+    """Return the newest version that both have, by binary search; 0 if they have none."""
+    low, high = 0, len(common)
+    while low < high:
+        middle = (low + high) // 2
+        if _same(source, target, common[middle]):
+            low = middle + 1
+        else:
+            high = middle
+    return common[low - 1] if low else 0
+
+
+def _is_pruned(pruned: History, whole: History) -> bool:
+    """Return whether a history is the result of pruning another one, perhaps with newer versions."""
+    kept, before = pruned.numbers(), whole.numbers()
+    if before[-1] > kept[-1] or not {number for number in kept if number <= before[-1]} <= {*before}:
+        return False
+    return all(_is_kept(pruned, whole, kept, number) for number in before)
+
+
+def _is_kept(pruned: History, whole: History, kept: list[int], number: int) -> bool:
+    """Return whether a version still exists, or is folded into one that exists."""
+    holder = next(each for each in kept if each >= number)
+    manifest = pruned.manifest(holder)[1]
+    folds = manifest.pruned
+    if holder != number:
+        return folds is not None and folds["first"] <= number <= folds["last"]
+    other = whole.manifest(number)[1]
+    same = _unchanged(manifest) == _unchanged(other)
+    return same and (folds != other.pruned or manifest.files == other.files)
+
+
+def _unchanged(manifest: Manifest) -> tuple[object, ...]:
+    """Return the parts of a manifest that a prune does not change."""
+    return (
+        manifest.blog_id,
+        manifest.base_url,
+        manifest.started_at,
+        manifest.finished_at,
+        manifest.tool,
+        manifest.completeness,
+        manifest.problems,
+        manifest.healed,
+        {kind: counts.total for kind, counts in manifest.counts.items()},
+    )

@@ -1,16 +1,16 @@
-"""Copies that nobody can read without a key: a store around a store, with every object encrypted by age.
+"""Encrypt a copy with age: a store that wraps another store.
 
-What is stored of an object is one file of age, encrypted to the recipients. In it are a line with the object's proof,
-size and name, its content, and zeros up to the length that hides how long it is:
+Each object is an age file, encrypted to the recipients. It has a line with the object's proof, size and name, then the
+content, then zeros as padding:
 
     blog-exporter-copy 1 PROOF SIZE NAME
 
-Whoever knows the recipients can make such files, but not the proof, which takes the copy's secret: see
-:mod:`exporter.copies.hidden_names`. The segments of versions and the pictures are encrypted to the recipients alone,
-the documents to the writer too: see :mod:`exporter.copies.copy_keys`.
+Anyone who knows the recipients can make such a file, but the proof needs the copy's secret: see
+:mod:`exporter.copies.hidden_names`. Segments and pictures are encrypted to the recipients only, documents also to the
+writer: see :mod:`exporter.copies.memory`.
 
-In the copy, and not encrypted: ``encrypted-copy.json`` (that it is one, and its id) and ``README.txt`` (how to get
-everything back without this program). ``keys/MARK.age`` has the copy's keys and recipients, once for each set of these.
+Two files are not encrypted: ``encrypted-copy.json`` has the id of the copy, and ``README.txt`` describes how to restore
+it without this program. ``keys/MARK.age`` has the copy's keys and recipients, once for each set of recipients.
 """
 
 from __future__ import annotations
@@ -26,17 +26,9 @@ from importlib import resources
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from exporter.copies import age_files
-from exporter.copies.copy_keys import CopyKeys, KeyMemory
 from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark, stored_name, stored_prefix
-from exporter.copies.store import (
-    PIECE,
-    KeepsStates,
-    ObjectContent,
-    Store,
-    StoredObject,
-    content_of,
-    read_whole,
-)
+from exporter.copies.memory import CopyKeys, KeyMemory
+from exporter.copies.store import PIECE, ObjectContent, Store, StoredObject, content_of, read_whole
 from exporter.errors import ArchiveDamaged, CopyEncrypted, NewerFormat, NoKeyFits, NoSuchObject, UsageError
 from exporter.message import message
 
@@ -53,34 +45,34 @@ _FIRST_WORD: Final = "blog-exporter-copy"
 _LONGEST_LINE: Final = 4096
 _LARGEST_KEYS: Final = 1 << 20
 _MOST_KEYS: Final = 100_000
-"""How many files of keys are tried: others may lie between them, put there by whoever may write to the place."""
+"""The limit of key files that are tried. Anyone who can write to the place may have added others."""
 _PRIVATE: Final = re.compile(r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL)
-"""What the writer itself cannot read: the records, and the pictures."""
+"""The records and pictures, which the writer cannot decrypt."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedReaders:
-    """How the recipients differ from those of what is there already.
+    """The difference between the recipients now and those of existing objects.
 
     Attributes:
-        added: those who can read only what is sent from now on.
-        dropped: those who can still read what was sent before.
+        added: recipients who can only decrypt new objects.
+        dropped: recipients who can only decrypt old objects.
     """
 
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
-class EncryptedStore:
-    """A :class:`~exporter.copies.store.Store` of encrypted objects.
+class EncryptedStore(Store):
+    """A store that encrypts objects.
 
     Args:
-        inner: what keeps them.
+        inner: the store for the encrypted objects.
         keys: the copy's keys.
-        recipients: who is to read what is stored from now on; with none, nothing can be stored.
-        identities: what to read with besides the writer's own.
-        memory: where the keys are kept when something is stored.
-        begun: whether the copy is there already.
+        recipients: the recipients of new objects; without any, nothing can be stored.
+        identities: identities for reading, in addition to the writer's.
+        memory: saves the keys before the first object is stored.
+        begun: whether the copy exists.
     """
 
     def __init__(
@@ -104,21 +96,20 @@ class EncryptedStore:
         self._recipients = [age_files.recipient(each) for each in self._names]
         self._with_writer = [*self._recipients, own.to_public()]
         self._identities = [*identities, own]
-        if isinstance(inner, KeepsStates):
-            inner.read_states_by(self._reveal)
+        inner.decrypt_states_with(self._decrypted)
 
     @property
     def place(self) -> str:
-        """The place around which it is."""
+        """The place of the wrapped store."""
         return self._inner.place
 
     @property
     def inner(self) -> Store:
-        """What keeps the objects."""
+        """The store for the encrypted objects."""
         return self._inner
 
-    def _reveal(self, stored: str, data: bytes) -> bytes | None:
-        """Return what is in a stored object; ``None`` where the copy's writer did not store it under this name."""
+    def _decrypted(self, stored: str, data: bytes) -> bytes | None:
+        """Return the content of a stored object; ``None`` if the copy's writer did not store it under this name."""
         name = plain_name(self._keys.secret, stored)
         if name is None:
             return None
@@ -130,15 +121,15 @@ class EncryptedStore:
 
     @property
     def id(self) -> str:
-        """What tells this copy from others, also from one that somebody puts in its place."""
+        """The public id of the copy."""
         return self._keys.id
 
     def keep_keys(self) -> None:
-        """Keep the keys in the archive, which is there now, so that it can be sent to this copy again."""
+        """Save the keys in a restored archive, so that it can be synced to this copy."""
         self._memory.keep(self.place, self._keys)
 
     def changed_readers(self) -> ChangedReaders:
-        """Compare the recipients with those of what is there already."""
+        """Compare the recipients with those of existing objects."""
         before = [recipients for keys, recipients in self._key_files() if keys.id == self.id] if self._begun else []
         if not before or not self._names:
             return ChangedReaders()
@@ -149,7 +140,7 @@ class EncryptedStore:
         )
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
-        """Yield the objects; what is no object of this copy is named so that nobody takes it for one."""
+        """Yield the objects. An object that another writer made has an invalid name."""
         for found in self._inner.list(stored_prefix(self._keys.secret, prefix)):
             if found.name in _OURS or found.name.startswith(KEYS):
                 continue
@@ -160,28 +151,22 @@ class EncryptedStore:
                 yield StoredObject(name, None, found.tag)
 
     def read(self, name: str) -> Iterator[bytes]:
-        """Yield the content of an object, once all of it is known to be whole."""
+        """Yield the content of an object, after all of it was authenticated."""
         with self._opened(name) as (file, size):
             yield from age_files.pieces_of(file, size)
 
-    def read_range(self, name: str, start: int, length: int) -> bytes:
-        """Return a part of an object, all of which is read for that."""
-        with self._opened(name) as (file, size):
-            file.seek(start, 1)
-            return file.read(max(0, min(length, size - start)))
-
     def read_sealed(self, name: str) -> Iterator[bytes]:
-        """Yield what is stored of an object, encrypted as it is."""
+        """Yield the encrypted bytes of an object."""
         return self._inner.read(self._stored(name))
 
     def create(self, name: str, content: ObjectContent) -> bool:
-        """Store an object unless there is one of this name."""
+        """Store an object if the name is free."""
         self._start()
         with self._sealed(name, content) as made:
             return self._inner.create(self._stored(name), made)
 
     def replace(self, name: str, content: bytes, tag: str | None) -> bool:
-        """Store an object in the place of the one that has ``tag``."""
+        """Replace the object that has ``tag``."""
         self._start()
         with self._sealed(name, content_of(content)) as made:
             return self._inner.replace(self._stored(name), made.read(), tag)
@@ -195,7 +180,7 @@ class EncryptedStore:
             return stored_name(self._keys.secret, name)
         except ValueError:
             raise ArchiveDamaged(
-                message("{place} has an object of the name {name!r}, as no copy has.", place=self.place, name=name)
+                message("{place} has an object with the invalid name {name!r}: remove it.", place=self.place, name=name)
             ) from None
 
     @contextmanager
@@ -212,7 +197,7 @@ class EncryptedStore:
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[IO[bytes], int]]:
-        """Give an object's content, behind its first line, and its size."""
+        """Yield a file that is positioned at an object's content, and the size of the content."""
         called = f"{self.place}/{name}"
         try:
             pieces = self._inner.read(self._stored(name))
@@ -222,14 +207,14 @@ class EncryptedStore:
             raise NoSuchObject(self.place, name) from None
 
     def _start(self) -> None:
-        """Have the copy begun, with these recipients' keys in it, before anything is stored.
+        """Before the first object is stored, create the copy and store its keys for these recipients.
 
-        The keys are kept here before anything says that there is a copy, so that a kill in between strands nobody.
+        The archive saves the keys before the copy exists, so that a kill in between loses nothing.
         """
         if not self._names:
             raise UsageError(
                 message(
-                    "{place} is encrypted: say to whom with --encrypt-to, as what is sent must be too.",
+                    "{place} is encrypted: give its recipient with --encrypt-to.",
                     place=self.place,
                 )
             )
@@ -243,8 +228,8 @@ class EncryptedStore:
             if found != self.id:
                 raise UsageError(
                     message(
-                        "Another machine began an encrypted copy in {place} just now: choose another place, or run "
-                        "again with --identity to add to that one.",
+                        "Another machine just began an encrypted copy in {place}: choose another place, or run again "
+                        "with --identity to add to that copy.",
                         place=self.place,
                     )
                 )
@@ -261,12 +246,12 @@ class EncryptedStore:
 
 
 def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKeys, tuple[str, ...]]]:
-    """Yield the keys in a copy that these identities open, and who could open them.
+    """Yield the keys in a copy that these identities decrypt, with their recipients.
 
-    Anybody who may write there can put other files between them, which hide none.
+    Other files, which anyone with write access may have added, are skipped.
 
     Raises:
-        ArchiveDamaged: in the end, where none opens and one of them is damaged.
+        ArchiveDamaged: at the end, if no file was decrypted and a file is damaged.
     """
     damaged: ArchiveDamaged | None = None
     opened = False
@@ -292,20 +277,19 @@ def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKey
 def open_encrypted(
     inner: Store, recipients: Sequence[str], identity_files: Sequence[Path], archive: Path | None
 ) -> Store:
-    """Return the store to use at a place: around it where it is encrypted, or is to be; itself where neither.
+    """Return ``inner``, or an encrypted store around it if the copy is encrypted or recipients are given.
 
-    Nothing is written before something is stored.
+    Nothing is written until an object is stored.
 
     Args:
-        inner: the place.
-        recipients: the age recipients that were asked for.
-        identity_files: the files of identities that were given.
-        archive: the archive that is sent to the place or brought back from it, where there is one.
+        inner: the store at a place.
+        recipients: the given age recipients.
+        identity_files: the given files of identities.
+        archive: the archive that is the source or the target, if any.
 
     Raises:
-        UsageError: what was asked for does not fit what is there; nothing that is encrypted is ever mixed with what
-            is not.
-        ArchiveDamaged: what is there is not as a copy is, or was put there by somebody else.
+        UsageError: the options do not fit the copy. Encrypted and plain objects are never mixed.
+        ArchiveDamaged: the copy is damaged, or another one is in its place.
     """
     memory = KeyMemory(archive)
     there, known = _marker_id(inner), memory.id_at(inner.place)
@@ -323,8 +307,8 @@ def open_encrypted(
     if known is not None and there is not None and known != there:
         raise ArchiveDamaged(
             message(
-                "The encrypted copy in {place} is not the one that this archive was sent to: somebody has put another "
-                "in its place. If that was you, remove {file} and run again with --identity.",
+                "The encrypted copy in {place} is not the one that this archive was sent to: someone has replaced it. "
+                "If that was you, remove {file} and run again with --identity.",
                 place=inner.place,
                 file=memory.path,
             )
@@ -333,8 +317,7 @@ def open_encrypted(
         if not recipients or next(iter(inner.list()), None) is not None:
             raise UsageError(
                 message(
-                    "{place} holds no encrypted copy: leave out --encrypt-to and --identity, or name an empty place to "
-                    "send to.",
+                    "{place} has no encrypted copy: leave out --encrypt-to and --identity, or name an empty target.",
                     place=inner.place,
                 )
             )
@@ -363,18 +346,18 @@ def _keys_from(inner: Store, identities: Sequence[Any], there: str) -> CopyKeys:
         raise _not_a_copy(f"{inner.place}/{KEYS}")
     raise UsageError(
         message(
-            "The identity that was given opens nothing in {place}: give the one of a recipient that it was sent to.",
+            "The given identity decrypts nothing in {place}: give the identity of one of its recipients.",
             place=inner.place,
         )
     )
 
 
 def _marker_id(inner: Store) -> str | None:
-    """Return the id of the encrypted copy at a place; ``None`` where there is none.
+    """Return the id of the encrypted copy in a store; ``None`` if there is no such copy.
 
     Raises:
-        ArchiveDamaged: what says so cannot be read.
-        NewerFormat: it is of a newer format.
+        ArchiveDamaged: the marker file is invalid.
+        NewerFormat: the copy has a newer format.
     """
     try:
         data = json.loads(read_whole(inner, MARKER, _LARGEST_KEYS))
@@ -411,10 +394,10 @@ def _wrapped(name: str, secret: bytes, content: ObjectContent) -> Iterator[bytes
 
 
 def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
-    """Read the first line of an object, and return the size of its content, which follows.
+    """Read and check the first line of an object, and return the size of the content after it.
 
     Raises:
-        ArchiveDamaged: it is another object's, or nobody's who knows the copy's secret.
+        ArchiveDamaged: the line belongs to another object, or has no valid proof.
     """
     line = file.readline(_LONGEST_LINE)
     words = line.decode("utf-8", "replace").removesuffix("\n").split(" ", 4)
@@ -423,8 +406,8 @@ def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
     if words[4] != name or not hmac.compare_digest(words[2].encode(), proof(secret, name).encode()):
         raise ArchiveDamaged(
             message(
-                "{name} holds something else, which somebody put there who can write to the place: restore it from "
-                "another copy, and ask who that is.",
+                "{name} has other content, from someone with write access to the place: restore it from another copy, "
+                "and find out who that is.",
                 name=called,
             )
         )

@@ -1,8 +1,8 @@
-"""Copies in a folder: of this machine, of a disk, of anything that is mounted.
+"""Store a copy in a folder, for example on another disk.
 
-An object is written under ``.work/`` and gets its name by a link, which fails where the name is taken; where the file
-system has no links, under a lock. ``latest/`` and ``.work/``, which a folder that is also an archive has, are no part
-of a copy and are not listed. No link is followed, and nothing outside of the folder is reached.
+Each object is written in ``.work/`` and then linked to its name, which fails if the name exists. On a file system
+without links, a lock protects a rename. ``latest/`` and ``.work/`` are not part of a copy and are not listed. Symbolic
+links are not followed, and nothing outside the folder is accessed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from exporter.archive.layout import is_inside
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import FileTooLarge, InnerPath, NotPlain
 from exporter.clock import SystemClock
-from exporter.copies.store import PIECE, ObjectContent, StoredObject
+from exporter.copies.store import PIECE, ObjectContent, Store, StoredObject
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchObject
 from exporter.message import message
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _WORK: Final = ".work"
 _NOT_LISTED: Final = frozenset({_WORK, "latest"})
-_PATIENCE_SECONDS: Final = 30.0
+_LOCK_SECONDS: Final = 30.0
 
 
-class FolderStore:
-    """A :class:`~exporter.copies.store.Store` in a folder, which need not be there before something is stored.
+class FolderStore(Store):
+    """A store in a folder, which is created with the first object.
 
     Args:
         root: the folder.
@@ -47,28 +47,21 @@ class FolderStore:
         return str(self._root)
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
-        """Yield the objects whose names begin with ``prefix``.
+        """Yield the objects whose names start with ``prefix``.
 
-        Links and the like are among them, and folders with a name that no copy has: they cannot be read.
+        The list includes links, special files and folders with an invalid name, which cannot be read.
         """
         with self._translated():
             yield from self._walk(prefix)
 
     def read(self, name: str) -> Iterator[bytes]:
-        """Yield the content of an object in pieces."""
+        """Yield the content of an object."""
         with self._reading(name), self._path(name).open("rb", 0) as file:
             while piece := file.read(PIECE):
                 yield piece
 
-    def read_range(self, name: str, start: int, length: int) -> bytes:
-        """Return a part of an object."""
-        with self._reading(name), self._path(name).open("rb") as file:
-            file.seek(start)
-            data: bytes = file.read(length)
-            return data
-
     def create(self, name: str, content: ObjectContent) -> bool:
-        """Store an object unless there is one of this name."""
+        """Store an object if the name is free."""
         with self._translated():
             target = self._path(name)
             if target.kind() is not None:
@@ -77,7 +70,7 @@ class FolderStore:
                 return self._named(path, target)
 
     def replace(self, name: str, content: bytes, tag: str | None) -> bool:
-        """Store an object in the place of the one that has ``tag``."""
+        """Replace the object that has ``tag``."""
         with self._translated():
             target = self._path(name)
             with self._locked():
@@ -88,7 +81,7 @@ class FolderStore:
                 return True
 
     def remove(self, name: str) -> None:
-        """Remove an object, and the folders that are empty without it."""
+        """Remove an object and the folders that it leaves empty."""
         with self._translated(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             path = self._path(name)
             path.unlink()
@@ -99,7 +92,7 @@ class FolderStore:
     def _path(self, name: str) -> InnerPath:
         if not is_inside(name):
             raise ArchiveDamaged(
-                message("{place} has an object of the name {name!r}, as no copy has.", place=self.place, name=name)
+                message("{place} has an object with the invalid name {name!r}: remove it.", place=self.place, name=name)
             )
         return self._root.joinpath(*name.split("/"))
 
@@ -125,7 +118,7 @@ class FolderStore:
 
     @staticmethod
     def _tag(path: InnerPath) -> str | None:
-        """Return what changes with the content: a replaced file is another one; ``None`` where there is none."""
+        """Return a value that changes with the content; ``None`` if the file does not exist."""
         try:
             found = path.lstat()
         except (FileNotFoundError, NotADirectoryError):
@@ -134,7 +127,7 @@ class FolderStore:
 
     @contextlib.contextmanager
     def _written(self, content: ObjectContent) -> Iterator[InnerPath]:
-        """Write content to a file of its own, durably, which is gone after the block."""
+        """Write content durably to a temporary file, which is removed after the block."""
         atomic.make_folder(self._work)
         path = self._work / f"incoming-{secrets.token_hex(8)}"
         try:
@@ -147,7 +140,7 @@ class FolderStore:
             path.unlink(missing_ok=True)
 
     def _named(self, path: InnerPath, target: InnerPath) -> bool:
-        """Give a file its name unless that is taken."""
+        """Link a file to its name, unless the name exists; return whether it was linked."""
         atomic.make_folder(target.parent)
         try:
             path.add_name(target)
@@ -156,7 +149,7 @@ class FolderStore:
         except NotPlain:
             raise
         except OSError:
-            # A file system without links, as on most USB sticks.
+            # The file system has no links, as on most USB sticks.
             with self._locked():
                 if target.kind() is not None:
                     return False
@@ -168,7 +161,7 @@ class FolderStore:
     def _locked(self) -> Iterator[None]:
         atomic.make_folder(self._work)
         with ArchiveLock(self._work / "lock") as lock:
-            lock.acquire(SystemClock().now(), _PATIENCE_SECONDS)
+            lock.acquire(SystemClock().now(), _LOCK_SECONDS)
             yield
 
     @contextlib.contextmanager

@@ -1,13 +1,12 @@
-"""The names of an encrypted copy's objects, and the proof in each that a holder of the copy's secret wrote it. Pure.
+"""Encrypt names and pad lengths in an encrypted copy, and prove who wrote an object. Pure.
 
-The name of a stored picture is the SHA-256 of its content: who has the same picture could tell that the copy has it.
-So it is encrypted with the copy's secret, in the way of SIV (RFC 5297, with HMAC-SHA256 in the place of AES): the same
-name always gives the same one, which says nothing without the secret, and nobody without it can make one that is taken
-for true. So are the blogs' IDs where the copy is of a fleet. The other names say what kind of file it is, and the
-version's number, as in every archive.
+A picture's name is the SHA-256 of its content, so its name would reveal the picture to anyone who has it. Therefore
+names of pictures are encrypted with the copy's secret, similar to SIV (RFC 5297, with HMAC-SHA256 instead of AES). The
+same name always gives the same encrypted name, and only the secret can make a valid one. In the copy of a fleet, blog
+IDs are encrypted in the same way. Other names reveal the kind of file and the version number.
 
-Lengths are rounded up by the rule of Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files", 2019):
-at most 12 % longer, 3 % from a megabyte on, and short ones all the same.
+Lengths are padded by the Padmé rule (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files", 2019): by at
+most 12 %, or 3 % from a megabyte on. Short files all have the same length.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SECRET_BYTES: Final = 32
 _ASSETS: Final = "assets/"
 _BLOGS: Final = "blogs/"
 _BLOG: Final = re.compile(r"([0-9a-f]{2}/[^/\n]+)/(.*)", re.DOTALL)
-"""An archive's folder in a fleet, and a name in it."""
+"""An archive's folder in a fleet, and a name in this folder."""
 _ASSET: Final = re.compile(r"assets/([0-9a-z]{2})/(\1[0-9a-z.]{0,78})")
 _STORED_ASSET: Final = re.compile(r"assets/([0-9a-z]{2})/(\1[0-9a-z]+)\.age")
 _STORED_BLOG: Final = re.compile(r"blogs/([0-9a-z]+)/(.*)", re.DOTALL)
@@ -36,7 +35,7 @@ _SHORTEST: Final = 4096
 
 
 def padded(length: int) -> int:
-    """Return the length that so many bytes are filled up to."""
+    """Return the padded length for a number of bytes."""
     wanted = max(length, _SHORTEST)
     exponent = wanted.bit_length() - 1
     free = (1 << (exponent - exponent.bit_length())) - 1
@@ -44,11 +43,10 @@ def padded(length: int) -> int:
 
 
 def stored_name(secret: bytes, name: str) -> str:
-    """Return the name under which an object is stored.
+    """Return the stored name of an object.
 
     Raises:
-        ValueError: it is below ``assets/`` and no name of an asset, is of a blog with an ID of more than 120 bytes, or
-            holds a line feed.
+        ValueError: the name has a line feed, a blog ID of more than 120 bytes, or an invalid asset below ``assets/``.
     """
     home, inside = _split(secret, name)
     if "\n" in inside:
@@ -63,7 +61,7 @@ def stored_name(secret: bytes, name: str) -> str:
 
 
 def stored_prefix(secret: bytes, prefix: str) -> str:
-    """Return what the stored names of all names with a prefix begin with; others may begin so, too."""
+    """Return a prefix that the stored names of all names with a prefix share; others may have it too."""
     if re.fullmatch(r"[0-9a-f]{2}/", prefix):
         return _BLOGS
     home, inside = _split(secret, prefix)
@@ -71,7 +69,7 @@ def stored_prefix(secret: bytes, prefix: str) -> str:
 
 
 def plain_name(secret: bytes, stored: str) -> str | None:
-    """Return the name that an object of this stored name has; ``None`` where nobody with the secret stored it so."""
+    """Return the name for a stored name; ``None`` if the name was not made with the secret."""
     blog = _STORED_BLOG.fullmatch(stored)
     home, inside = "", stored
     if blog is not None:
@@ -89,22 +87,22 @@ def plain_name(secret: bytes, stored: str) -> str | None:
 
 
 def proof(secret: bytes, name: str) -> str:
-    """Return what the object of a name begins with, inside its encryption, as 64 hexadecimal digits."""
+    """Return the proof at the start of an object, inside its encryption: 64 hexadecimal digits."""
     return _keyed(secret, b"proof", name.encode()).hex()
 
 
 def copy_id(secret: bytes) -> str:
-    """Return what tells this copy from others, 32 hexadecimal digits that anybody may see."""
+    """Return the public id of a copy: 32 hexadecimal digits."""
     return _keyed(secret, b"id", b"").hex()[:32]
 
 
 def readers_mark(secret: bytes, recipients: Iterable[str]) -> str:
-    """Return what stands for a set of recipients, 32 hexadecimal digits that do not say who they are."""
+    """Return a hash of a set of recipients: 32 hexadecimal digits that do not reveal them."""
     return _keyed(secret, b"readers", "\n".join(sorted(set(recipients))).encode()).hex()[:32]
 
 
 def _split(secret: bytes, name: str) -> tuple[str, str]:
-    """Return the stored folder of an archive in a fleet, with its slash, and the name in it; of no fleet, nothing."""
+    """Return an archive's stored folder with its slash, and the name inside; outside a fleet, the folder is empty."""
     blog = _BLOG.match(name)
     if blog is None:
         return "", name
@@ -133,7 +131,7 @@ def _shown(secret: bytes, hidden: str) -> str | None:
 
 
 def _crossed(secret: bytes, iv: bytes, data: bytes) -> bytes:
-    """Encrypt or decrypt: the same."""
+    """Encrypt or decrypt by XOR with a key stream."""
     blocks = (_keyed(secret, b"stream", bytes([number]) + iv) for number in range(-(-len(data) // 32)))
     return bytes(a ^ b for a, b in zip(data, b"".join(blocks), strict=False))
 

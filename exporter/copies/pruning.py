@@ -1,15 +1,13 @@
-"""Pruning a copy as its archive was pruned, without an instant at which a state that is there cannot be read.
+"""Prune a copy like its archive, so that every state can be read at every instant.
 
-A store cannot exchange two folders in one step, so there is a note, ``versions.new.json``, and whoever reads a copy
-looks at it first:
+A store cannot exchange two folders in one step. Instead, each reader first reads a note, ``versions.new.json``:
 
-1. The note is made and says ``building``: nobody else changes the copy from now on. The new set of versions is stored
-   below ``versions.new/``; what counts is ``versions/``.
-2. The note is replaced and says ``built``: from this instant ``versions.new/`` is what counts. ``versions/`` is removed
-   and stored anew, then the pictures that no version needs go.
-3. The note is replaced and says ``installed``: ``versions/`` counts again. ``versions.new/`` is removed, then the note.
+1. ``building``: other writers stop. The prune stores the new versions in ``versions.new/``; readers use ``versions/``.
+2. ``built``: readers use ``versions.new/``. The prune removes ``versions/`` and stores the new versions there, then
+   removes unneeded pictures.
+3. ``installed``: readers use ``versions/``. The prune removes ``versions.new/``, then the note.
 
-A prune that was cut short is completed by the next one. A note whose writer may live is respected for a day.
+The next prune completes an interrupted one. If its process may still run, the note is respected for a day.
 """
 
 from __future__ import annotations
@@ -25,10 +23,9 @@ from exporter import lossless_json
 from exporter.archive.layout import SUMS, asset_digest, segment_name
 from exporter.archive.lock import is_running
 from exporter.clock import SystemClock, timestamp
-from exporter.copies.contents import NEW_VERSIONS, PARTS, PRUNING, VERSIONS, SecondCopy, part_name
-from exporter.copies.histories import Relation, relate
+from exporter.copies.contents import NEW_VERSIONS, PARTS, PRUNING, VERSIONS, Relation, SecondCopy, part_name, relate
 from exporter.copies.push import Push
-from exporter.copies.store import content_of, vouched_content
+from exporter.copies.store import checked_content, content_of
 from exporter.copies.transfer import in_parallel
 from exporter.errors import ArchiveLocked, DamagedObject
 from exporter.message import message
@@ -42,15 +39,15 @@ if TYPE_CHECKING:
     from exporter.copies.store import Store
     from exporter.copies.transfer import TransferCount
 
-_PATIENCE: Final = timedelta(days=1)
+_NOTE_LIFETIME: Final = timedelta(days=1)
 _HASH: Final = re.compile(rb"[0-9a-f]{64}")
 
 
 def push_to_prune(archive: Archive, store: Store) -> Push:
-    """Return a transfer to a copy that may be pruned, once a prune of it that was cut short is completed.
+    """Complete an interrupted prune, and return a transfer that may prune the copy.
 
     Raises:
-        ArchiveLocked: somebody else prunes the copy; and what :class:`~exporter.copies.push.Push` raises.
+        ArchiveLocked: another writer is pruning the copy. See also :class:`~exporter.copies.push.Push`.
     """
     push = Push(archive, store, pruning=True)
     if push.copy.pruning is not None:
@@ -60,13 +57,13 @@ def push_to_prune(archive: Archive, store: Store) -> Push:
 
 
 class CopyPrune:
-    """The prune of a copy, to what its archive is now.
+    """A prune of a copy.
 
     Args:
-        push: the transfer that found out that the archive was pruned, made with ``pruning``.
+        push: the transfer from the pruned archive, made with ``pruning``.
 
     Raises:
-        ArchiveLocked: somebody else prunes the copy.
+        ArchiveLocked: another writer is pruning the copy.
     """
 
     def __init__(self, push: Push) -> None:
@@ -75,10 +72,10 @@ class CopyPrune:
         self._require_no_other(push.copy.pruning)
 
     def run(self, tally: TransferCount) -> None:
-        """Carry it out.
+        """Prune the copy.
 
         Raises:
-            ArchiveLocked: somebody else has changed the copy meanwhile.
+            ArchiveLocked: another writer has changed the copy.
         """
         note = _note("building")
         self._replace_note(note, self._push.copy)
@@ -100,7 +97,7 @@ class CopyPrune:
         self._complete()
 
     def recover(self) -> None:
-        """Bring a prune that was cut short to its end, or to its beginning where the new set was not whole yet."""
+        """Complete an interrupted prune, or undo it if the new versions are incomplete."""
         if self._push.copy.folder == NEW_VERSIONS:
             self._complete()
         else:
@@ -108,7 +105,7 @@ class CopyPrune:
             self._store.remove(PRUNING)
 
     def _complete(self) -> None:
-        """Make the set that was built the one of ``versions/``, and remove what nothing needs any more."""
+        """Store the new versions in ``versions/``, and remove unneeded objects."""
         copy = SecondCopy(self._store)
         self._clear(VERSIONS, copy)
         needed: set[bytes] = set()
@@ -120,13 +117,13 @@ class CopyPrune:
         self._store.remove(PRUNING)
 
     def _install(self, copy: SecondCopy, number: int, needed: set[bytes]) -> None:
-        """Store a version of the new set in ``versions/``, and note the hashes of the pictures that it names."""
+        """Store a new version in ``versions/``, and add the hashes of its pictures to ``needed``."""
         files = copy.manifest(number)[1].files
         for part in PARTS:
             name = copy.part(number, part)
             if part in files:
                 size, digest = files[part].bytes, files[part].sha256
-                content = vouched_content(
+                content = checked_content(
                     size, digest, partial(self._store.read, name), partial(DamagedObject, self._store.place, name)
                 )
                 if part == segment_name(Kind.ASSETS):
@@ -148,7 +145,7 @@ class CopyPrune:
             raise self._changed()
 
     def _require_unlocked(self, copy: SecondCopy) -> None:
-        """Refuse where the place keeps what is removed: tried with a file that can be made again, before all others."""
+        """Refuse a place that does not remove objects. The test uses a file that can be stored again."""
         name = copy.part(copy.numbers()[0], SUMS)
         content = content_of(copy.document(name))
         self._store.remove(name)
@@ -162,19 +159,17 @@ class CopyPrune:
             )
 
     def _changed(self) -> ArchiveLocked:
-        return ArchiveLocked(
-            message("Somebody else has changed {place} meanwhile; run sync again.", place=self._store.place)
-        )
+        return ArchiveLocked(message("Another writer has changed {place}: run sync again.", place=self._store.place))
 
     def _require_no_other(self, note: bytes | None) -> None:
-        """Respect the note of somebody who may be at work."""
+        """Refuse if the process that wrote the note may be running."""
         if note is None:
             return
         who, host, since = _read_note(note)
-        if is_running(who, host) and SystemClock().now() - since < _PATIENCE:
+        if is_running(who, host) and SystemClock().now() - since < _NOTE_LIFETIME:
             raise ArchiveLocked(
                 message(
-                    "{place} is being pruned by process {pid} on {host} since {since}; wait for it to end.",
+                    "Process {pid} on {host} is pruning {place} since {since}: wait for its end.",
                     place=self._store.place,
                     pid=who,
                     host=printable(host, 100),
@@ -189,7 +184,7 @@ def _note(step: str) -> bytes:
 
 
 def _read_note(note: bytes) -> tuple[int, str, datetime]:
-    """Return process, host and time of a note; what cannot be read is of nobody, long ago."""
+    """Return process, host and time of a note; an invalid note is old and has no process."""
     try:
         found = lossless_json.loads(note)
         since = datetime.fromisoformat(found["since"])

@@ -1,17 +1,17 @@
-"""Bringing a copy back into a folder: a new archive, or an older state of the same one.
+"""Bring a copy into a folder, as a new archive or to update an older one.
 
-What arrives is compared with its hash before it gets its name. A version appears by one rename of a finished folder, as
-by a backup, so what is in the folder is valid at every instant. The folder's lock is held by the caller's ``with``.
+Each file is verified by its hash before it gets its name. A version appears by one rename of a finished folder, as in a
+backup, so the folder is valid at every instant. The caller's ``with`` block holds the folder's lock.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from exporter.archive import atomic, writer
@@ -23,88 +23,66 @@ from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_dige
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.manifest import PREVIOUS, line_digest, read_sums, run_of, version_sums
 from exporter.archive.prune import KeptVersion, PrunePlan
-from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT, HeldFolder
+from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT, HeldFolder, InnerPath
 from exporter.archive.verify_version import VersionCheck
 from exporter.clock import SystemClock
-from exporter.copies.contents import PARTS, PLAIN_DOCUMENTS, RUNS, SecondCopy, part_name
-from exporter.copies.histories import Relation, following, relate
-from exporter.copies.local import LocalHistory
-from exporter.copies.receiving import fetch_version, receive
+from exporter.copies.contents import (
+    PARTS,
+    PLAIN_DOCUMENTS,
+    RUNS,
+    LocalHistory,
+    Related,
+    Relation,
+    SecondCopy,
+    following,
+    other_runs,
+    part_name,
+    relate,
+    require_related,
+)
 from exporter.copies.store import read_whole
-from exporter.copies.transfer import TransferCount, in_parallel
+from exporter.copies.transfer import SyncResult, TransferCount, fetch_version, in_parallel, receive, receive_asset
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer
 from exporter.message import message
 from exporter.model.asset import is_sha256
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from exporter.archive.safe_files import InnerPath
-    from exporter.copies.store import Store, StoredObject
+    from exporter.copies.store import Store
     from exporter.copies.transfer import OnProgress
 
-
-@dataclass(slots=True)
-class PullPlan:
-    """What is to be fetched.
-
-    Attributes:
-        relation: what the copy is to the archive.
-        versions: the numbers of the versions that are fetched.
-        documents: the names of the documents of the root that are fetched and never change.
-        assets: the names of the pictures and files that are fetched.
-        replaced: the documents that grow, with their new content.
-        holes: version and name of the segments that are fetched of versions that are here already, without them.
-        damaged: the names of what is damaged in the copy, or missing there, and is not fetched.
-        damaged_there: the paths of what is in the folder and is not what was fetched, as far as sizes and the chain of
-            versions tell; nothing is put in its place.
-        objects: how many objects that are.
-        bytes: how many bytes they have, as far as it is known.
-    """
-
-    relation: Relation = Relation.SAME
-    versions: tuple[int, ...] = ()
-    documents: tuple[str, ...] = ()
-    assets: tuple[str, ...] = ()
-    replaced: dict[str, bytes] = field(default_factory=dict)
-    holes: tuple[tuple[int, str], ...] = ()
-    damaged: list[str] = field(default_factory=list)
-    damaged_there: list[str] = field(default_factory=list)
-    objects: int = 0
-    bytes: int = 0
+_Parent = tuple[int, str | None] | None
+"""The number of the version before another one, and the hash of its manifest."""
 
 
 class Pull:
-    """A copy on its way into a folder; use it in ``with``, which holds the folder's lock.
+    """A transfer from a copy into a folder. The ``with`` block holds the folder's lock.
 
     Args:
-        store: where the copy is.
+        store: the store of the copy.
         root: the folder: absent, empty, or an archive.
-        write: whether anything will be written; else nothing is, no lock is taken, and the folder need not be there.
+        write: whether to write; otherwise the folder is neither locked nor created.
 
     Raises:
-        NoArchive: there is no copy, or other things are in the folder.
+        NoArchive: there is no copy, or the folder has other files.
         HistoriesDiffer: the folder has another archive.
-        ArchiveLocked: somebody else is writing the folder.
+        ArchiveLocked: another program is writing the folder.
         NewerFormat, ArchiveDamaged: the copy's ``archive.json`` cannot be read.
     """
 
-    def __init__(self, store: Store, root: Path, *, write: bool = True, wait: float = 0.0) -> None:
+    def __init__(self, store: Store, root: Path, *, write: bool = True) -> None:
         self.store = store
         self.copy = SecondCopy(store)
         self.layout = Layout(root)
         self._write = write
-        self._wait = wait
         self._lock = ArchiveLock(self.layout.lock)
         self._info, info = self.copy.info()
-        self.blog_id = info.blog_id
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
         if not Archive.exists(root):
-            writer.require_place(root, self.blog_id)
+            writer.require_place(root, info.blog_id)
 
     def __enter__(self) -> Self:
         if self._write:
-            self._lock.acquire(SystemClock().now(), self._wait)
+            self._lock.acquire(SystemClock().now(), 0.0)
             try:
                 self._prepare()
             except BaseException:
@@ -116,7 +94,7 @@ class Pull:
         self._lock.release()
 
     def _prepare(self) -> None:
-        """Make the folder an archive, and remove what transfers left that were cut short."""
+        """Make the folder an archive, and remove the leftovers of interrupted transfers."""
         layout = self.layout
         with atomic.translated(layout.root):
             for folder in (layout.versions, layout.assets):
@@ -130,66 +108,75 @@ class Pull:
             if name.startswith("incoming-"):
                 (layout.work / name).remove()
 
-    def plan(self, *, prune: bool = False) -> PullPlan:
-        """Find out what the folder lacks; nothing is fetched but what tells that."""
-        plan = PullPlan()
-        there = set()
+    def plan(self, *, prune: bool = False) -> SyncResult:
+        """Find the missing files; fetch only what this needs."""
         history = None
+        related = Related(Relation.AHEAD, 0)
         if self.layout.info.kind() is not None:
-            archive = Archive.open(self.layout.root)
+            history = LocalHistory(Archive.open(self.layout.root))
             self._require_same_archive()
-            history = LocalHistory(archive)
-            there = {name for name in PLAIN_DOCUMENTS if (self.layout.root / name).kind() is not None}
-        related = None if history is None else relate(self.copy, history)
-        plan.relation = Relation.AHEAD if related is None else related.relation
-        common = 0 if related is None else related.common
-        self._require_related(plan.relation, common, prune=prune)
-        numbers = self.copy.numbers()
-        if plan.relation is Relation.PRUNED:
-            plan.versions = tuple(numbers)
-        elif plan.relation is not Relation.BEHIND:
-            known = set() if history is None else set(history.numbers())
-            plan.versions = tuple(number for number in numbers if number not in known)
-            holes = [(each, self.copy.part(*each)) for each in self._holes(numbers, known)]
-            plan.holes = tuple(each for each, name in holes if name in self.copy.objects)
-            plan.damaged += [name for _, name in holes if name not in self.copy.objects]
-        if history is not None and plan.relation is not Relation.PRUNED:
-            self._compare(plan, history, common)
-        plan.documents = tuple(name for name in PLAIN_DOCUMENTS if name in self.copy.objects and name not in there)
-        plan.assets = tuple(self._missing_assets())
-        if plan.relation is not Relation.BEHIND:
+            related = relate(self.copy, history)
+        require_related(related, self.store.place, self.layout.root, prune=prune)
+        plan = SyncResult(relation=related.relation)
+        if related.relation is Relation.PRUNED:
+            plan.versions = dict.fromkeys(self.copy.numbers(), PARTS)
+        elif related.relation is not Relation.BEHIND:
+            self._plan_versions(plan, set() if history is None else set(history.numbers()))
+        if history is not None and related.relation is not Relation.PRUNED:
+            self._compare(plan, history, related.common)
+        plan.documents = tuple(
+            name
+            for name in PLAIN_DOCUMENTS
+            if name in self.copy.objects and (history is None or (self.layout.root / name).kind() is None)
+        )
+        plan.assets = dict(self._missing_assets())
+        if related.relation is not Relation.BEHIND:
             self._plan_growing(plan)
-        plan.damaged += [name for name in self.copy.missing() if name not in plan.damaged]
-        self._measure(plan)
+        plan.add_damaged(*self.copy.missing())
+        names = [*plan.documents, *plan.assets]
+        names += [self.copy.part(number, part) for number, parts in plan.versions.items() for part in parts]
+        found = [self.copy.objects[name] for name in names if name in self.copy.objects]
+        plan.objects = len(found) + len(plan.replaced)
+        plan.bytes = sum(each.size or 0 for each in found) + sum(map(len, plan.replaced.values()))
         return plan
 
-    def run(self, plan: PullPlan, progress: OnProgress) -> TransferCount:
-        """Fetch what is planned; what turns out damaged is added to ``plan.damaged``."""
+    def run(self, plan: SyncResult, progress: OnProgress) -> TransferCount:
+        """Fetch the planned files. Files that turn out damaged are added to ``plan.damaged``."""
         tally = TransferCount(plan.bytes, progress)
         sealed = read_sums(plan.replaced.get(SUMS) or self.copy.sound_or_nothing(SUMS))
         for name in plan.documents:
             self._fetch_document(plan, name, sealed, tally)
-        folders: set[InnerPath] = set()
-        for name, size in in_parallel(partial(self._fetch_asset, name) for name in plan.assets):
-            if size is None:
-                plan.damaged.append(name)
-            else:
-                folders.add((self.layout.root / name).parent)
-            tally.add(size or 0, stored=size is not None)
+        jobs = (partial(self._fetch_asset, name) for name in plan.assets)
+        self._count(plan, in_parallel(jobs), tally)
+        folders = {(self.layout.root / name).parent for name in plan.assets if name not in plan.damaged}
         with atomic.translated(self.layout.assets):
             for folder in (*sorted(folders), self.layout.assets):
                 atomic.sync_folder(folder)
-        for name, size in in_parallel(partial(self._fill, *hole) for hole in plan.holes):
-            if size is None:
-                plan.damaged.append(name)
-            tally.add(size or 0, stored=size is not None)
-        if self._fetch_versions(plan, tally):
+        incomplete = (
+            {}
+            if plan.relation is Relation.PRUNED
+            else {
+                number: parts
+                for number, parts in plan.versions.items()
+                if self.layout.version(number).kind() is not None
+            }
+        )
+        fills = (partial(self._fill, number, part) for number, parts in incomplete.items() for part in parts)
+        self._count(plan, in_parallel(fills), tally)
+        if self._fetch_versions(plan, [number for number in plan.versions if number not in incomplete], tally):
             for name, data in plan.replaced.items():
                 with atomic.translated(self.layout.root):
                     atomic.write_file(self.layout.root / name, data)
                 tally.add(len(data), stored=True)
-        plan.damaged += self._assets_not_come(plan)
+        plan.damaged += self._absent_assets(plan)
         return tally
+
+    @staticmethod
+    def _count(plan: SyncResult, results: Iterator[tuple[str, int | None]], tally: TransferCount) -> None:
+        for name, size in results:
+            if size is None:
+                plan.damaged.append(name)
+            tally.add(size or 0, stored=size is not None)
 
     def _require_same_archive(self) -> None:
         if self.layout.info.read_bytes(LARGEST_DOCUMENT) != self._info:
@@ -201,43 +188,28 @@ class Pull:
                 )
             )
 
-    def _require_related(self, relation: Relation, common: int, *, prune: bool) -> None:
-        values = {"place": self.store.place, "root": self.layout.root, "version": common}
-        if relation is Relation.PARTED:
-            raise HistoriesDiffer(
-                message(
-                    "{place} and {root} have different histories after version {version}: each has versions that the "
-                    "other has not. Name another folder.",
-                    **values,
-                )
-            )
-        if relation is Relation.UNPRUNED:
-            raise HistoriesDiffer(
-                message(
-                    "{root} was pruned, and {place} still has the versions that were folded there: name a new folder.",
-                    **values,
-                )
-            )
-        if relation is Relation.PRUNED and not prune:
-            raise HistoriesDiffer(
-                message(
-                    "{place} was pruned, and {root} still has the versions that were folded there: add --prune to "
-                    "forget them in {root} too, or name another place.",
-                    **values,
-                )
-            )
+    def _plan_versions(self, plan: SyncResult, known: set[int]) -> None:
+        """Plan the versions that the folder lacks, and the segments that its versions lack."""
+        for number in self.copy.numbers():
+            if number not in known:
+                plan.versions[number] = PARTS
+                continue
+            absent = [part for part in SEGMENTS if (self.layout.version(number) / part).kind() is None]
+            exists = [part for part in absent if self.copy.part(number, part) in self.copy.objects]
+            if exists:
+                plan.versions[number] = tuple(exists)
+            plan.damaged += [self.copy.part(number, part) for part in absent if part not in exists]
 
-    def _missing_assets(self) -> Iterator[str]:
-        """Yield the pictures that the folder lacks, or has in another size."""
+    def _missing_assets(self) -> Iterator[tuple[str, int | None]]:
+        """Yield the pictures that the folder lacks, or has with another size."""
         for name, found in self.copy.assets().items():
-            path = self.layout.root / name
             with suppress(FileNotFoundError, NotADirectoryError):
-                if found.size in {None, path.lstat().st_size}:
+                if found.size in {None, (self.layout.root / name).lstat().st_size}:
                     continue
-            yield name
+            yield name, found.size
 
-    def _assets_not_come(self, plan: PullPlan) -> Iterator[str]:
-        """Yield the pictures that versions of the copy name, and that are not here now."""
+    def _absent_assets(self, plan: SyncResult) -> Iterator[str]:
+        """Yield the pictures that the copy's versions mention and the folder does not have now."""
         come = AssetStore(self.layout).files().keys() | {asset_digest(name) for name in plan.damaged}
         cache = ChecksumCache(self.layout, quick=True)
         missing: dict[str, None] = {}
@@ -250,48 +222,40 @@ class Pull:
                             missing[f"assets/{digest[:2]}/{digest}"] = None
         yield from missing
 
-    def _plan_growing(self, plan: PullPlan) -> None:
-        """Plan what replaces ``runs.jsonl`` and the seal here."""
+    def _plan_growing(self, plan: SyncResult) -> None:
+        """Plan the new ``runs.jsonl`` and seal."""
         runs = self._growing(plan, RUNS)
-        # Before runs named one another there was no seal.
+        # Archives from before linked runs have no seal.
         linked = runs is None or any(PREVIOUS in (run_of(line) or {}) for line in runs.split(b"\n"))
         stated = self._growing(plan, SUMS) if linked or SUMS in self.copy.objects else None
         ours, sealed = self._here(RUNS), self._here(SUMS)
         if runs is not None and runs[: len(ours)] != ours:
             if ours[: len(runs)] == runs:
                 return
-            raise HistoriesDiffer(
-                message(
-                    "{place}/{runs} tells of other runs than {archive}: one of them was changed, or both were written "
-                    "since they parted. Run verify on both.",
-                    place=self.store.place,
-                    runs=RUNS,
-                    archive=self.layout.root,
-                )
-            )
+            raise other_runs(self.store.place, self.layout.root)
         holds = runs is not None and _runs_hold(runs, read_sums(stated or b"").get(RUNS))
         if runs is not None and not holds:
             plan.damaged.append(RUNS)
         elif runs is not None and (runs != ours or self.layout.runs.kind() is None):
             plan.replaced[RUNS] = runs
-        # Where there is no seal yet, that of the copy shows to verify what is missing of the runs.
+        # Without a seal here, the copy's seal shows verify which runs are missing.
         if stated is not None and stated != sealed and (holds or not sealed):
             plan.replaced[SUMS] = stated
 
-    def _growing(self, plan: PullPlan, name: str) -> bytes | None:
-        """Return a document that a whole copy has; ``None`` where it is missing or cannot be read."""
+    def _growing(self, plan: SyncResult, name: str) -> bytes | None:
+        """Return a document of the copy; ``None`` if it is missing or damaged."""
         with suppress(ArchiveDamaged):
             return self.copy.document(name)
         plan.damaged.append(name)
         return None
 
-    def _compare(self, plan: PullPlan, here: LocalHistory, common: int) -> None:
-        """Note the versions that belong to neither history, and the files that have another size than they should."""
+    def _compare(self, plan: SyncResult, here: LocalHistory, common: int) -> None:
+        """Note the versions that belong to neither history, and the files with a wrong size."""
         if common:
             followed = {*following(self.copy, common), *following(here, common)}
             for history, found in (self.copy, plan.damaged), (here, plan.damaged_there):
                 numbers = (each for each in history.numbers() if each > common and each not in followed)
-                found += [part_name(each, MANIFEST) for each in numbers if each not in plan.versions]
+                found += [part_name(each, MANIFEST) for each in numbers if plan.versions.get(each) != PARTS]
         for number in here.numbers():
             with HeldFolder(self.layout.version(number)) as folder:
                 for part in PARTS:
@@ -301,13 +265,13 @@ class Pull:
                         size = folder.lstat(part).st_size
                     if there is None or there.size in {None, size} or (size is None and part in SEGMENTS):
                         continue
-                    if self._is_cut_short(number, part, there.size):
+                    if self._is_wrong(number, part, there.size):
                         plan.damaged.append(there.name)
                     else:
                         plan.damaged_there.append(part_name(number, part))
 
-    def _is_cut_short(self, number: int, part: str, size: int | None) -> bool:
-        """Tell whether it is the file of the copy that has not the size it should have."""
+    def _is_wrong(self, number: int, part: str, size: int | None) -> bool:
+        """Return whether the copy's file, and not the folder's, has the wrong size."""
         try:
             digest, manifest = self.copy.manifest(number)
         except ArchiveDamaged:
@@ -318,15 +282,8 @@ class Pull:
             return size != len(version_sums(digest, self._info_sha256, manifest.files))
         return part not in manifest.files or size != manifest.files[part].bytes
 
-    def _holes(self, numbers: list[int], known: Collection[int]) -> Iterator[tuple[int, str]]:
-        """Yield version and name of the segments that the folder lacks, of versions that it has."""
-        for number in numbers:
-            for part in SEGMENTS if number in known else ():
-                if (self.layout.version(number) / part).kind() is None:
-                    yield number, part
-
     def _fill(self, number: int, part: str) -> tuple[str, int | None]:
-        """Fetch a segment of a version that is here; return its name and size, ``None`` where it is damaged."""
+        """Fetch a segment of an existing version; return its name and size, or ``None`` if it is damaged."""
         name = self.copy.part(number, part)
         incoming = self.layout.work / f"incoming-{secrets.token_hex(8)}"
         try:
@@ -340,22 +297,17 @@ class Pull:
             atomic.sync_folder(folder)
         return name, size
 
+    def _fetch_asset(self, name: str) -> tuple[str, int | None]:
+        return name, receive_asset(self.copy, name, self.layout)
+
     def _here(self, name: str) -> bytes:
         try:
             return (self.layout.root / name).read_bytes(LARGEST_CACHE)
         except (FileNotFoundError, NotADirectoryError):
             return b""
 
-    def _measure(self, plan: PullPlan) -> None:
-        names = [*plan.documents, *plan.assets]
-        names += [self.copy.part(number, part) for number, part in plan.holes]
-        names += [self.copy.part(number, part) for number in plan.versions for part in (MANIFEST, SUMS, *SEGMENTS)]
-        found: list[StoredObject] = [self.copy.objects[name] for name in names if name in self.copy.objects]
-        plan.objects = len(found) + len(plan.replaced)
-        plan.bytes = sum(each.size or 0 for each in found) + sum(map(len, plan.replaced.values()))
-
-    def _fetch_document(self, plan: PullPlan, name: str, sealed: dict[str, str], tally: TransferCount) -> None:
-        """Fetch a document that never changes, if it is what the archive was sealed with."""
+    def _fetch_document(self, plan: SyncResult, name: str, sealed: dict[str, str], tally: TransferCount) -> None:
+        """Fetch an immutable document, if the seal confirms it."""
         try:
             data = read_whole(self.store, name, LARGEST_DOCUMENT)
         except ArchiveDamaged:
@@ -368,33 +320,22 @@ class Pull:
             atomic.write_file(self.layout.root / name, data)
         tally.add(len(data), stored=True)
 
-    def _fetch_asset(self, name: str) -> tuple[str, int | None]:
-        target = self.layout.root / name
-        incoming = self.layout.work / f"incoming-{secrets.token_hex(8)}"
-        try:
-            size = receive(self.store, name, incoming, asset_digest(name) or "", self.copy.objects[name].size)
-        except ArchiveDamaged:
-            return name, None
-        with atomic.translated(target):
-            atomic.make_folder(target.parent)
-            incoming.replace(target)
-        return name, size
+    def _fetch_versions(self, plan: SyncResult, numbers: list[int], tally: TransferCount) -> bool:
+        """Fetch whole versions, oldest first, and return whether the growing documents may follow.
 
-    def _fetch_versions(self, plan: PullPlan, tally: TransferCount) -> bool:
-        """Fetch the versions, oldest first; tell whether the documents that grow are to follow.
-
-        One that is no version without what is damaged is left out, and those after it come nevertheless; what a prune
-        left comes whole or not.
+        A version that is unusable without its damaged files is left out, and later ones still come. After a prune, all
+        versions come or none.
         """
         layout = self.layout
         pruned = plan.relation is Relation.PRUNED
         home = layout.building if pruned else layout.work
-        before = self._parent_of(plan)
-        for number in plan.versions:
+        earlier = [number for number in self.copy.numbers() if numbers and number < numbers[0]]
+        before: _Parent = (earlier[-1], self.copy.manifest(earlier[-1])[0]) if earlier else None
+        for number in numbers:
             folder = home / (version_name(number) if pruned else "new-version")
-            parent = before if pruned else self._parent_named(plan, number, before)
+            parent = before if pruned else self._parent(plan, number, before)
             damaged, usable = self._fetch_version(number, folder, parent, tally)
-            plan.damaged += [name for name in damaged if name not in plan.damaged]
+            plan.add_damaged(*damaged)
             if pruned and damaged:
                 return False
             if usable:
@@ -406,34 +347,26 @@ class Pull:
             with atomic.translated(layout.versions):
                 seal(layout, versions=False)
                 replace_versions(layout)
-            # Nothing is folded any more; what no version needs now goes.
-            Archive.open(layout.root).prune(PrunePlan(tuple(KeptVersion(number, ()) for number in plan.versions)))
+            # This folds nothing, and removes pictures that no version needs.
+            Archive.open(layout.root).prune(PrunePlan(tuple(KeptVersion(number, ()) for number in numbers)))
         return True
 
-    def _parent_of(self, plan: PullPlan) -> tuple[int, str | None] | None:
-        """Return the version before the first that is fetched, with its manifest's hash."""
-        before = [number for number in self.copy.numbers() if plan.versions and number < plan.versions[0]]
-        return (before[-1], self.copy.manifest(before[-1])[0]) if before else None
-
-    def _parent_named(
-        self, plan: PullPlan, number: int, before: tuple[int, str | None] | None
-    ) -> tuple[int, str | None] | None:
-        """Return the version before one: the newest that is here, or the one that it names, where that is lost."""
+    def _parent(self, plan: SyncResult, number: int, before: _Parent) -> _Parent:
+        """Return the version before one: the newest in the folder, or a lost one that the manifest names."""
         with suppress(ArchiveDamaged):
             named = self.copy.manifest(number)[1].parent
             if named is not None and (0 if before is None else before[0]) < named["version"] < number:
-                lost = self.copy.part(named["version"], MANIFEST)
-                plan.damaged += [lost] if lost not in plan.damaged else []
+                plan.add_damaged(self.copy.part(named["version"], MANIFEST))
                 return named["version"], named["sha256"]
         return before
 
     def _fetch_version(
-        self, number: int, folder: InnerPath, parent: tuple[int, str | None] | None, tally: TransferCount
+        self, number: int, folder: InnerPath, parent: _Parent, tally: TransferCount
     ) -> tuple[list[str], bool]:
-        """Fetch a version into a folder and check it there as ``verify`` does.
+        """Fetch a version into a folder, and check it as ``verify`` does.
 
         Returns:
-            The names of what is damaged, and whether the rest of it is a version: only segments are missing.
+            The names of damaged files, and whether the version is usable: only segments are missing.
         """
         with atomic.translated(folder):
             atomic.remove_folder(folder)
@@ -448,12 +381,12 @@ class Pull:
             damaged = {self.copy.part(number, finding.path.rpartition("/")[2]) for finding in found}
         usable = damaged <= {*missing}
         if usable:
-            tally.add(size, stored=True, objects=len(SEGMENTS) + 2 - len(missing))
+            tally.add(size, stored=True, objects=len(PARTS) - len(missing))
         return sorted(damaged | {*missing}), usable
 
 
 def _runs_hold(data: bytes, sealed: str | None) -> bool:
-    """Tell whether the lines of runs name one another, and begin with what was sealed."""
+    """Return whether each line of runs has the hash of the line before, and the sealed lines come first."""
     running = hashlib.sha256()
     begins = sealed in {None, running.hexdigest()}
     before: bytes | None = None

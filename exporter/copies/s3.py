@@ -1,50 +1,69 @@
-"""Copies in a bucket of an S3 service, of Amazon or any other.
+"""Store a copy in an S3 bucket, with or without versions, and find the genuine version of each object.
 
-What is to be there once only is written on the condition that there is none (``If-None-Match``). A service that keeps
-versions may take no notice of conditions, as Ceph does where a bucket has versions or object lock. There the order of
-versions decides, on which everybody agrees: **the oldest version of an object is the object**, whatever was written
-over it and however often it was deleted; whoever finds an older one than his own has lost. So what is locked cannot be
-replaced by anything, and a flood of newer versions hides nothing. Of the two files that change, the log of runs and the
-seal, :mod:`exporter.copies.true_states` finds the version that counts.
+In a bucket without versions, an object is created on the condition that the name is free (``If-None-Match``). A bucket
+with versions may ignore conditions, as Ceph does. There the order of versions decides: **the oldest version of an
+object is genuine**, whatever an attacker with write access stored over it or deleted. A writer that finds an older
+version has lost. Two files are mutable:
+
+- ``runs.jsonl`` only grows, so its genuine version begins with all earlier genuine versions.
+- ``SHA256SUMS`` is the newest version that agrees with ``archive.json`` and ``runs.jsonl``.
+
+In an encrypted copy, versions without the writer's proof are ignored.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import is_inside
+from exporter.archive.manifest import read_sums
 from exporter.archive.safe_files import LARGEST_CACHE
-from exporter.copies.address import S3_SCHEME
 from exporter.copies.s3_bucket import ABSENT, SINGLE, Bucket, BucketObject, Sent, Taken, connect, unchanged
-from exporter.copies.store import ObjectContent, StoredObject, content_of
-from exporter.copies.true_states import LOG, SEAL, beside, changes, is_of_a_prune, true_log, true_seal
+from exporter.copies.store import S3_SCHEME, ObjectContent, Store, StoredObject, content_of
 from exporter.errors import NoSuchObject, NotAuthorised, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from types_boto3_s3 import S3Client
 
 _BUCKET_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
 _NAMED_BY_CONTENT: Final = re.compile(r"(?:.*/)?assets/", re.DOTALL)
+_LOG, _SEAL, _INFO = "runs.jsonl", "SHA256SUMS", "archive.json"
+_MUTABLE: Final = re.compile(
+    rf"(?P<folder>(?:.*/)?)(?P<file>{re.escape(_LOG)}|{_SEAL}|versions\.new\.json)(?P<ending>(?:\.age)?)", re.DOTALL
+)
+_OF_A_PRUNE: Final = re.compile(r"(?:.*/)?versions\.new(?:/.*|\.json(?:\.age)?)", re.DOTALL)
+_OF_A_VERSION: Final = re.compile(r"(?:.*/)?versions(?:\.new)?/[0-9]+/", re.DOTALL)
 
 
-class S3Store:
-    """A :class:`~exporter.copies.store.Store` in a bucket, and one whose objects can be locked.
+def is_mutable(name: str) -> bool:
+    """Return whether the object with this name, of an archive or a fleet, can be replaced."""
+    found = _MUTABLE.fullmatch(name)
+    return found is not None and _OF_A_VERSION.fullmatch(found["folder"]) is None
+
+
+def is_of_a_prune(name: str) -> bool:
+    """Return whether an object with this name belongs to the prune of a copy."""
+    return _OF_A_PRUNE.fullmatch(name) is not None
+
+
+class S3Store(Store):
+    """A store in a bucket, whose objects can be locked.
 
     Args:
         address: ``s3://bucket`` or ``s3://bucket/prefix``.
-        client: how to speak to the service; by default as boto3's settings say.
-        single: up to how many bytes an object is sent by one request.
+        client: the client; by default one with boto3's settings.
+        single: the largest size, in bytes, that one request sends.
 
     Raises:
-        UsageError: the address or the settings cannot be right.
+        UsageError: the address or the settings are invalid.
     """
 
     def __init__(self, address: str, client: S3Client | None = None, single: int = SINGLE) -> None:
@@ -52,16 +71,16 @@ class S3Store:
         prefix = prefix.rstrip("/")
         if not _BUCKET_NAME.fullmatch(name) or (prefix and not is_inside(prefix)):
             raise UsageError(
-                message("{address} is no address of a copy; it looks like s3://bucket/prefix.", address=address)
+                message("{address} is not an address of a copy: give one such as s3://bucket/prefix.", address=address)
             )
         self._bucket = Bucket(client or connect(), name, prefix, single)
         self._guard = threading.Lock()
-        self._current: dict[str, BucketObject] = {}
+        self._genuine: dict[str, BucketObject] = {}
         self._judged: dict[str, tuple[str | None, int, BucketObject]] = {}
-        self._reveal: Callable[[str, bytes], bytes | None] = lambda _name, data: data
-        self._ends: dict[str | None, datetime] = {}
+        self._decrypt: Callable[[str, bytes], bytes | None] = lambda _name, data: data
+        self._lock_ends: dict[str | None, datetime] = {}
         self._lock_until: datetime | None = None
-        self._obeys = False
+        self._obeys_conditions = False
 
     @property
     def place(self) -> str:
@@ -70,273 +89,283 @@ class S3Store:
 
     @property
     def requests(self) -> Mapping[str, int]:
-        """How many requests of each operation were sent so far."""
+        """The number of requests sent so far, by operation."""
         return self._bucket.requests
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
-        """Yield the objects whose names begin with ``prefix``."""
+        """Yield the objects whose names start with ``prefix``."""
         if not self._bucket.is_versioned():
             for each in self._bucket.objects(prefix):
                 yield StoredObject(each.name, each.size, each.etag)
             return
-        for name, group in groupby(self._bucket.versions(prefix), lambda each: each.name):
-            versions = tuple(group)
-            if self._hides(name):
-                continue
-            if changes(name):
+        for name, versions in self._by_name(prefix):
+            if is_mutable(name):
                 yield StoredObject(name, None, versions[0].version or "")
             else:
                 self._note(versions[-1])
                 yield StoredObject(name, versions[-1].size, versions[-1].version or "")
 
     def read(self, name: str) -> Iterator[bytes]:
-        """Yield the content of an object in pieces."""
-        yield from self._bucket.read(self._found(name))
+        """Yield the content of an object."""
+        yield from self._bucket.read(self._find(name))
 
-    def read_range(self, name: str, start: int, length: int) -> bytes:
-        """Return a part of an object."""
-        return self._bucket.read_range(self._found(name), start, length)
+    def read_start(self, name: str, length: int) -> bytes:
+        """Return the first bytes of an object, and request no others."""
+        return self._bucket.read_start(self._find(name), length)
 
     def create(self, name: str, content: ObjectContent) -> bool:
-        """Store an object unless there is one of this name; with its lock, where new objects get one."""
-        self._refuse_a_prune(name)
+        """Store an object if the name is free, with a lock if :meth:`lock_new_objects` was called."""
+        if self._is_hidden(name):
+            raise UsageError(
+                message("{place} is in a bucket with object lock, so no copy there can be pruned.", place=self.place)
+            )
         versioned = self._bucket.is_versioned()
-        until = None if changes(name) else self._lock_until
+        until = None if is_mutable(name) else self._lock_until
         try:
             sent = self._bucket.put(name, content, until=until)
         except Taken as taken:
-            # A request that was repeated may have met what it has stored itself.
-            return taken.again and self._is(name, taken.md5)
+            # A repeated request may have met the object that it stored itself.
+            return taken.again and self._has_content(name, taken.md5)
         if versioned:
             created = bool(_NAMED_BY_CONTENT.match(name)) or self._is_first(name, sent)
         else:
             created = True
-            self._try_the_condition(name, content)
+            self._test_condition(name, content)
         if until is not None and content.size <= self._bucket.single:
             with self._guard:
-                self._ends[sent.version] = until
+                self._lock_ends[sent.version] = until
         return created
 
     def replace(self, name: str, content: bytes, tag: str | None) -> bool:
-        """Store an object in the place of the one that has ``tag``."""
+        """Replace the object that has ``tag``."""
         if not self._bucket.is_versioned():
             try:
                 self._bucket.put(name, content_of(content), ABSENT if tag is None else unchanged(tag))
             except Taken as taken:
-                return taken.again and self._is(name, taken.md5)
+                return taken.again and self._has_content(name, taken.md5)
             return True
         before = self._versions(name)
         if (before[0].version if before else None) != tag:
             return False
         sent = self._bucket.put(name, content_of(content), {})
         after = [each.version for each in self._versions(name)]
-        place = after.index(sent.version)
-        if after[place + 1 : place + 2] != ([] if tag is None else [tag]):
-            self._take_back(name, sent, before)
+        position = after.index(sent.version)
+        if after[position + 1 : position + 2] != ([] if tag is None else [tag]):
+            self._undo(name, sent, before)
             return False
         self._forget(name)
         for each in before:
-            self._discard(each)
+            self._delete_if_allowed(each)
         return True
 
     def remove(self, name: str) -> None:
-        """Remove an object with all its versions; those that are locked stay, and the object with them."""
+        """Remove an object with all its versions; locked versions stay, and so does the object."""
         found = self._versions(name) if self._bucket.is_versioned() else [BucketObject(name, 0, "")]
         self._forget(name)
         for each in found:
-            self._delete(each)
+            try:
+                self._bucket.delete(each)
+            except NotAuthorised:
+                if each.version is None or self._bucket.locked_until(each) is None:
+                    raise
 
-    def read_states_by(self, reveal: Callable[[str, bytes], bytes | None]) -> None:
-        """Have the versions of a file that changes told apart by what is encrypted in them."""
-        self._reveal = reveal
+    def decrypt_states_with(self, decrypt: Callable[[str, bytes], bytes | None]) -> None:
+        """Set how the versions of mutable files are decrypted."""
+        self._decrypt = decrypt
 
     def can_lock(self) -> bool:
-        """Tell whether objects can be locked in this bucket."""
+        """Return whether this bucket has object lock."""
         return self._bucket.has_object_lock()
 
     def lock_new_objects(self, until: datetime) -> None:
-        """Lock what is created from now on.
-
-        Args:
-            until: when the locks end.
+        """Lock each object that is created from now on.
 
         Raises:
-            UsageError: nothing can be locked in this bucket.
+            UsageError: the bucket has no object lock.
         """
         if not self.can_lock():
             raise UsageError(
                 message(
-                    "Nothing can be locked in the bucket of {place}: make one with object lock, which most services "
-                    "allow only while a bucket is made.",
+                    "The bucket of {place} has no object lock: create one with it. Most services cannot add it later.",
                     place=self.place,
                 )
             )
         self._lock_until = until
 
     def lockable(self) -> Iterator[BucketObject]:
-        """Yield of every object that is there for good the version that counts."""
-        for name, group in groupby(self._bucket.versions(""), lambda each: each.name):
-            versions = tuple(group)
-            if not self._hides(name):
-                yield self._true_state(name, versions) if changes(name) else versions[-1]
+        """Yield the genuine version of each object."""
+        for name, versions in self._by_name(""):
+            yield self._genuine_state(name, versions) if is_mutable(name) else versions[-1]
 
     def locked_until(self, found: BucketObject, *, ask: bool = False) -> datetime | None:
-        """Return when the lock of an object ends, ``None`` where it has none.
+        """Return the end of a lock; ``None`` for an unlocked object.
 
         Args:
             found: the object.
-            ask: ask the service, also about what this store has locked itself.
+            ask: ask the service also about locks that this store has set.
 
         Raises:
-            NoSuchObject: it is gone.
+            NoSuchObject: the object does not exist.
         """
-        known = None if ask else self._ends.get(found.version)
+        known = None if ask else self._lock_ends.get(found.version)
         return self._bucket.locked_until(found) if known is None else known
 
     def lock(self, found: BucketObject, until: datetime) -> None:
-        """Lock an object, or have its lock end later.
+        """Lock an object, or extend its lock.
 
         Raises:
-            NoSuchObject: it is gone.
-            NotAuthorised: the lock would end earlier than it does.
+            NoSuchObject: the object does not exist.
+            NotAuthorised: the present lock ends later.
         """
         self._bucket.lock_version(found, until)
 
+    def _by_name(self, prefix: str) -> Iterator[tuple[str, Sequence[BucketObject]]]:
+        """Yield the name and the versions, newest first, of each object that is not hidden."""
+        for name, group in groupby(self._bucket.versions(prefix), lambda each: each.name):
+            versions = [*group]
+            if not self._is_hidden(name):
+                yield name, versions
+
     def _versions(self, name: str) -> Sequence[BucketObject]:
-        """Return the versions of one object, the newest first."""
+        """Return the versions of one object, newest first."""
         found = []
         for each in self._bucket.versions(name):
             if each.name != name:
-                # The list is in order: what else begins so comes behind it.
+                # The list is sorted: longer names with this prefix follow.
                 break
             found.append(each)
         return found
 
-    def _found(self, name: str) -> BucketObject:
-        """Return what is to be read under a name.
+    def _find(self, name: str) -> BucketObject:
+        """Return the genuine version of an object.
 
         Raises:
-            NoSuchObject: there is none of this name.
+            NoSuchObject: the object does not exist.
         """
         if not self._bucket.is_versioned():
             return BucketObject(name, 0, "")
-        known = self._current.get(name)
-        if known is not None:
-            return known
-        versions = () if self._hides(name) else self._versions(name)
+        if name in self._genuine:
+            return self._genuine[name]
+        versions = [] if self._is_hidden(name) else self._versions(name)
         if not versions:
             raise NoSuchObject(self.place, name)
-        if not changes(name):
-            self._note(versions[-1])
-            return versions[-1]
-        return self._true_state(name, versions)
+        if is_mutable(name):
+            return self._genuine_state(name, versions)
+        self._note(versions[-1])
+        return versions[-1]
 
-    def _hides(self, name: str) -> bool:
-        """Tell whether an object is of a prune, which there is none of where things are locked, whatever lies there."""
+    def _is_hidden(self, name: str) -> bool:
+        """Return whether an object belongs to a prune, which a bucket with object lock never has."""
         return is_of_a_prune(name) and self._bucket.has_object_lock()
 
-    def _refuse_a_prune(self, name: str) -> None:
-        if self._hides(name):
-            raise UsageError(
-                message(
-                    "{place} is in a bucket with object lock, where nothing is forgotten: no copy there can be pruned.",
-                    place=self.place,
-                )
-            )
-
-    def _true_state(self, name: str, versions: Sequence[BucketObject]) -> BucketObject:
-        """Return the version that counts of a file that changes."""
+    def _genuine_state(self, name: str, versions: Sequence[BucketObject]) -> BucketObject:
+        """Return the genuine version of a mutable file."""
         if len(versions) == 1:
             return versions[0]
+        key = versions[0].version, len(versions)
         known = self._judged.get(name)
-        if known is not None and known[:2] == (versions[0].version, len(versions)):
-            return known[2]
-        found = self._judge(name, versions)
-        with self._guard:
-            self._judged[name] = versions[0].version, len(versions), found
-        return found
+        if known is None or known[:2] != key:
+            known = key[0], key[1], self._judge(name, versions)
+            with self._guard:
+                self._judged[name] = known
+        return known[2]
 
     def _judge(self, name: str, versions: Sequence[BucketObject]) -> BucketObject:
-        file, *others = beside(name)
-        if file == LOG:
-            return true_log(versions, self._revealed)
-        if file == SEAL:
+        found = _MUTABLE.fullmatch(name)
+        if found is not None and found["file"] == _LOG:
+            return self._judge_log(versions)
+        if found is not None and found["file"] == _SEAL:
+            others = {each: f"{found['folder']}{each}{found['ending']}" for each in (_LOG, _INFO)}
             with contextlib.suppress(NoSuchObject):
-                log, info = (self._revealed(self._found(each)) for each in others)
-                if log is not None and info is not None:
-                    return true_seal(versions, self._revealed, log, info)
+                contents = {each: self._content(self._find(other)) for each, other in others.items()}
+                wanted = {each: hashlib.sha256(data).hexdigest() for each, data in contents.items() if data is not None}
+                for version in versions if len(wanted) == len(contents) else ():
+                    stated = read_sums(self._content(version) or b"")
+                    if all(stated.get(each) == digest for each, digest in wanted.items()):
+                        return version
         return versions[0]
 
-    def _revealed(self, found: BucketObject) -> bytes | None:
-        """Return what is in a version; ``None`` for what the writer of the copy did not write."""
-        return None if found.size > LARGEST_CACHE else self._reveal(found.name, self._whole(found))
+    def _judge_log(self, versions: Sequence[BucketObject]) -> BucketObject:
+        """Return the longest version that begins with all genuine versions before it."""
+        content = self._content(versions[0])
+        if content is not None and all(_begins_with(content, each) for each in versions[1:]):
+            return versions[0]
+        genuine, content = versions[0], None
+        for each in reversed(versions):
+            if content is not None and each.size <= len(content):
+                continue
+            later = self._content(each)
+            if later is not None and (content is None or (len(later) > len(content) and later.startswith(content))):
+                genuine, content = each, later
+        return genuine
+
+    def _content(self, found: BucketObject) -> bytes | None:
+        """Return the decrypted content of a version; ``None`` if another writer made it."""
+        return None if found.size > LARGEST_CACHE else self._decrypt(found.name, self._whole(found))
 
     def _whole(self, found: BucketObject) -> bytes:
         return b"".join(self._bucket.read(found))
 
-    def _is(self, name: str, md5: str) -> bool:
-        """Tell whether an object has a content."""
+    def _has_content(self, name: str, md5: str) -> bool:
+        """Return whether the object is the content with this hash."""
         if self._bucket.is_versioned():
             return [each.etag for each in self._versions(name)[-1:]] == [md5]
         found = self._bucket.head(name)
         return found is not None and found.etag == md5
 
     def _is_first(self, name: str, sent: Sent) -> bool:
-        """Tell whether what was sent is the object now; else it is taken away again."""
+        """Return whether the sent version is the oldest one; otherwise delete it."""
         oldest = self._versions(name)[-1]
         if oldest.version == sent.version:
             self._note(oldest)
             return True
-        self._discard(BucketObject(name, 0, "", sent.version))
+        self._delete_if_allowed(BucketObject(name, 0, "", sent.version))
         return sent.again and oldest.etag == sent.md5
 
-    def _take_back(self, name: str, sent: Sent, before: Sequence[BucketObject]) -> None:
-        """Undo a replacement that came too late; where it cannot be deleted, put over it what it was to replace."""
-        self._discard(BucketObject(name, 0, "", sent.version))
+    def _undo(self, name: str, sent: Sent, before: Sequence[BucketObject]) -> None:
+        """Delete a replacement that came too late, or store the other writer's content over it."""
+        self._delete_if_allowed(BucketObject(name, 0, "", sent.version))
         now = self._versions(name)
         if now and now[0].version == sent.version:
-            rightful = [each for each in now[1:] if each not in before] or now[1:]
-            for each in rightful[:1]:
+            others = [each for each in now[1:] if each not in before] or now[1:]
+            for each in others[:1]:
                 self._bucket.put(name, content_of(self._whole(each)), {})
 
-    def _discard(self, found: BucketObject) -> None:
-        """Delete what is of no use any more, for good; where that is not allowed, it stays."""
+    def _delete_if_allowed(self, found: BucketObject) -> None:
         with contextlib.suppress(NotAuthorised):
             self._bucket.delete(found)
 
-    def _delete(self, found: BucketObject) -> None:
-        """Delete for good, unless there is a lock on it."""
-        try:
-            self._bucket.delete(found)
-        except NotAuthorised:
-            if found.version is None or self._bucket.locked_until(found) is None:
-                raise
-
     def _note(self, found: BucketObject) -> None:
         with self._guard:
-            self._current[found.name] = found
+            self._genuine[found.name] = found
 
     def _forget(self, name: str) -> None:
         with self._guard:
-            self._current.pop(name, None)
+            self._genuine.pop(name, None)
 
-    def _try_the_condition(self, name: str, content: ObjectContent) -> None:
-        """See once that the service does not create what is there already: it would have replaced it by the same.
+    def _test_condition(self, name: str, content: ObjectContent) -> None:
+        """Once, send an object again, which a service that obeys conditions refuses.
 
         Raises:
-            UsageError: it does, so that two writers might overwrite each other.
+            UsageError: the service ignores the condition, so that two writers might overwrite each other.
         """
-        if self._obeys or content.size > self._bucket.single:
+        if self._obeys_conditions or content.size > self._bucket.single:
             return
         try:
             self._bucket.put(name, content)
         except Taken:
-            self._obeys = True
+            self._obeys_conditions = True
             return
         raise UsageError(
             message(
-                "The service of {place} takes no notice of If-None-Match, so a copy could be overwritten there: give a "
-                "bucket with versions.",
+                "The service of {place} ignores If-None-Match, so a copy could be overwritten there: use a bucket with "
+                "versions.",
                 place=self.place,
             )
         )
+
+
+def _begins_with(content: bytes, earlier: BucketObject) -> bool:
+    """Return whether a content begins with a version, by its ETag, which is an MD5 in nearly all services."""
+    beginning = memoryview(content)[: earlier.size]
+    return len(beginning) == earlier.size and hashlib.md5(beginning, usedforsecurity=False).hexdigest() == earlier.etag

@@ -1,34 +1,70 @@
-"""What a place for a second copy can do: keep objects of bytes under names, and no more than every such place can.
+"""The interface of a place that stores a copy: objects of bytes by name, and the conditions for writing them.
 
-A copy has the names that the archive's files have, relative to its folder (``versions/000001/manifest.json``). Whoever
-calls makes sure of them: a store is only given names that :func:`exporter.archive.layout.is_inside` allows.
+A copy has the file names of the archive, relative to its folder (``versions/000001/manifest.json``). The caller checks
+names: a store only receives names that :func:`exporter.archive.layout.is_inside` allows.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from exporter.errors import ArchiveDamaged
+from exporter.archive.fleet_folder import belongs
+from exporter.errors import ArchiveDamaged, NoArchive, UsageError
 from exporter.message import message
 
 if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
 
 PIECE: Final = 1 << 20
-"""How many bytes are read and sent at once."""
+"""The size, in bytes, of the pieces that are read and sent."""
+S3_SCHEME: Final = "s3://"
+_REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:", re.ASCII)
+"""A scheme (RFC 3986, section 3.1) or a remote of rclone. A single letter before the colon is a drive of Windows."""
+_IN_A_FLEET: Final = re.compile(r"([0-9a-f]{2})/([^/]+)/archive\.json")
+
+
+def is_address(place: str) -> bool:
+    """Return whether a place is an S3 address; otherwise it is a folder.
+
+    Schemes are compared without regard to case (RFC 3986, section 3.1).
+
+    Raises:
+        UsageError: the place is an address of another kind, such as ``gs://`` or ``b2:``.
+    """
+    if place[: len(S3_SCHEME)].lower() == S3_SCHEME:
+        return True
+    found = _REMOTE.match(place)
+    if found is not None and not Path(place).is_dir():
+        raise UsageError(
+            message(
+                "{place} is not supported: a copy can be in a folder, or at an address such as s3://bucket/prefix. To "
+                "use a folder of that name, type {folder}.",
+                place=place,
+                folder=f"./{place}",
+            )
+        )
+    return False
+
+
+def absolute_place(place: str) -> str:
+    """Return an address unchanged, and a folder as an absolute path."""
+    return place if is_address(place) else str(Path(place).absolute())
 
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """An object that is there.
+    """An object in a store.
 
     Attributes:
-        name: its name, as the place gave it: untrusted.
-        size: how many bytes its content has; ``None`` where the place does not know without reading it.
-        tag: changes whenever the content is replaced; to be handed to :meth:`Store.replace`, and nothing else.
+        name: the untrusted name, as the store returned it.
+        size: the number of bytes; ``None`` if the store would have to read the object.
+        tag: a value that changes with the content, for :meth:`Store.replace`.
     """
 
     name: str
@@ -38,113 +74,167 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class ObjectContent:
-    """What is to be stored.
+    """Content to store.
 
     Attributes:
-        size: how many bytes it has.
-        pieces: gives it from its beginning, as often as it is called, in pieces of at most :data:`PIECE` bytes. Where
-            it turns out not to be what was vouched for, the last piece is not given and ``ArchiveDamaged`` is raised: a
-            store passes that on, and has then stored nothing under the name.
+        size: the number of bytes.
+        pieces: returns the content from the start at each call, in pieces of at most :data:`PIECE` bytes. If the
+            content fails its check, it raises ``ArchiveDamaged`` before the last piece, and nothing is stored.
     """
 
     size: int
     pieces: Callable[[], Iterator[bytes]]
 
     def read(self) -> bytes:
-        """Return all of it."""
+        """Return all bytes."""
         return b"".join(self.pieces())
 
 
-class Store(Protocol):
-    """A place for copies. Its methods may be called from several threads at once.
+class Store(ABC):
+    """A place for copies. Several threads may call its methods at once.
+
+    Every object is complete and durable when a method returns. Every method retries failures that may pass.
 
     Raises:
-        BlogExporterError: from all methods: the place cannot be reached, refuses, or is full; what is worth trying
-            again has been tried again. An object is there as a whole or not at all, and durable, once a method returns.
+        BlogExporterError: from all methods, if the place is unreachable, full, or refuses access.
     """
 
     @property
+    @abstractmethod
     def place(self) -> str:
-        """What to call it in messages; no secret is in it."""
-        ...
+        """The name of the place for messages, without secrets."""
 
+    @abstractmethod
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
-        """Yield the objects whose names begin with ``prefix`` (a whole folder with its ``/``, or nothing)."""
-        ...
+        """Yield the objects whose names start with ``prefix``, which is empty or a folder with its ``/``."""
 
+    @abstractmethod
     def read(self, name: str) -> Iterator[bytes]:
         """Yield the content of an object in pieces.
 
         Raises:
-            NoSuchObject: there is none of this name, before the first piece.
+            NoSuchObject: the object does not exist; raised before the first piece.
         """
-        ...
 
-    def read_range(self, name: str, start: int, length: int) -> bytes:
-        """Return ``length`` bytes of an object from ``start`` (0 is the first), fewer where it ends before.
+    def read_start(self, name: str, length: int) -> bytes:
+        """Return the first ``length`` bytes, or all bytes of a shorter object.
 
         Raises:
-            NoSuchObject: there is none of this name.
+            NoSuchObject: the object does not exist.
         """
-        ...
-
-    def create(self, name: str, content: ObjectContent) -> bool:
-        """Store an object unless there is one of this name; tell whether it was stored. Never overwrites.
-
-        Raises:
-            ArchiveDamaged: the content is not what was vouched for; nothing was stored.
-        """
-        ...
-
-    def replace(self, name: str, content: bytes, tag: str | None) -> bool:
-        """Store an object in the place of the one that has ``tag``, or where there is none for ``None``.
-
-        Returns:
-            Whether it was stored: not where somebody else has stored another one meanwhile.
-        """
-        ...
-
-    def remove(self, name: str) -> None:
-        """Remove an object; one that is not there is fine."""
-        ...
-
-
-@runtime_checkable
-class KeepsStates(Protocol):
-    """A place that keeps what was replaced, and finds the state that counts of what was written over it since."""
-
-    def read_states_by(self, reveal: Callable[[str, bytes], bytes | None]) -> None:
-        """Have states told apart by what is encrypted in them.
-
-        Args:
-            reveal: given an object's name and content, returns what is in it; ``None`` for what the writer of the copy
-                did not write.
-        """
-        ...
-
-
-@runtime_checkable
-class Seals(Protocol):
-    """A place whose objects are encrypted."""
+        data = b""
+        for piece in self.read(name):
+            data += piece
+            if len(data) >= length:
+                break
+        return data[:length]
 
     def read_sealed(self, name: str) -> Iterator[bytes]:
-        """Yield what is stored of an object, encrypted as it is.
+        """Yield the stored bytes of an object, which an encrypted store does not decrypt.
 
         Raises:
-            NoSuchObject: there is none of this name, before the first piece.
+            NoSuchObject: the object does not exist; raised before the first piece.
         """
-        ...
+        return self.read(name)
+
+    @abstractmethod
+    def create(self, name: str, content: ObjectContent) -> bool:
+        """Store an object if the name is free, and return whether it was stored. Never overwrite.
+
+        Raises:
+            ArchiveDamaged: the content failed its check; nothing was stored.
+        """
+
+    @abstractmethod
+    def replace(self, name: str, content: bytes, tag: str | None) -> bool:
+        """Replace the object that has ``tag``; with ``None``, create an object.
+
+        Returns:
+            Whether the content was stored. It is not stored if another writer changed the object.
+        """
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Remove an object, if it exists."""
+
+    def decrypt_states_with(self, decrypt: Callable[[str, bytes], bytes | None]) -> None:  # noqa: B027 - optional
+        """Set how a store that keeps old versions decrypts them, to choose the genuine one.
+
+        Args:
+            decrypt: returns the content for a stored name and its bytes; ``None`` if another writer made the object.
+        """
+
+
+class WithinStore(Store):
+    """A folder of a store.
+
+    Args:
+        store: the whole store.
+        folder: the folder's name without a slash at its end.
+    """
+
+    def __init__(self, store: Store, folder: str) -> None:
+        self._store = store
+        self._folder = f"{folder}/"
+
+    @property
+    def place(self) -> str:
+        """The place and the folder."""
+        return f"{self._store.place.rstrip('/')}/{self._folder.rstrip('/')}"
+
+    def list(self, prefix: str = "") -> Iterator[StoredObject]:
+        """Yield the objects in the folder."""
+        for found in self._store.list(self._folder + prefix):
+            yield replace(found, name=found.name[len(self._folder) :])
+
+    def read(self, name: str) -> Iterator[bytes]:
+        """Yield the content of an object."""
+        return self._store.read(self._folder + name)
+
+    def read_sealed(self, name: str) -> Iterator[bytes]:
+        """Yield the stored bytes of an object."""
+        return self._store.read_sealed(self._folder + name)
+
+    def create(self, name: str, content: ObjectContent) -> bool:
+        """Store an object if the name is free."""
+        return self._store.create(self._folder + name, content)
+
+    def replace(self, name: str, content: bytes, tag: str | None) -> bool:
+        """Replace the object that has ``tag``."""
+        return self._store.replace(self._folder + name, content, tag)
+
+    def remove(self, name: str) -> None:
+        """Remove an object."""
+        self._store.remove(self._folder + name)
+
+
+def archives_of(store: Store) -> list[str]:
+    """Return ``.`` for the copy of one archive, or the folders of a fleet's archives in order.
+
+    Raises:
+        NoArchive: the store has no archive.
+    """
+    found = set()
+    for each in store.list():
+        if each.name == "archive.json":
+            return ["."]
+        name = _IN_A_FLEET.fullmatch(each.name)
+        if name is not None and belongs(name[1], name[2]):
+            found.add(f"{name[1]}/{name[2]}")
+    if not found:
+        raise NoArchive(message("{place} has no archive, copy or fleet: it has no archive.json.", place=store.place))
+    return sorted(found)
 
 
 def content_of(data: bytes) -> ObjectContent:
-    """Return bytes at hand as content."""
+    """Return bytes as content."""
     return ObjectContent(len(data), lambda: iter((data,)))
 
 
-def vouched_content(
-    size: int, sha256: str, pieces: Callable[[], Iterator[bytes]], blamed: Callable[[], ArchiveDamaged]
+def checked_content(
+    size: int, sha256: str, pieces: Callable[[], Iterator[bytes]], error: Callable[[], ArchiveDamaged]
 ) -> ObjectContent:
-    """Return content that is compared with its size and SHA-256 while it is read; ``blamed`` makes the error."""
+    """Return content that raises ``error()`` while it is read, if its size or hash is wrong."""
 
     def checked() -> Iterator[bytes]:
         digest = hashlib.sha256()
@@ -159,7 +249,7 @@ def vouched_content(
                 yield held
             held = piece
         if total != size or digest.hexdigest() != sha256:
-            raise blamed()
+            raise error()
         if held:
             yield held
 
@@ -167,30 +257,28 @@ def vouched_content(
 
 
 def content_of_file(path: InnerPath, size: int, sha256: str) -> ObjectContent:
-    """Return a file as content, which is compared with its size and SHA-256 while it is read."""
+    """Return a file as content that is checked while it is read."""
 
-    def blamed() -> ArchiveDamaged:
-        return ArchiveDamaged(
-            message("{path} is not what was written, and was not sent; run verify --repair.", path=path)
-        )
+    def error() -> ArchiveDamaged:
+        return ArchiveDamaged(message("{path} is damaged and was not sent: run verify --repair.", path=path))
 
     def pieces() -> Iterator[bytes]:
         try:
             with path.open("rb", 0) as file:
                 while piece := file.read(PIECE):
                     yield piece
-        except OSError as error:
-            raise blamed() from error
+        except OSError as failure:
+            raise error() from failure
 
-    return vouched_content(size, sha256, pieces, blamed)
+    return checked_content(size, sha256, pieces, error)
 
 
 def read_whole(store: Store, name: str, limit: int) -> bytes:
     """Return the content of an object.
 
     Raises:
-        NoSuchObject: there is none of this name.
-        ArchiveDamaged: it has more than ``limit`` bytes.
+        NoSuchObject: the object does not exist.
+        ArchiveDamaged: the object has more than ``limit`` bytes.
     """
     data = bytearray()
     for piece in store.read(name):
@@ -198,7 +286,7 @@ def read_whole(store: Store, name: str, limit: int) -> bytes:
         if len(data) > limit:
             raise ArchiveDamaged(
                 message(
-                    "{name} in {place} has more than {limit} bytes, as none of its kind has; remove it there.",
+                    "{name} in {place} has more than {limit} bytes, too many for its kind: remove it there.",
                     name=name,
                     place=store.place,
                     limit=limit,

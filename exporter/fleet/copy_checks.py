@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exporter.archive.verify import ignore_progress
-from exporter.copies.checking import CopyCheck
-from exporter.copies.within import WithinStore, archives_of
+from exporter.copies.checks import CopyCheck
+from exporter.copies.store import WithinStore, archives_of
 from exporter.errors import UsageError
 from exporter.fleet.archive_jobs import Done, checked
 from exporter.fleet.work import ArchiveResult, result_of

@@ -1,1 +1,1 @@
-"""Notifying those who are not there at night: a monitor, a command of one's own, and what was notified already."""
+"""Notify people about unattended backups: through a monitor, a command, and metrics."""

@@ -1,4 +1,4 @@
-"""What is still outside of an archive while its service is about to close, and how many backups remain. Pure."""
+"""Before a service closes: the records that are not in the archive yet, and the number of backups left. Pure."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from exporter.service.interface import Records
 
 NOTIFIED_AT: Final = (0, 1, 3, 7, 14, 30)
-"""Days before the end at which what is outside is notified again."""
-_RUNS_LOOKED_AT: Final = 15
-_BY_HAND: Final = timedelta(hours=1)
-"""Runs that follow each other faster were begun by somebody, and are no pace."""
+"""Days before the end on which missing records are reported again."""
+_MAX_RUNS: Final = 15
+_MIN_GAP: Final = timedelta(hours=1)
+"""Shorter gaps come from backups that a person started, and do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Countdown:
-    """How long a service is there.
+    """The time until a service closes.
 
     Attributes:
-        day: the last day, by the blog's clocks.
-        days: how many are left after today; negative once it is over.
-        backups: how many still come at the pace of the last ones, ``None`` where there is no pace yet.
+        day: the last day, in the blog's time zone.
+        days: the days left after today; negative after the end.
+        backups: the backups left at the recent pace; ``None`` without a pace.
     """
 
     day: date
@@ -41,12 +41,12 @@ class Countdown:
     backups: int | None
 
     def document(self) -> dict[str, Any]:
-        """Return it as ``--json`` prints it."""
+        """Return the countdown for ``--json``."""
         return {"date": self.day.isoformat(), "days": self.days, "backups": self.backups}
 
     @property
     def step(self) -> int | None:
-        """The days of the last notification that was due; -1 once it is over, ``None`` while that is far away."""
+        """The last step of ``NOTIFIED_AT`` that was reached; -1 after the end, ``None`` before the first step."""
         if self.days < 0:
             return -1
         return next((days for days in NOTIFIED_AT if self.days <= days), None)
@@ -54,7 +54,7 @@ class Countdown:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Things of one kind that are not in the archive for one reason."""
+    """The number of records that are missing in the archive, by kind, state and reason."""
 
     kind: str
     state: str
@@ -64,12 +64,12 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Entries in the archive that readers of the blog do not see, so that no copy made by readers has them.
+    """The number of entries in the archive that the blog's readers cannot see or save.
 
     Attributes:
-        private: marked private by the service's own flag.
-        drafts: not public by what its owner declared of the flags.
-        undeclared: of which nobody has declared whether they are public.
+        private: private by the service's flag.
+        drafts: not public by the owner's settings for the flags.
+        undeclared: unknown, because no setting says whether they are public.
     """
 
     private: int = 0
@@ -79,7 +79,7 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class ClosingReport:
-    """What a run says about a service that closes."""
+    """The report of a run about a closing service."""
 
     countdown: Countdown
     outside: Sequence[Outside]
@@ -88,17 +88,17 @@ class ClosingReport:
 
 
 def countdown(day: date, now: datetime, zone: tzinfo, begun: Iterable[datetime]) -> Countdown:
-    """Count the days and the backups that remain.
+    """Count the days and the backups left.
 
     Args:
         day: the last day of the service.
-        now: the time.
-        zone: whose clocks the day is by.
-        begun: when the last runs began, newest first.
+        now: the current time.
+        zone: the time zone of the day.
+        begun: the start times of the last runs, newest first.
     """
     days = (day - now.astimezone(zone).date()).days
-    last = list(begun)[:_RUNS_LOOKED_AT]
-    gaps = [newer - older for newer, older in pairwise(last) if newer - older >= _BY_HAND]
+    last = list(begun)[:_MAX_RUNS]
+    gaps = [newer - older for newer, older in pairwise(last) if newer - older >= _MIN_GAP]
     if not gaps:
         return Countdown(day, days, None)
     pace = median(gap.total_seconds() for gap in gaps)
@@ -106,7 +106,7 @@ def countdown(day: date, now: datetime, zone: tzinfo, begun: Iterable[datetime])
 
 
 def what_is_outside(outcome: Outcome) -> list[Outside]:
-    """Return what a run could not save, what is gone, and what settings leave out, most of it first."""
+    """Return the records that failed, are gone, or are excluded by settings; the largest groups come first."""
     found: Counter[tuple[str, str, str]] = Counter()
     for problem in outcome.problems:
         found[problem.kind, str(AssetState.PENDING), problem.reason] += 1
@@ -118,7 +118,7 @@ def what_is_outside(outcome: Outcome) -> list[Outside]:
 
 
 def unseen_entries(records: RecordSource, service: Records, declared: Declared) -> Unseen:
-    """Count the entries that readers do not see."""
+    """Count the entries that readers cannot see."""
     found: Counter[str] = Counter()
     for _, raw in records.scan(Kind.ENTRIES):
         status, cause = service.publication(service.post(raw), declared)

@@ -1,7 +1,7 @@
-"""What was notified already: the same trouble once, again when it changes or has lasted, and its end once.
+"""Remember the troubles that were reported, to report each once, again after some days, and its end once.
 
-It is kept in ``.work/notified.json`` of the archive. An archive that is not there yet remembers nothing, so that
-a first backup that never succeeds is notified every time. Nothing of it is ever shown.
+The memory is ``.work/notified.json`` of the archive. Without an archive there is no memory, so a first backup that
+fails every night is reported every night.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 256 * 1024
 _MOST_TROUBLES: Final = 500
 _ROOM: Final = 2048
-"""Bytes that the file has at least, so that a disk that is full by then still has room for a trouble or two."""
+"""The minimum size of the file in bytes, so that it has room for a trouble even on a full disk."""
 
 
 class Event(StrEnum):
-    """Why somebody is notified."""
+    """The reason for a notification."""
 
     FAILED = "failed"
-    """Something is wrong that is news."""
+    """A new trouble."""
     REMINDER = "reminder"
-    """What was notified long ago is still wrong."""
+    """An old trouble that continues."""
     HEALED = "healed"
-    """Nothing is wrong any more."""
+    """The end of all troubles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notified:
-    """What was notified since all was well.
+    """The troubles that were reported since the last success.
 
     Attributes:
-        since: when the first run failed; ``None`` while all is well.
-        times: when each trouble was notified last, by the hash of its name.
+        since: the time of the first failed run; ``None`` after a success.
+        times: the time of the last notification for each trouble, by the hash of its name.
     """
 
     since: datetime | None = None
     times: Mapping[str, datetime] = field(default_factory=dict)
 
     def after(self, troubles: Collection[str], now: datetime, remind_after: timedelta) -> tuple[Event | None, Notified]:
-        """Return what to notify after a run with these troubles, and what was notified then.
+        """Return the notification to send after a run with these troubles, and the memory after it.
 
-        Troubles that come and go before all is well are notified once: all is forgotten when nothing is wrong.
+        A trouble that comes and goes is reported once, because only a success clears the memory.
         """
         if not troubles:
             return (Event.HEALED if self.since is not None else None), Notified()
@@ -72,17 +72,17 @@ class Notified:
         return dict(by_time[:_MOST_TROUBLES])
 
     def encode(self) -> bytes:
-        """Return the content of its file."""
+        """Return the content of the file."""
         times = {name: timestamp(moment) for name, moment in self.times.items()}
         document = {"since": None if self.since is None else timestamp(self.since), "notified": times}
         return lossless_json.dumps(document).ljust(_ROOM) + b"\n"
 
     @classmethod
     def decode(cls, data: bytes) -> Notified:
-        """Read it back.
+        """Read the content of the file.
 
         Raises:
-            ValueError, OverflowError, TypeError, KeyError, NotJson: it is not what was written.
+            ValueError, OverflowError, TypeError, KeyError, NotJson: the content is invalid.
         """
         document: Any = lossless_json.loads(data)
         times = {str(name): _moment(text) for name, text in document["notified"].items()}
@@ -93,11 +93,11 @@ def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("a time without a zone")
-    return moment.astimezone(UTC)  # at the ends of time some zones have moments that no other has
+    return moment.astimezone(UTC)  # near the first and last year, a local time may have no UTC time
 
 
 def load(path: InnerPath) -> Notified:
-    """Return what was notified; nothing where that cannot be read."""
+    """Return the memory; an unreadable file counts as empty."""
     try:
         return Notified.decode(path.read_bytes(_MOST_BYTES))
     except (OSError, lossless_json.NotJson, ValueError, OverflowError, TypeError, KeyError, AttributeError):
@@ -105,9 +105,9 @@ def load(path: InnerPath) -> Notified:
 
 
 def save(path: InnerPath, notified: Notified) -> None:
-    """Write it down, over what is there: a full disk has no room for a second file.
+    """Write the memory over the old one, because a full disk has no room for a second file.
 
-    What cannot be written, or is torn, costs only that somebody is notified twice.
+    A failed or partial write only causes a second notification.
     """
     with (
         contextlib.suppress(OSError),

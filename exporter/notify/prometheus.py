@@ -1,6 +1,6 @@
-"""The state of an archive as metrics, in the text format 0.0.4 of Prometheus.
+"""The state of an archive as metrics in Prometheus' text format 0.0.4.
 
-Of the form: https://prometheus.io/docs/instrumenting/exposition_formats/. Pure: the facts come from ``status``.
+The format: https://prometheus.io/docs/instrumenting/exposition_formats/. Pure.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Sample = tuple[Mapping[str, str], float | None]
 
 
 def metrics(document: Mapping[str, Any], exit_code: int) -> str:
-    """Return what ``status --json`` would print as metrics, all of them gauges; times are seconds since 1970.
+    """Return the state as gauges; times are seconds since 1970.
 
     Args:
         document: the state, see :func:`exporter.library.status.status`.
-        exit_code: what ``status`` ends with.
+        exit_code: the exit code of ``status``.
     """
     last = document["last_run"] or {}
     families: list[tuple[str, str, Iterable[Sample]]] = [
@@ -45,11 +45,11 @@ def metrics(document: Mapping[str, Any], exit_code: int) -> str:
 
 
 def families_text(families: Iterable[tuple[str, str, Iterable[Sample]]], common: Mapping[str, str]) -> str:
-    """Write families of gauges, each with its name, its help and its samples; samples without a value are left out.
+    """Write families of gauges; samples without a value are omitted.
 
     Args:
-        families: names without the program's prefix, help without its full stop.
-        common: labels of every sample.
+        families: name without the prefix, help without the full stop, and samples.
+        common: the labels that all samples share.
     """
     return "".join(line for family in families for line in _family(*family, common))
 

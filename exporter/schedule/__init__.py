@@ -1,1 +1,1 @@
-"""Backups every night: for cron, systemd, launchd and Windows, printed or installed."""
+"""Schedule nightly backups with cron, systemd, launchd or Task Scheduler."""

@@ -1,7 +1,7 @@
-"""A plan in the words of each scheduler: a crontab's lines, systemd's units, launchd's and Windows' files.
+"""Write a plan for each scheduler: crontab lines, systemd units, a launchd file, a Windows task.
 
-Rules of quoting: crontab(5) and POSIX' sh; systemd.service(5), "Command lines", and systemd.syntax(7); launchd.plist(5)
-by :mod:`plistlib`; Microsoft's Task Scheduler Schema by :mod:`xml.etree`.
+The quoting rules are those of crontab(5) and POSIX' sh, and of systemd.service(5), "Command lines", and
+systemd.syntax(7). :mod:`plistlib` writes launchd.plist(5); :mod:`xml.etree` writes Microsoft's Task Scheduler Schema.
 """
 
 from __future__ import annotations
@@ -19,48 +19,50 @@ from exporter.message import message
 from exporter.schedule.plan import NightPlan
 
 MADE: Final = "made by blog-exporter schedule"
-"""What a file or block of ours says of itself; nothing without it is ever overwritten."""
+"""The mark of our files and blocks; files without it are never overwritten."""
 CATCH_UP: Final = ("--unless-newer", "26h")
-"""Added to what tries every hour: a night that was missed, or failed, is made up for within a few hours."""
+"""Options for the hourly line, which makes up for a missed or failed night within a few hours."""
 _LONGEST_LINE: Final = 990
-"""cron cuts commands at 1,000 bytes, or refuses the whole table."""
+"""In bytes: cron cuts commands at 1,000 bytes, or refuses the whole table."""
 _TASKS: Final = "http://schemas.microsoft.com/windows/2004/02/mit/task"
 
 
 def cron_lines(plan: NightPlan) -> str:
-    """Write the lines for a crontab: every night, and once an hour what was missed.
+    """Write two crontab lines: the nightly backup, and an hourly one for missed nights.
 
     Raises:
-        UsageError: cron would not take a line so long.
+        UsageError: a line is too long for cron.
     """
     nightly = f"{plan.at.minute} {plan.at.hour} * * *  {_cron_command(plan.command)}"
     later = (plan.at.minute + 30) % 60
     hourly = f"{later} * * * *  {_cron_command((*plan.command, *CATCH_UP))}"
     if len(hourly.encode("utf-8")) > _LONGEST_LINE:
         raise UsageError(
-            message("cron takes lines of 1,000 bytes only, and the paths make it longer: use shorter ones, or systemd.")
+            message("cron accepts lines up to 1,000 bytes, and the paths are too long: use shorter ones, or systemd.")
         )
     return f"{nightly}\n{hourly}\n"
 
 
 def _cron_command(words: Sequence[str]) -> str:
-    # cron makes a line break of a %, and takes away a backslash before that or before another one, whatever the quotes:
-    # so no backslash of a path may stand before either.
+    # cron turns % into a line break, and removes a backslash before % or another backslash, even inside quotes.
+    # So no backslash may precede one of these.
     return re.sub(r"\\(?=[\\%])", r"\\''", shlex.join(words)).replace("%", "\\%")
 
 
 def systemd_service(plan: NightPlan) -> str:
-    """Write the unit that does one backup.
+    """Write the unit that runs one backup.
 
-    What fails because the service, or the network, is not there (exit code 20) is tried again three times. No unit of
-    a user can wait for the network.
+    A backup that fails because the service or the network is unavailable (exit code 20) runs again up to three times:
+    a user's unit cannot wait for the network.
 
     Raises:
-        UsageError: systemd starts no program of that path.
+        UsageError: systemd cannot start a program at that path.
     """
     if set(plan.command[0]) & set("\\\"'"):
         raise UsageError(
-            message("systemd starts no program whose path has a quote or a backslash: {path}", path=plan.command[0])
+            message(
+                "systemd cannot start a program whose path has a quote or a backslash: {path}", path=plan.command[0]
+            )
         )
     hopeless = sorted({code for code in _codes(BlogExporterError) if code != ServiceError.exit_code})
     return f"""\
@@ -82,7 +84,7 @@ UMask=0077
 
 
 def systemd_timer(plan: NightPlan) -> str:
-    """Write the unit that starts the other one every night, or as soon as the machine is there again."""
+    """Write the unit that starts the backup every night, or when the machine is on again."""
     return f"""\
 # {MADE}
 [Unit]
@@ -99,7 +101,7 @@ WantedBy=timers.target
 
 
 def _systemd_word(word: str) -> str:
-    # The colon before the program keeps $ as it is.
+    # The colon before the program leaves $ unchanged.
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
 
@@ -113,11 +115,11 @@ def _codes(of: type[BlogExporterError]) -> set[int]:
 
 
 def launchd_plist(plan: NightPlan, log: str) -> str:
-    """Write the property list of an agent, which launchd starts every night, or once the machine wakes up.
+    """Write a launchd agent, which starts every night, or when the machine wakes up.
 
     Args:
-        plan: what is to be done. After a start of the machine it is done at once, unless that was in the last 12 h.
-        log: the file for what it says.
+        plan: the plan. It also runs when the machine starts, unless the last success is less than 12 hours old.
+        log: the file for its output.
     """
     agent = {
         "Label": plan.name,
@@ -134,7 +136,7 @@ def launchd_plist(plan: NightPlan, log: str) -> str:
 
 
 def windows_task(plan: NightPlan) -> str:
-    """Write a task for ``schtasks /Create /XML``; without an XML declaration any encoding with a BOM will do."""
+    """Write a task for ``schtasks /Create /XML``. Without an XML declaration, any encoding with a BOM works."""
     task = ET.Element("Task", version="1.2", xmlns=_TASKS)
     _add(task, "RegistrationInfo", Description=f"{MADE}: {plan.blog_id}")
     trigger = ET.SubElement(ET.SubElement(task, "Triggers"), "CalendarTrigger")

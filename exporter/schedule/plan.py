@@ -1,4 +1,4 @@
-"""What is to be done every night, for which archive, and when, the same for all schedulers."""
+"""Plan a nightly backup: the command and the time, the same for all schedulers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _NAME_LENGTH: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class NightPlan:
-    """A backup to be repeated every night.
+    """A nightly backup.
 
     Attributes:
         archive: the archive's folder, an absolute path.
         blog_id: the blog.
-        command: the program and its arguments, every path absolute, no secret among them.
+        command: the program and its arguments, with absolute paths and without secrets.
         at: the local time of day.
     """
 
@@ -41,37 +41,37 @@ class NightPlan:
 
     @property
     def name(self) -> str:
-        """A name that no other archive of this machine has, of letters that every scheduler allows."""
+        """A name that is unique on this machine and valid for every scheduler."""
         return name_of(self.archive)
 
 
 def name_of(archive: Path) -> str:
-    """Return the name under which the schedule of an archive is known to schedulers."""
+    """Return the name of an archive's schedule."""
     readable = _NOT_IN_NAMES.sub("-", archive.name.lower()).strip("-")[:_NAME_LENGTH].strip("-")
     return "-".join(filter(None, ("blog-exporter", readable, _digest(str(archive))[:8])))
 
 
 def next_time(at: time, now: datetime) -> datetime:
-    """Return when a time of day comes next, after ``now`` and in its time zone."""
+    """Return the next moment after ``now`` with a time of day, in the time zone of ``now``."""
     due = now.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
     return due if due > now else due + timedelta(days=1)
 
 
 def plan_for(archive: Path, blog_id: str, words: Sequence[str] = (), *, at: str | None = None) -> NightPlan:
-    """NightPlan the backups of an archive.
+    """Plan the nightly backups of an archive.
 
     Args:
-        archive: its folder, which need not be there yet.
+        archive: its folder, which need not exist.
         blog_id: the blog.
-        words: what follows ``backup``, its folder by default; paths in them must be absolute, and no secret is one.
-        at: the time of day, such as ``03:17``; a minute between 3 and 4 o'clock that stays the same for this archive
-            and machine, and differs from that of others, when there is none.
+        words: the arguments of ``backup``, by default the folder; paths must be absolute, and secrets are not allowed.
+        at: the time of day, such as ``03:17``; by default a minute between 3 and 4 that depends on the archive and the
+            machine, so that not all machines start at once.
 
     Raises:
-        UsageError: the time is none, or a path holds what no scheduler can take.
+        UsageError: the time is invalid, or a path has a character that schedulers do not accept.
     """
-    place = Path(os.path.abspath(archive))  # noqa: PTH100 - links on the way stay what they are
-    # Schedulers know no locale: what goes wrong at night is said in the language of whoever planned it.
+    place = Path(os.path.abspath(archive))  # noqa: PTH100 - links are not resolved
+    # Schedulers set no locale, so the plan names the language of the messages.
     spoken = current_language()
     language = () if spoken == "en" else ("--lang", spoken)
     backup = ("backup", *(words or [str(place)]), *language, "--wait-lock", "1h", "--quiet")
@@ -82,22 +82,22 @@ def plan_for(archive: Path, blog_id: str, words: Sequence[str] = (), *, at: str 
 
 
 def program() -> tuple[str, ...]:
-    """Return the words that start this very program from any folder and without any ``PATH``."""
+    """Return the command that starts this program from any folder and without ``PATH``."""
     python = Path(sys.executable)
     script = python.with_name("blog-exporter.exe" if os.name == "nt" else "blog-exporter")
-    # -P: a folder called exporter, wherever a scheduler begins, is not the program.
+    # -P: do not import a folder named exporter from the current folder.
     return (str(script),) if script.is_file() else (str(python), "-P", "-m", "exporter")
 
 
 def is_temporary() -> bool:
-    """Tell whether the program runs from a cache, as ``uvx`` and ``pipx run`` start it, which is emptied some day."""
+    """Return whether the program runs from a cache, which may be emptied: ``uvx`` and ``pipx run`` do this."""
     return any(part.lower() in {".cache", "caches", "cache"} for part in Path(sys.prefix).parts)
 
 
 def _read_time(text: str) -> time:
     found = _TIME.fullmatch(text.strip())
     if found is None:
-        raise UsageError(message("--at is {text}: a time of day such as 03:17 is expected.", text=repr(text)))
+        raise UsageError(message("--at {text} is not a time of day: give one such as 03:17.", text=repr(text)))
     return time(int(found[1]), int(found[2]))
 
 
@@ -112,11 +112,11 @@ def _digest(text: str) -> str:
 
 
 def _check(word: str) -> None:
-    """Refuse a text that no line of a text file can hold."""
+    """Refuse a text that does not fit on a line of a text file."""
     if any(unicodedata.category(each) in {"Cc", "Cs"} or each in "\u2028\u2029" for each in word):
         raise UsageError(
             message(
-                "{word} holds a line break or another character that no scheduler can take: rename it.",
+                "{word} has a line break or another character that schedulers do not accept: rename it.",
                 word=ascii(word),
             )
         )

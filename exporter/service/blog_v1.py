@@ -228,7 +228,6 @@ class BlogV1(BlogService):
         },
     }  # fmt: skip
     roles = _ROLES
-    date_parts: ClassVar = {Kind.ENTRIES: (_DATE_PARTS, _PERIOD_PARTS)}
     usual_access = "1"
     kept_fields = (
         "entry_id", _OPEN, _PERIOD, _PRIVATE, "text_format", "category_id", "name", "last_update",
@@ -247,7 +246,6 @@ class BlogV1(BlogService):
     def __init__(self, options: Options = DEFAULT) -> None:
         self._options = options
         self.timezone = options.timezone
-        self.success_word = options.success_result
 
     @classmethod
     def of(cls, settings: Values) -> Self:

@@ -289,11 +289,9 @@ class Records(ABC):
         period_flag: the one of ``post_flags`` that marks an entry as shown for a limited time.
         deleted_flag: the one of ``comment_flags`` that marks a comment as deleted.
         usual_access: the code of most entries, which views do not show.
-        success_word: the word for success in responses.
         bodies: the raw fields that are HTML, for each kind that has some.
         attributes: for each kind, the attribute of the neutral record by the raw field that it is read from.
         roles: for each kind, the documented raw fields in the service's order, and their content.
-        date_parts: for each kind, the raw fields that form a date: year, month, day, hour, minute, second.
         kept_fields: the raw fields of an entry that an import may store with it.
         post_fields: the raw fields of an entry that address patterns may name, the likeliest first.
         upload_fields: the same of an uploaded file.
@@ -317,11 +315,9 @@ class Records(ABC):
     period_flag: str
     deleted_flag: str
     usual_access: str
-    success_word: str = "ok"
     bodies: ClassVar[Mapping[Kind, tuple[str, ...]]]
     attributes: ClassVar[Mapping[Kind, Mapping[str, str]]] = {}
     roles: ClassVar[Mapping[Kind, Mapping[str, Role]]] = {}
-    date_parts: ClassVar[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {}
     kept_fields: tuple[str, ...]
     post_fields: tuple[str, ...]
     upload_fields: tuple[str, ...]

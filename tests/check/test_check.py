@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter.check import machine, run
+from exporter.check import findings, run
 from exporter.check.facts import CheckResult
-from exporter.check.run import ENTRIES_FOR_ADDRESS, REQUESTS, Wishes, check
+from exporter.check.run import ENTRIES_FOR_ADDRESS, ENTRIES_OF_A_REPORT, REQUESTS, check
 from exporter.clock import FixedClock
 from exporter.demo.content import Blog, fields
 from exporter.demo.sample import demo_blog
@@ -34,7 +34,7 @@ async def checked(
     blog: Blog | None = None,
     before: Before | None = None,
     options: ServiceOptions | None = None,
-    wishes: Wishes | None = None,
+    keep: bool = False,
     token: str = "",
     clock: FixedClock | None = None,
     most: int = REQUESTS,
@@ -46,7 +46,7 @@ async def checked(
         given = {"base_url": service.base_url, "file_url": FILES, "allow_private_network": "yes", **settings}
         found = resolve(given, environ={"BLOG_EXPORTER_TOKEN": token} if token else {})
         blog_id = next(iter(service.blogs))
-        result = await check(blog_id, found, tmp_path / "a" / "b", wishes=wishes, clock=clock, locate=service.local)
+        result = await check(blog_id, found, tmp_path / "a" / "b", keep=keep, clock=clock, locate=service.local)
         assert len(service.requests) == result.requests <= result.most_requests == most
     return result
 
@@ -302,20 +302,18 @@ async def test_a_date_that_is_none(tmp_path: Path, date: str) -> None:
     assert (await checked(tmp_path, before=before)).clock_skew is None
 
 
-async def test_more_is_asked_for_on_demand_and_still_bounded(tmp_path: Path) -> None:
-    wishes = Wishes(("1", "2", "999999"), pages=3, keep=True)
-    result = await checked(tmp_path, wishes=wishes, most=REQUESTS + 3 + 6 + 20)
-    asked = [each.params.get("entry_id") for each in result.exchanges if each.operation == "entry/get"]
-    assert asked[-3:] == ["1", "2", "999999"]
-    assert len(asked) == 23
-    assert [each.page for each in result.operations if each.name == "comment/list"] == [1, 2, 3]
+async def test_more_entries_are_read_for_a_report_and_still_bounded(tmp_path: Path) -> None:
+    result = await checked(tmp_path, keep=True, most=REQUESTS + ENTRIES_OF_A_REPORT)
+    asked = [each for each in result.exchanges if each.facts.name == "entry/get"]
+    assert len({each.params["entry_id"] for each in asked}) == len(asked) == ENTRIES_OF_A_REPORT
+    assert [each.facts for each in result.exchanges] == result.operations
     assert all(each.body for each in result.exchanges)
 
 
 def test_what_this_machine_lacks(tmp_path: Path) -> None:
-    assert list(machine.missing_parts(lambda _: False, lambda _: None)) == ["Pillow", "arro3", "keyring", "jq"]
-    assert machine.missing_parts(lambda _: True, lambda _: "/usr/bin/jq") == {}
-    assert machine.free_bytes(tmp_path / "not" / "there") is not None
+    assert list(findings.missing_parts(lambda _: False, lambda _: None)) == ["Pillow", "arro3", "keyring", "jq"]
+    assert findings.missing_parts(lambda _: True, lambda _: "/usr/bin/jq") == {}
+    assert run.free_bytes(tmp_path / "not" / "there") is not None
 
 
 def test_no_room_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +321,7 @@ def test_no_room_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         raise PermissionError
 
     monkeypatch.setattr(shutil, "disk_usage", fails)
-    assert machine.free_bytes(tmp_path) is None
+    assert run.free_bytes(tmp_path) is None
 
 
 def test_settings_are_shown_as_they_are_written() -> None:

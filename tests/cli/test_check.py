@@ -32,7 +32,7 @@ def test_one_page(program: Program, service: DemoService) -> None:
     assert (done.code, done.err) == (0, "")
     assert max(width(line) for line in done.out.splitlines()) <= 80
     assert "\x1b" not in done.out
-    for words in ("entry/list 2", "about 60 entries", "6 sent, never more than 10", "All is well"):
+    for words in ("entry/list 2", "about 60 entries", "6 sent, at most 10", "All is well"):
         assert words in done.out
     document = program("check", blog.blog_id, *given, "--json").json
     assert (document["exit_code"], document["requests"], document["blog_id"]) == (0, 6, blog.blog_id)

@@ -12,7 +12,7 @@ from tests.hostile.commands import PUBLIC
 
 ROOT = Path(__file__).parent.parent.parent / "sample_output"
 COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("check", "{mine}", "--offline", "--report", "{inside}"),
+    ("check", "{mine}", "--report", "{inside}"),
     ("compare", "{mine}", "{folder}", "--report", "{inside}", *PUBLIC),
     ("diff", "{mine}", "--html", "{inside}"),
     ("export", "jsonl", "{mine}", "{inside}"),

@@ -117,7 +117,7 @@ def test_paths_are_written_in_full_and_no_token_is(
     assert (done.err, "s3cret" in done.out) == ("", False)
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "s3cret")
     done = program("schedule", "print", "cron", "archive", *URL)
-    assert "no scheduler knows BLOG_EXPORTER_TOKEN" in done.err
+    assert "schedulers do not know BLOG_EXPORTER_TOKEN" in done.err
     assert "s3cret" not in done.out + done.err
 
 

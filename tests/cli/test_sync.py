@@ -16,7 +16,7 @@ import pytest
 from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.copies.syncing import SyncOptions, sync
+from exporter.copies.sync import SyncOptions, sync
 from exporter.errors import ArchiveLocked
 from tests.cli.conftest import Program
 from tests.copies.s3_servers import Service, moto

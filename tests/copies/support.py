@@ -6,13 +6,13 @@ from pathlib import Path
 
 from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
-from exporter.copies.checking import CopyCheck
-from exporter.copies.histories import Relation
+from exporter.copies.checks import CopyCheck
+from exporter.copies.contents import Relation
 from exporter.copies.pruning import CopyPrune, push_to_prune
-from exporter.copies.pull import Pull, PullPlan
-from exporter.copies.push import Push, PushPlan
+from exporter.copies.pull import Pull
+from exporter.copies.push import Push
 from exporter.copies.store import Store
-from exporter.copies.transfer import TransferCount
+from exporter.copies.transfer import SyncResult, TransferCount
 
 
 def files_in(root: Path) -> dict[str, bytes]:
@@ -28,7 +28,7 @@ def ignore(_done: int, _total: int) -> None:
     """Do nothing with the progress."""
 
 
-def pushed(root: Path, store: Store) -> tuple[PushPlan, TransferCount]:
+def pushed(root: Path, store: Store) -> tuple[SyncResult, TransferCount]:
     """Send an archive to a store."""
     push = Push(Archive.open(root), store)
     plan = push.plan()
@@ -42,7 +42,7 @@ def pruned(root: Path, store: Store) -> None:
     push.run(plan, ignore, CopyPrune(push).run if plan.relation is Relation.PRUNED else None)
 
 
-def pulled(store: Store, root: Path, *, prune: bool = False) -> tuple[PullPlan, TransferCount]:
+def pulled(store: Store, root: Path, *, prune: bool = False) -> tuple[SyncResult, TransferCount]:
     """Bring a copy into a folder."""
     with Pull(store, root) as pull:
         plan = pull.plan(prune=prune)

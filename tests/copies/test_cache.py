@@ -131,7 +131,7 @@ def test_a_cache_that_somebody_spoilt_is_mended_or_refused(source: Built, store:
 
 
 def test_an_empty_copy_and_none_at_all(tmp_path: Path) -> None:
-    with pytest.raises(NoArchive, match="holds no copy"):
+    with pytest.raises(NoArchive, match="has no copy"):
         brought(FolderStore(tmp_path / "none"), Need.RECORDS)
     empty = Built(tmp_path / "empty")
     pushed(empty.root, FolderStore(tmp_path / "copy"))

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive
-from exporter.copies.contents import SecondCopy
-from exporter.copies.copy_checks import TURNS, KnownCopy, check_part, turn_of
+from exporter.copies.checks import TURNS, check_sample, turn_of
+from exporter.copies.contents import LocalHistory, SecondCopy
 from exporter.copies.folder import FolderStore
-from exporter.copies.local import LocalHistory
+from exporter.copies.memory import KnownCopy
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
 from tests.copies.conftest import add_pictures
@@ -68,7 +68,7 @@ def test_thirty_turns_read_every_object_that_never_changes(program: Program, arc
     info, known = (archive / "archive.json").read_bytes(), KnownCopy(head=1)
     for name in found.objects:
         flip(tmp_path / "copy" / name)
-    bad = [name for _ in range(TURNS) for name in check_part(found, LocalHistory(Archive.open(archive)), info, known)]
+    bad = [name for _ in range(TURNS) for name in check_sample(found, LocalHistory(Archive.open(archive)), info, known)]
     assert set(bad) == found.objects.keys() - {"README.txt", "FORMAT.md", "runs.jsonl", "SHA256SUMS"}
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pyrage
 import pytest
 
-from exporter.copies.copy_keys import CopyKeys, KeyMemory
 from exporter.copies.encrypted import EncryptedStore, open_encrypted
 from exporter.copies.folder import FolderStore
 from exporter.copies.hidden_names import proof, stored_name
+from exporter.copies.memory import CopyKeys, KeyMemory
 from exporter.copies.store import ObjectContent, Store, content_of, read_whole
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoSuchObject, UsageError
 from tests.copies.contract import NAME, StoreContract
@@ -128,7 +128,7 @@ def test_the_owner_reads_everything_with_the_identity_alone(copy: FolderStore, a
     assert list(store.list("assets/cd/")) == []
     for name in (NAME, SEGMENT, PICTURE):
         assert read_whole(store, name, 100) == DIARY
-    with pytest.raises(UsageError, match="say to whom with --encrypt-to"):
+    with pytest.raises(UsageError, match="give its recipient with --encrypt-to"):
         store.create("archive.json", content_of(b"{}"))
 
 
@@ -138,7 +138,7 @@ def test_who_only_writes_reads_documents_and_no_content(copy: FolderStore, archi
     assert read_whole(store, NAME, 100) == DIARY
     assert read_whole(store, "runs.jsonl", 100) == b"{}\n"
     for name in (SEGMENT, PICTURE):
-        with pytest.raises(ArchiveDamaged, match="encrypted to none of the keys at hand"):
+        with pytest.raises(ArchiveDamaged, match="No given key decrypts"):
             read_whole(store, name, 100)
     assert not store.create(SEGMENT, content_of(b"other"))
 
@@ -176,12 +176,12 @@ def test_encryption_cannot_be_forgotten(copy: FolderStore, archive: Path, tmp_pa
 def test_nothing_encrypted_is_put_among_what_is_not(inner: FolderStore, archive: Path, alice: Owner) -> None:
     inner.create("archive.json", content_of(b"{}"))
     for recipients, files in ([alice.recipient], []), ([], [alice.file]):
-        with pytest.raises(UsageError, match="holds no encrypted copy"):
+        with pytest.raises(UsageError, match="has no encrypted copy"):
             open_encrypted(inner, recipients, files, archive)
 
 
 def test_another_s_identity_opens_nothing(copy: FolderStore, bob: Owner) -> None:
-    with pytest.raises(UsageError, match="opens nothing in"):
+    with pytest.raises(UsageError, match="decrypts nothing in"):
         reading(copy, bob)
 
 
@@ -198,7 +198,7 @@ def test_recipients_may_change_and_who_reads_what_is_said(
     store.create("versions/000002/entries.jsonl", content_of(b"newer"))
     assert len(list(copy.list("keys/"))) == 2
     for reader, name in ((bob, SEGMENT), (alice, "versions/000002/entries.jsonl")):
-        with pytest.raises(ArchiveDamaged, match="encrypted to none of the keys at hand"):
+        with pytest.raises(ArchiveDamaged, match="No given key decrypts"):
             read_whole(reading(copy, reader), name, 100)
     assert read_whole(reading(copy, bob), "versions/000002/entries.jsonl", 100) == b"newer"
     both = reading(copy, alice, bob)
@@ -220,14 +220,14 @@ class TestAttacks:
         one.write_bytes(other.read_bytes())
         other.write_bytes(taken)
         for name in (SEGMENT, PICTURE):
-            with pytest.raises(ArchiveDamaged, match="holds something else, which somebody put there"):
+            with pytest.raises(ArchiveDamaged, match="has other content, from someone with write access"):
                 read_whole(reading(copy, alice), name, 100)
 
     @pytest.mark.parametrize("proved", ["0" * 64, "", "é"])
     def test_objects_forged(self, copy: FolderStore, archive: Path, alice: Owner, proved: str) -> None:
         line = f"blog-exporter-copy 1 {proved} 6 {SEGMENT}"
         stored_at(copy, archive, SEGMENT).write_bytes(forged([alice.recipient], line))
-        with pytest.raises(ArchiveDamaged, match="holds something else, which somebody put there"):
+        with pytest.raises(ArchiveDamaged, match="has other content, from someone with write access"):
             read_whole(reading(copy, alice), SEGMENT, 100)
 
     @pytest.mark.parametrize("line", ["", "blog-exporter-copy 2 {} 6 {}", "blog-exporter-copy 1 {} -6 {}", "no"])
@@ -264,7 +264,7 @@ class TestAttacks:
         Path(copy.place).rename(tmp_path / "true")
         Path(theirs.place).rename(copy.place)
         for files in ([], [alice.file]):
-            with pytest.raises(ArchiveDamaged, match="somebody has put another in its place"):
+            with pytest.raises(ArchiveDamaged, match="someone has replaced it"):
                 open_encrypted(copy, [alice.recipient], files, archive)
         store = reading(copy, alice)
         assert isinstance(store, EncryptedStore)
@@ -274,7 +274,7 @@ class TestAttacks:
     def test_objects_cut_short(self, copy: FolderStore, archive: Path, alice: Owner, size: int) -> None:
         path = stored_at(copy, archive, SEGMENT)
         path.write_bytes(path.read_bytes()[:size])
-        with pytest.raises(ArchiveDamaged, match=r"entries\.jsonl is damaged: it is cut short or changed"):
+        with pytest.raises(ArchiveDamaged, match=r"entries\.jsonl is damaged: it is truncated"):
             read_whole(reading(copy, alice), SEGMENT, 100)
 
     def test_a_long_object_cut_where_a_piece_ends(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
@@ -339,7 +339,7 @@ class TestAttacks:
         foreign = forged([bob.recipient], "x")
         for number in range(5):
             copy.create(f"keys/0000{number}.age", content_of(foreign))
-        with pytest.raises(UsageError, match="opens nothing in"):
+        with pytest.raises(UsageError, match="decrypts nothing in"):
             reading(copy, alice)
 
     def test_a_newer_format(self, copy: FolderStore, alice: Owner) -> None:
@@ -357,7 +357,7 @@ def test_of_two_that_begin_a_copy_at_once_one_wins(
     (other / "archive.json").write_bytes(b"{}")
     first, second = writing(inner, archive, alice), writing(inner, other, alice)
     assert first.create(NAME, content_of(b"first"))
-    with pytest.raises(UsageError, match="Another machine began an encrypted copy"):
+    with pytest.raises(UsageError, match="Another machine just began an encrypted copy"):
         second.create(NAME, content_of(b"second"))
     assert read_whole(reading(inner, alice), NAME, 100) == b"first"
 
@@ -387,7 +387,7 @@ def test_a_copy_that_was_begun_and_cut_short_goes_on(
 def test_the_memory_is_refused_where_it_cannot_be_read(copy: FolderStore, archive: Path, alice: Owner) -> None:
     path = archive / ".work/copies.json"
     path.write_bytes(b'{"copies": 1}')
-    with pytest.raises(UsageError, match=r"copies\.json, which has the keys .* cannot be read"):
+    with pytest.raises(UsageError, match=r"Cannot read .*copies\.json, which has the keys"):
         writing(copy, archive, alice)
     path.unlink()
     open_encrypted(copy, [], [alice.file], archive)

@@ -126,7 +126,7 @@ def test_nothing_encrypted_is_sent_to_a_plain_copy(
     before = files_in(plain)
     done = program("sync", archive, plain, "--encrypt-to", alice.recipient)
     assert done.code == 2
-    assert "holds no encrypted copy" in done.err
+    assert "has no encrypted copy" in done.err
     assert files_in(plain) == before
 
 
@@ -152,10 +152,10 @@ def test_recipients_come_from_a_file_and_from_the_settings(
     done = right(program("sync", archive, place))
     assert done.err == ""
     done = right(program("sync", archive, place, "--encrypt-to", alice.recipient))
-    assert f"{bob.recipient} cannot read what is sent to" in done.err
+    assert f"{bob.recipient} cannot decrypt new objects in" in done.err
     carol = owner(tmp_path, "carol")
     done = right(program("sync", archive, place, "--encrypt-to", carol.recipient))
-    assert f"{carol.recipient} can read only what is sent to" in done.err
+    assert f"{carol.recipient} can only decrypt new objects in" in done.err
     monkeypatch.setenv("BLOG_EXPORTER_ENCRYPT_TO", "AGE-SECRET-KEY-1QQQQ")
     done = program("sync", archive, place)
     assert done.code == 2
@@ -176,7 +176,7 @@ def test_a_wrong_identity_is_said(program: Program, copy: Path, tmp_path: Path) 
     for arguments in (("verify", copy), ("sync", copy, tmp_path / "back"), ("log", copy)):
         done = program(*arguments, "--identity", bob.file)
         assert done.code == 2
-        assert "opens nothing in" in done.err
+        assert "decrypts nothing in" in done.err
     assert not (tmp_path / "back").exists()
 
 
@@ -195,7 +195,7 @@ def test_another_copy_in_its_place_is_noticed(
     right(program("sync", tmp_path / "made-up", copy, "--encrypt-to", alice.recipient))
     done = program("sync", archive, copy, "--encrypt-to", alice.recipient)
     assert done.code == 13
-    assert "somebody has put another in its place" in done.err
+    assert "someone has replaced it" in done.err
 
 
 def test_a_fleet_is_one_copy(program: Program, archive: Path, alice: Owner, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.copies.contents import Relation
 from exporter.copies.folder import FolderStore
-from exporter.copies.histories import Relation
 from exporter.errors import DamagedObject
 from tests.archive.builder import Built
 from tests.copies.conftest import PICTURES, add_pictures, asset_name

@@ -12,8 +12,8 @@ from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.prune import plan_prune, prune
 from exporter.clock import SystemClock, timestamp
+from exporter.copies.contents import Relation
 from exporter.copies.folder import FolderStore
-from exporter.copies.histories import Relation
 from exporter.copies.push import Push
 from exporter.copies.store import ObjectContent
 from exporter.errors import ArchiveLocked, HistoriesDiffer
@@ -55,7 +55,7 @@ def test_a_prune_reaches_the_copy_only_when_it_is_asked_for(source: Built, store
 
 def pushed_relation(root: Path, store: FolderStore) -> Relation:
     """Tell what an archive is to a copy."""
-    return Push(Archive.open(root), store).plan().relation
+    return Push(Archive.open(root), store, pruning=True).plan().relation
 
 
 def test_an_archive_that_was_pruned_and_went_on_is_sent_whole(
@@ -101,7 +101,7 @@ def test_another_history_is_no_prune(source: Built, store: FolderStore, tmp_path
     grow(source)
     pushed(other.root, store)
     prune_here(source.root, 1)
-    with pytest.raises(HistoriesDiffer, match="tells of other runs"):
+    with pytest.raises(HistoriesDiffer, match="has other runs"):
         pushed(source.root, store)
 
 
@@ -170,7 +170,7 @@ def test_a_writer_that_met_a_prune_says_so(source: Built, store: FolderStore, tm
                 super().replace(NOTE, note(), None)
             return created
 
-    with pytest.raises(ArchiveLocked, match="Somebody began to prune"):
+    with pytest.raises(ArchiveLocked, match="Another writer began to prune"):
         pushed(source.root, Late(tmp_path / "copy"))
 
 

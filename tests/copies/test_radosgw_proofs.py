@@ -21,7 +21,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from exporter.copies.encrypted import open_encrypted
-from exporter.copies.object_lock import look_at_locks
+from exporter.copies.object_lock import read_locks
 from exporter.copies.s3 import S3Store
 from exporter.errors import HistoriesDiffer
 from tests.archive.builder import Built
@@ -116,7 +116,7 @@ def test_killed_again_and_again_it_ends_well(
     assert code == 0, said
     is_whole(service, client, address, source.root, tmp_path / "back")
     if locks:
-        locked = look_at_locks(S3Store(address, client))
+        locked = read_locks(S3Store(address, client))
         assert locked.unlocked == 0
         assert locked.until is not None
         assert locked.until > datetime.now(UTC) + timedelta(hours=23)

@@ -97,7 +97,7 @@ class TestTheAddress:
         "address", ["s3://", "s3://a", "s3:///x", "s3://key:secret@host/x", "s3://bucket/../x", "s3://bucket//x"]
     )
     def test_what_is_none_is_refused(self, address: str) -> None:
-        with pytest.raises(UsageError, match="is no address of a copy"):
+        with pytest.raises(UsageError, match="is not an address of a copy"):
             open_store(address)
 
     def test_the_settings_are_those_of_boto3(self, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ class TestTheAddress:
     def test_settings_that_cannot_be_right_are_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_PROFILE", "nobody")
         monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-        with pytest.raises(UsageError, match=r"cannot be right: .*nobody"):
+        with pytest.raises(UsageError, match=r"are wrong: .*nobody"):
             open_store("s3://bucket")
 
     def test_a_missing_library_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:

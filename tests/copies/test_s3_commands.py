@@ -71,10 +71,10 @@ def test_nothing_is_locked_where_nothing_is_sent(program: Program, source: Built
     assert (done.code, document(done.out)["locked"]) == (0, None)
     folder = source.root.parent / "copy"
     for arguments, words in (
-        ((source.root, folder, "--object-lock", "90d"), "is not there"),
-        ((source.root, address, "--object-lock", "90d", "--prune"), "without --prune"),
+        ((source.root, folder, "--object-lock", "90d"), "is not an s3://"),
+        ((source.root, address, "--object-lock", "90d", "--prune"), "excludes --prune"),
         ((source.root, address, "--object-lock", "soon"), "option --object-lock is 'soon'"),
-        ((source.root, "s3://no/../such", "--object-lock", "90d"), "no address of a copy"),
+        ((source.root, "s3://no/../such", "--object-lock", "90d"), "not an address of a copy"),
     ):
         refused = program("sync", *arguments)
         assert refused.code == 2

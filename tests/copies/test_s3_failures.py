@@ -65,7 +65,7 @@ class TestWords:
             (refusal("QuotaExceeded"), NoSpace, "failed at PutObject (QuotaExceeded"),
             (refusal("SlowDown"), ServiceError, "failed at PutObject (SlowDown"),
             (NoCredentialsError(), NotAuthorised, "There is no key for s3://bucket"),
-            (ConnectTimeoutError(endpoint_url="http://x"), Unreachable, "cannot be reached: "),
+            (ConnectTimeoutError(endpoint_url="http://x"), Unreachable, "Cannot reach s3://bucket"),
         ],
     )
     def test_a_failure_is_one_line(
@@ -88,7 +88,7 @@ class TestWords:
             "s3", endpoint_url=f"http://127.0.0.1:{port}", aws_access_key_id="KEY", aws_secret_access_key="secret",
             region_name="us-east-1", config=Config(retries={"max_attempts": 1}),
         )  # fmt: skip
-        with pytest.raises(Unreachable, match="cannot be reached") as raised:
+        with pytest.raises(Unreachable, match="Cannot reach s3://bucket") as raised:
             list(S3Store("s3://bucket", client).list())
         assert "secret" not in str(raised.value)
         client.close()
@@ -115,7 +115,7 @@ class TestConditions:
             return put(**arguments)
 
         has(client, put_object=careless)
-        with pytest.raises(UsageError, match="takes no notice of If-None-Match"):
+        with pytest.raises(UsageError, match="ignores If-None-Match"):
             S3Store(f"s3://{service.bucket()}", client).create(NAME, content_of(b"x"))
 
     @pytest.mark.parametrize("locks", [False, True])
@@ -192,12 +192,6 @@ class TestReading:
         has(client, get_object=lambda **_: {"Body": Breaking(io.BytesIO(), after=0)})
         with pytest.raises(Unreachable):
             list(store.read(NAME))
-
-    def test_nothing_is_behind_the_end(self, service: Service, client: S3Client) -> None:
-        store = S3Store(f"s3://{service.bucket()}", client)
-        store.create(NAME, content_of(b"x"))
-        assert store.read_range(NAME, 5, 3) == b""
-        assert store.read_range(NAME, 0, 0) == b""
 
 
 class Breaking(io.RawIOBase):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.notify.hook import run_command
+from exporter.notify.delivery import run_command
 
 WITNESS = "import os, sys; open({!r}, 'w').write(sys.stdin.read() + '|'.join(sorted(f'{{k}}={{v}}' for k, v in os.environ.items() if k.startswith('BLOG_EXPORTER_'))))"
 
@@ -47,7 +47,7 @@ def test_what_is_wrong_with_it_is_said(command: str, said: str) -> None:
 
 def test_one_that_does_not_end_is_ended_with_all_it_started() -> None:
     begun = time.monotonic()
-    wrong = run_command("sh -c 'sleep 60 & sleep 60'", "x" * 1_000_000, {}, patience=0.2)
+    wrong = run_command("sh -c 'sleep 60 & sleep 60'", "x" * 1_000_000, {}, timeout=0.2)
     assert "did not end within" in str(wrong)
     assert time.monotonic() - begun < 5
 

@@ -10,7 +10,7 @@ import uuid
 import pytest
 
 from exporter.errors import ApiError, ConnectFailed, Interrupted, RedirectRefused, UsageError
-from exporter.notify.monitor import MOST_BYTES, PATIENCE_SECONDS, Monitor, Signal
+from exporter.notify.delivery import MAX_BODY_BYTES, PING_SECONDS, Monitor, Signal
 from tests.notify.conftest import FakeMonitor
 
 
@@ -34,8 +34,8 @@ def test_a_run_has_one_id_from_start_to_end(monitor: FakeMonitor) -> None:
 
 
 def test_the_end_of_a_long_body_is_sent(monitor: FakeMonitor) -> None:
-    asyncio.run(Monitor(monitor.url).send(Signal.FAIL, "x" * MOST_BYTES + "the end"))
-    assert len(monitor.pings[0].body) == MOST_BYTES
+    asyncio.run(Monitor(monitor.url).send(Signal.FAIL, "x" * MAX_BODY_BYTES + "the end"))
+    assert len(monitor.pings[0].body) == MAX_BODY_BYTES
     assert monitor.pings[0].body.endswith("the end")
 
 
@@ -71,17 +71,17 @@ def test_a_monitor_that_is_gone_costs_seconds_at_most() -> None:
     signals = Monitor(f"http://127.0.0.1:{port}/check")
     asyncio.run(signals.send(Signal.SUCCESS))
     assert isinstance(signals.trouble, ConnectFailed)
-    assert time.monotonic() - begun < PATIENCE_SECONDS
+    assert time.monotonic() - begun < PING_SECONDS
 
 
 def test_a_monitor_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch, monitor: FakeMonitor) -> None:
-    monkeypatch.setattr("exporter.notify.monitor.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("exporter.notify.delivery.PING_SECONDS", 0.2)
     monitor.delay = 0.5
     begun = time.monotonic()
     signals = Monitor(monitor.url)
     asyncio.run(signals.send(Signal.SUCCESS))
     assert time.monotonic() - begun < 0.5
-    assert "no answer in time" in str(signals.trouble)
+    assert "did not answer in time" in str(signals.trouble)
 
 
 def test_an_interrupted_run_does_not_wait_for_its_start(monitor: FakeMonitor) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from exporter.errors import UsageError
-from exporter.schedule.install import best, find, install, remove
 from exporter.schedule.plan import NightPlan, next_time, plan_for
+from exporter.schedule.schedulers import best, find, install, remove
 from tests.support.schedulers import Machine
 
 OTHERS = "MAILTO=me@example.jp\r\n# 日記\n0 4 * * *  /bin/true \\%  # mine\n\n\t\n".encode() + b"# \xff\xfe\n"

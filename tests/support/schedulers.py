@@ -100,7 +100,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     monkeypatch.delenv("BLOG_EXPORTER_TOKEN", raising=False)
     (folder / "proc").mkdir()
-    monkeypatch.setattr("exporter.schedule.crontab.PROC", folder / "proc")
+    monkeypatch.setattr("exporter.schedule.schedulers.PROC", folder / "proc")
     made = Machine(folder)
     made.runs("sshd", "crond")
     return made

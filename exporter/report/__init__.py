@@ -1,1 +1,0 @@
-"""Bug reports without the diary: records scrambled so that their shape stays, written to a file, and replayed."""
