@@ -144,11 +144,12 @@ DESTINATIONS: Final = (
     Destination(
         "astro", "markdown", "Astro",
         message(
-            "Copy src and public from {out} over the folder of your site, as made by: npm create astro@latest -- "
-            "--template blog. Delete its sample posts in src/content/blog first.\n"
+            "Copy src and public from {out} over the folder of your site, as made by: {create}. Delete its "
+            "sample posts in src/content/blog first.\n"
             "Look at it with: npm run dev\n"
             "If there is a folder drafts, keep it out of the site until you publish its posts.",
             out=OUT,
+            create="npm create astro@latest -- --template blog",
         ),
         {"preset": "astro"},
         home=True,
@@ -158,9 +159,10 @@ DESTINATIONS: Final = (
         message(
             "Copy content and public from {out} over the folder of your site, a copy of eleventy-base-blog. Delete its "
             "sample posts in content/blog first.\n"
-            "Look at it with: npx @11ty/eleventy --serve\n"
+            "Look at it with: {show}\n"
             "If there is a folder drafts, keep it out of the site until you publish its posts.",
             out=OUT,
+            show="npx @11ty/eleventy --serve",
         ),
         {"preset": "eleventy"},
         home=True,
