@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,9 +10,9 @@ import click
 
 from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
-from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
+from exporter.cli.options import archive_argument, config_option, opened, require_new_file, setting_options, with_output
 from exporter.cli.output import OnLoss, Output, sentence, shown
-from exporter.errors import Incomplete, UsageError
+from exporter.errors import Incomplete
 from exporter.message import message
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
@@ -83,7 +82,7 @@ def compare_command(
 
     check_choice(given)
     if report is not None:
-        _check_report(report, force=given["force"])
+        require_new_file(report, force=given["force"])
     from exporter.library.compare import expected_posts
 
     options = {name: value for name, value in given.items() if name in SETTINGS} | flag_answers(given)
@@ -133,18 +132,6 @@ async def _read(
 
     async with open_home(place, settings, progress=progress) as home:
         return await compare(home, expected, wish)
-
-
-def _check_report(report: Path, *, force: bool) -> None:
-    from exporter.archive.reader import require_outside_archives
-
-    require_outside_archives(report)
-    if report.is_dir():
-        raise UsageError(message("{path} is a folder; name a file.", path=report))
-    if os.path.lexists(report) and not force:
-        raise UsageError(
-            message("{path} exists already. Add --force to replace it, or name another file.", path=report)
-        )
 
 
 def _write(report: Path, result: dict[str, Any]) -> None:

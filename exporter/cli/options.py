@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -164,6 +165,21 @@ def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Comman
         return setting_options(*names)(config_option(with_output(on_loss)(wrapped)))
 
     return decorate
+
+
+def require_new_file(path: Path, *, force: bool) -> None:
+    """Check that a command may write a file.
+
+    Raises:
+        UsageError: the path is a folder or inside an archive, or the file exists and ``force`` is not set.
+    """
+    from exporter.archive.reader import require_outside_archives
+
+    require_outside_archives(path)
+    if path.is_dir():
+        raise UsageError(message("{path} is a folder; name a file.", path=path))
+    if os.path.lexists(path) and not force:
+        raise UsageError(message("{path} exists already. Add --force to replace it, or name another file.", path=path))
 
 
 @contextmanager

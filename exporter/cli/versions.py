@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections import Counter
@@ -14,11 +13,11 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import with_archive
+from exporter.cli.options import require_new_file, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.summary import KIND_NAMES, changes_text
 from exporter.clock import for_people
-from exporter.errors import NoSuchRecord, UsageError
+from exporter.errors import NoSuchRecord
 from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
@@ -125,7 +124,7 @@ def diff_command(
         from exporter.archive import atomic
         from exporter.html.pages import diff_page
 
-        _check_page(page, force=force)
+        require_new_file(page, force=force)
         names = [
             message("version {number} ({time})", number=number, time=_finished(archive, number, settings))
             for number in (before, after)
@@ -161,16 +160,6 @@ def diff_command(
 
 def _finished(archive: Archive, number: int, settings: Settings) -> str:
     return for_people(archive.manifest(number).finished_at, settings.timezone)
-
-
-def _check_page(page: Path, *, force: bool) -> None:
-    from exporter.archive.reader import require_outside_archives
-
-    require_outside_archives(page)
-    if page.is_dir():
-        raise UsageError(message("{path} is a folder; name a file.", path=page))
-    if os.path.lexists(page) and not force:
-        raise UsageError(message("{path} exists already. Add --force to replace it, or name another file.", path=page))
 
 
 def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
