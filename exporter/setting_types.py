@@ -265,6 +265,11 @@ def settings_in(declared: type[Any]) -> dict[str, Setting]:
     return {each.name: each.metadata["setting"] for each in fields(declared) if "setting" in each.metadata}
 
 
+def setting_text(value: Any) -> str:
+    """Return a TOML value as the text that a setting reads."""
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
 def nearest(name: str, among: Iterable[str]) -> str | None:
     """Return the name that a misspelled one most likely means, or ``None``."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it

@@ -35,6 +35,7 @@ from exporter.setting_types import (
     positive_duration,
     rate,
     setting,
+    setting_text,
     settings_in,
     size,
     some_text,
@@ -47,11 +48,13 @@ from exporter.setting_types import (
 PREFIX: Final = "BLOG_EXPORTER_"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
 FILE_NAME: Final = "blog-exporter.toml"
+_BASE: Final = "{base_url}"
+_BELOW_BASE: Final = ("oauth_authorize_url", "oauth_token_url", "oauth_revoke_url")
 _KEPT_HERE: Final = ("token", "client_secret", "new_home_token", "token_command", "on_failure", "ping_url")
 _NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
     "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
 }  # fmt: skip
-"""Variables that are no settings: secrets, the name of the settings file, and the variables of an ``on_failure``
+"""Variables that are not settings: the secrets, the settings file's name, and the variables of an ``on_failure``
 command, which may call this program."""
 
 
@@ -65,7 +68,7 @@ class Settings:
     """
 
     base_url: str | None = unset(some_text, message("Address of the service's API."))
-    profile: str | None = unset(some_text, message("Name of a known service, or of a profile of your own."))
+    profile: str | None = unset(some_text, message("Name of a known service, or of your own profile."))
     service: str | None = unset(some_text, message("Type of blog service, as archive.json names it."))
     concurrency: int = setting(WholeNumber(1, 256), "8", message("Maximum number of parallel requests."))
     rate: float | None = unset(rate, message("Maximum number of requests per second."))
@@ -104,7 +107,7 @@ class Settings:
     entry_url: str | None = unset(some_text, message("Address of an entry, with fields of its record in braces."))
     max_asset_size: int = setting(size, "100MB", message("Size limit of a picture or file."))
     archive_fallback: str | None = unset(some_text, message("Web archive for lost pictures: an address with {{url}}."))
-    allow_private_network: bool = setting(yes_or_no, "no", message("Download pictures from private addresses too."))
+    allow_private_network: bool = setting(yes_or_no, "no", message("Download pictures from private addresses."))
     skip_asset_hosts: frozenset[str] = setting(hosts, "", message("Hosts whose pictures to skip, separated by commas."))
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))
@@ -377,7 +380,10 @@ def resolve(
         origins["token"] = _origin_of_token(environment, file, origins)
     new = environment.get(PREFIX + "NEW_HOME_TOKEN") or _token_from_file(found, "new_home_token_file", warn)
     secret = environment.get(PREFIX + "CLIENT_SECRET") or _token_from_file(found, "oauth_client_secret_file", warn)
-    joined = Settings(
+    base = (found.get("base_url") or "").rstrip("/")
+    if base:
+        found |= {name: found[name].replace(_BASE, base) for name in _BELOW_BASE if found.get(name)}
+    return Settings(
         **{name: value for name, value in found.items() if name not in SERVICE_SETTINGS},
         of_service={name: found.get(name, each.default_value) for name, each in SERVICE_SETTINGS.items()},
         token=token and token.strip(),
@@ -385,7 +391,6 @@ def resolve(
         new_home_token=new and new.strip(),
         sources=origins,
     )
-    return _with_base(joined)
 
 
 def _origin_of_token(environment: Mapping[str, str], file: ConfigFile, origins: Mapping[str, Source]) -> Source:
@@ -426,25 +431,6 @@ def no_such_profile(name: str, profiles: Iterable[str]) -> str:
     if near is None:
         return message("There is no profile {name}.", name=repr(name))
     return message("There is no profile {name} (did you mean {near}?).", name=repr(name), near=near)
-
-
-def _with_base(settings: Settings) -> Settings:
-    """Replace ``{base_url}`` in the addresses for signing in."""
-    base = (settings.base_url or "").rstrip("/")
-    if not base:
-        return settings
-    authorize, token, revoke = settings.oauth_authorize_url, settings.oauth_token_url, settings.oauth_revoke_url
-    return replace(
-        settings,
-        oauth_authorize_url=authorize and authorize.replace("{base_url}", base),
-        oauth_token_url=token and token.replace("{base_url}", base),
-        oauth_revoke_url=revoke and revoke.replace("{base_url}", base),
-    )
-
-
-def setting_text(value: Any) -> str:
-    """Return a TOML value as the text that a setting reads."""
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def check_setting(name: str, value: Any) -> None:

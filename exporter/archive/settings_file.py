@@ -25,7 +25,8 @@ from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
 from exporter.service.registry import SERVICE_OPTIONS
-from exporter.settings import check_setting, setting_text
+from exporter.setting_types import setting_text
+from exporter.settings import check_setting
 
 FILE_NAME: Final = "settings.toml"
 _CONFIRMATIONS: Final = PrivateNotes("archives.json")

@@ -1,4 +1,4 @@
-"""``login``: sign in at a blog's service, once, for all runs that follow."""
+"""``login``: sign in at a blog's service once, for all later runs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,10 @@ service_options = setting_options("base_url", "profile", "account")
     "login",
     epilog=_EPILOG,
     help=message(
-        """Sign in at the service of the blog BLOG_ID, or of --base-url or --profile.
+        """Sign in at a blog's service. Name the blog, the archive, --base-url or --profile.
 
-        DIR, the folder of an archive, and NAME, a blog of your settings file, name a blog too. The service's
-        own page opens in your browser; your password stays there. What it gives in return is kept in the keyring,
-        or in a file that only you can read, and renewed by the commands that need it."""
+        NAME is a blog in your settings file. The service's page opens in your browser, and your password stays
+        there. The keyring, or a file that only you can read, stores the tokens. Later commands renew them."""
     ),
 )
 @blog_argument
@@ -52,7 +51,7 @@ service_options = setting_options("base_url", "profile", "account")
 @click.option(
     "--no-browser",
     is_flag=True,
-    help=message("Open no browser: show the address, and take the one that it leads to."),
+    help=message("Open no browser: show the address and ask for the result."),
 )
 @config_option
 @with_output(OnLoss.FAIL)
@@ -86,19 +85,19 @@ def command(*, out: Output, words: str, config: Path | None, no_browser: bool, *
 
 
 def resolved(out: Output, words: str, config: Path | None, options: dict[str, Any]) -> tuple[str, Settings]:
-    """Join the settings of a command about a service, and speak their language.
+    """Resolve the settings of a command about a service, and use their language.
 
     Args:
-        out: where warnings go.
-        words: a blog ID, the folder of an archive, a blog of the settings file, or nothing.
-        config: the settings file asked for.
-        options: what the command line gave.
+        out: receives warnings.
+        words: a blog ID, an archive's folder, a blog in the settings file, or an empty text.
+        config: the settings file to read.
+        options: the options of the command line.
 
     Returns:
-        the blog's ID, empty if no blog was named, and the settings, which name the service.
+        the blog's ID, or an empty text, and the settings with the service's address.
 
     Raises:
-        UsageError: the words name no blog, or nothing says which service has it.
+        UsageError: the words name no blog, or its service is unknown.
     """
     from exporter.cli.target import find_target
 
@@ -128,7 +127,7 @@ def resolved(out: Output, words: str, config: Path | None, options: dict[str, An
 
 
 def open_browser(address: str) -> bool:
-    """Open an address in the person's browser, and tell whether that went well."""
+    """Open an address in the browser, and return whether that worked."""
     try:
         return webbrowser.open(address)
     except webbrowser.Error:
@@ -136,10 +135,10 @@ def open_browser(address: str) -> bool:
 
 
 def ask(question: str, /, *, hidden: bool = False) -> str:
-    """Ask a person; a secret, which may be left out, only where somebody is there.
+    """Ask the user. Without a terminal, the answer to a question for a secret is empty.
 
     Raises:
-        UsageError: there is nobody to answer.
+        UsageError: there is no terminal.
     """
     if hidden and not sys.stdin.isatty():
         return ""
@@ -153,7 +152,7 @@ def ask(question: str, /, *, hidden: bool = False) -> str:
             raise
         raise UsageError(
             message(
-                "Nobody is there to answer: {question}. Run this in a terminal, or use a token: set "
+                "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
                 "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
                 question=question,
             )
@@ -162,7 +161,7 @@ def ask(question: str, /, *, hidden: bool = False) -> str:
 
 
 def signed_in_lines(found: SignIn, kept: KeptIn, settings: Settings) -> list[str]:
-    """Say where a sign-in at the service of the settings is kept, and until when it lasts."""
+    """Return lines about the place and the end of a sign-in."""
     if kept.path is None:
         where = message("The sign-in at {origin} is kept in the keyring.", origin=found.origin)
     elif kept.reason:
@@ -182,7 +181,7 @@ def signed_in_lines(found: SignIn, kept: KeptIn, settings: Settings) -> list[str
 
 
 def lasting_line(renewable: bool, ends_at: float | None, settings: Settings) -> str:
-    """Say until when somebody is signed in at the service of the settings."""
+    """Return a line about the end of a sign-in."""
     from exporter.login.facts import service_command
 
     until = time_of(ends_at)
@@ -191,14 +190,12 @@ def lasting_line(renewable: bool, ends_at: float | None, settings: Settings) -> 
         return message("It ends at {time}. Sign in again before that: {command}", time=until, command=login)
     if renewable:
         logout = service_command("logout", settings)
-        return message(
-            "It is renewed by itself, until the service ends it. To end it yourself: {command}", command=logout
-        )
+        return message("The program renews it until the service ends it. To end it yourself: {command}", command=logout)
     return message("The service does not say when it ends, and gave nothing to renew it with.")
 
 
 def time_of(seconds: float | None) -> str | None:
-    """Write a moment as the clocks of this machine have it."""
+    """Return a time in this machine's time zone, in ISO 8601."""
     from datetime import UTC, datetime
 
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).astimezone().isoformat(timespec="seconds")

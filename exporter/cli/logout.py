@@ -1,4 +1,4 @@
-"""``logout``: forget a sign-in, and give its tokens back where the service takes them."""
+"""``logout``: delete a stored sign-in, and revoke its tokens if the service can."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exporter.message import message
 
 @click.command(
     "logout",
-    help=message("""Forget the sign-in at the service of the blog BLOG_ID, or of --base-url or --profile."""),
+    help=message("Delete the stored sign-in at a blog's service, and revoke its tokens if the service can."),
 )
 @blog_argument
 @service_options
@@ -30,17 +30,21 @@ def command(*, out: Output, words: str, config: Path | None, **options: Any) -> 
     done = asyncio.run(sign_out(resolved(out, words, config, options)[1]))
     out.document({"signed_out": done is not None, "account": done and done.account, "revoked": done and done.revoked})
     if done is None:
-        out.say(message("Nobody is signed in there."))
+        out.say(message("There is no stored sign-in for this service."))
     elif done.revoked:
-        out.say(message("Signed out: the tokens are removed here, and the service took them back."))
+        out.say(message("Signed out: the stored tokens are deleted, and the service revoked them."))
     elif done.revoked is None:
-        out.say(message("Signed out: the tokens are removed here. The service has no address that takes them back,"))
-        out.say(message("so end this program's access on its own pages if you want it to end at once."))
+        out.say(
+            message(
+                "Signed out: the stored tokens are deleted. The service has no address to revoke them. To end this "
+                "program's access at once, use the service's own pages."
+            )
+        )
     else:
         out.warn(
             message(
-                "the tokens are removed here, but the service did not take them back ({reason}): "
-                "end this program's access on its own pages",
+                "the stored tokens are deleted, but the service did not revoke them ({reason}): "
+                "end this program's access on the service's own pages",
                 reason=done.reason or message("it refused"),
             )
         )

@@ -1,4 +1,4 @@
-"""Adding a blog to the settings file: a commented file where there is none yet, a table at the end of one's own."""
+"""Add a blog to the settings file, or write a new file with comments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def table_name(blog_id: str, taken: Iterable[str]) -> str:
-    """Return a short name for a blog's table that no other has."""
+    """Return a short, unused name for a blog's table."""
     first = blog_id.split(".", maxsplit=1)[0]
     names = set(taken)
     number, name = 1, first
@@ -29,17 +29,17 @@ def table_name(blog_id: str, taken: Iterable[str]) -> str:
 
 
 def add_blog(path: Path, name: str, values: Mapping[str, str]) -> None:
-    """Add a table for a blog to the settings file; what is in it already stays as it is, to the byte.
+    """Append a table for a blog to the settings file. The existing bytes stay unchanged.
 
     Args:
-        path: the file, which need not be there.
-        name: of the table, which the file must not have.
-        values: what it holds, as text.
+        path: the file; it may be missing.
+        name: the table's name, not yet in the file.
+        values: the settings in the table, as text.
 
     Raises:
-        UsageError: the file is written so that no table can be added at its end, or may not be written.
+        UsageError: no table can be appended to the file, or the file cannot be written.
     """
-    place = path.resolve()  # people keep such files elsewhere, and a link here
+    place = path.resolve()  # some users link to a file elsewhere
     with atomic.translated(path):
         before = place.read_bytes() if place.exists() else _head()
         table = _table(name, values)
@@ -74,7 +74,7 @@ def _table(name: str, values: Mapping[str, str]) -> str:
 
 def _head() -> bytes:
     lines = (
-        message("Settings of blog-exporter. What stands above the tables counts for all blogs."),
+        message("Settings of blog-exporter. The lines above the tables apply to all blogs."),
         message(
             "Each blog has a table. To back one up: blog-exporter backup NAME; all of them: blog-exporter backup --all"
         ),

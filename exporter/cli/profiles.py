@@ -1,4 +1,4 @@
-"""``profiles``: what is known of blog services, how reliable each fact is, and where it is from."""
+"""``profiles``: the known blog services, and the source of each fact."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from exporter.settings import ConfigFile, check_profile, known_profiles, no_such
 @click.command(
     "profiles",
     help=message(
-        """Show the services that are known: where they are, how to sign in, where files and entries are.
+        """List the known blog services and the source of each fact, such as addresses and how to sign in.
 
-        NAME shows one of them alone. Each fact says how it is known; a setting of yours goes before any of
-        them. A profile of your own is a table [profiles.NAME] of your settings file, with settings in it, and
-        blog_hosts, which says whose profile it is."""
+        NAME shows one service. Your own settings override the facts. To add a profile, write a table
+        [profiles.NAME] with settings into your settings file. Its blog_hosts lists the hosts of the blogs."""
     ),
     epilog="""\b
 Examples:
@@ -67,7 +66,7 @@ def _document(profile: Profile, file: ConfigFile) -> dict[str, Any]:
 
 def _print(out: Output, profile: Profile) -> None:
     if profile.title == profile.name:
-        out.answer(message("{name}: a profile of your own", name=profile.name))
+        out.answer(message("{name}: your profile", name=profile.name))
     else:
         out.answer(message("{name}: {title}", name=profile.name, title=profile.title))
     for name, fact in profile.facts.items():

@@ -1,4 +1,4 @@
-"""``whoami``: as whom the service knows you, and where the token comes from."""
+"""``whoami``: the signed-in account, and the source of its token."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 @click.command(
     "whoami",
     help=message(
-        """Ask the service of the blog BLOG_ID, or of --base-url or --profile, as whom you are signed in.
+        """Show which account is signed in at a blog's service, and where its token is stored.
 
-        Says where the token comes from, never the token. The exit code is 12 where the service does not know
-        you."""
+        The token itself is never shown. The exit code is 12 if the service refuses the token."""
     ),
 )
 @blog_argument
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 @config_option
 @with_output(OnLoss.STOP)
 def command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
-    """Say who is signed in."""
+    """Show the account."""
     import asyncio
 
     from exporter.login.facts import token_facts
@@ -65,7 +64,7 @@ async def _user(blog_id: str, settings: Settings, out: Output) -> User:
 
     async with open_service(blog_id or message("the service"), settings, warn=out.warn) as opened:
         if not opened.service.capabilities.user:
-            raise UsageError(message("This kind of service does not say who is asking."))
+            raise UsageError(message("This service does not name the calling user."))
         return opened.service.user(await opened.client.fetch(*opened.service.user_call()))
 
 

@@ -17,7 +17,8 @@ from typing import Any, Final, TextIO
 from exporter.errors import UsageError
 from exporter.message import message
 from exporter.service.registry import SERVICE_SETTINGS
-from exporter.settings import SETTINGS, check_setting, setting_text
+from exporter.setting_types import setting_text
+from exporter.settings import SETTINGS, check_setting
 
 _ID_COLUMNS: Final = ("blog_id", "blog", "id")
 _TOML: Final = ".toml"

@@ -1,4 +1,4 @@
-"""The source and the end of the token, found without the network and without the keyring."""
+"""Find where the token comes from and when it ends, without the network and the keyring."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def service_origin(base_url: str) -> str:
-    """Return the scheme and the host of a service, and the port unless it is the scheme's default.
+    """Return a service's scheme and host, and the port unless it is the scheme's default.
 
     Raises:
         UsageError: the address is invalid.
@@ -77,12 +77,12 @@ def missing_token_advice(settings: Settings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenFacts:
-    """The source of the token, without the token.
+    """Where the token comes from, without the token.
 
     Attributes:
         place: for people: a variable, a setting, a file, the keyring, or nowhere.
         account: the account of the sign-in; ``None`` without one.
-        expires_at: the end of the access token, in seconds since 1970.
+        expires_at: when the access token ends, in seconds since 1970.
         renewable: whether the program renews the sign-in.
         ends_at: when the user must sign in again.
     """
@@ -106,7 +106,7 @@ def token_facts(
         return TokenFacts(token_place(settings))
     if settings.token_command:
         return TokenFacts(token_place(settings, "token_command"))
-    nowhere = TokenFacts(message("nowhere: nobody is signed in, and no token is set"))
+    nowhere = TokenFacts(message("nowhere: there is no sign-in, and no token is set"))
     if settings.base_url is None:
         return nowhere
     origin = service_origin(settings.base_url)
@@ -154,6 +154,6 @@ def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]
     if ends <= now:
         return message("the sign-in at {origin} ended at {time}. Sign in again: {command}", **ending)
     return message(
-        "the sign-in at {origin} ends at {time} and is not renewed by itself. Sign in again before that: {command}",
+        "the sign-in at {origin} ends at {time} and cannot be renewed. Sign in again before that: {command}",
         **ending,
     )

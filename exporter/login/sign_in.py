@@ -94,7 +94,7 @@ async def sign_in(
         )
     secret = settings.client_secret
     if secret is None:
-        secret = ask(message("Client secret, which is not shown (Enter where there is none)"), hidden=True) or None
+        secret = ask(message("Client secret, which is not shown (Enter if there is none)"), hidden=True) or None
     try:
         attempt, code = await _code(
             settings, addresses, client_id, ask=ask, open_browser=open_browser, say=say, wait=wait
@@ -328,7 +328,10 @@ class Receiver:
         target = rest.rpartition(" ")[0]
         mine = urlsplit(self.redirect_uri)
         hosts = [line.partition(":")[2].strip().lower() for line in lines[1:] if line.lower().startswith("host:")]
-        nothing = message("Nothing is here"), message("This program only waits for the answer of your blog's service.")
+        nothing = (
+            message("Nothing is here"),
+            message("This program only waits for the answer from your blog's service."),
+        )
         if hosts not in [[f"{name}:{mine.port}"] for name in _NAMES] or target.partition("?")[0] != mine.path:
             return "404 Not Found", *nothing
         if method != "GET" or self._attempt is None or self._answer is None or self._answer.done():
@@ -336,8 +339,8 @@ class Receiver:
         try:
             code = self._attempt.code_in(f"http://{mine.netloc}{target}")
         except WrongSignInAnswer:
-            self._say(message("An answer that does not belong to this attempt to sign in came, and was passed over."))
-            return "400 Bad Request", message("Not the answer that is awaited"), message("Go back and sign in again.")
+            self._say(message("An answer of another attempt to sign in arrived and was ignored."))
+            return "400 Bad Request", message("Not the expected answer"), message("Go back and sign in again.")
         except NotAuthorised as error:
             self._answer.set_exception(error)
             return "200 OK", message("Not signed in"), message("{reason} You can close this window.", reason=error)

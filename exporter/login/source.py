@@ -1,4 +1,4 @@
-"""The credentials of a run: a token from the settings, from a command, or from a sign-in that is renewed in time."""
+"""Credentials for a run: a token in the settings, a command's output, or a sign-in that is renewed in time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from exporter.clock import Clock, SystemClock
@@ -34,27 +34,6 @@ COMMAND_SECONDS: Final = 30.0
 _LARGEST_TOKEN: Final = 16384
 
 
-@dataclass(frozen=True, slots=True)
-class _Carrier:
-    """How a request carries the token."""
-
-    header: str
-    scheme: str
-    query: str
-
-    @classmethod
-    def of(cls, settings: Settings) -> _Carrier:
-        return cls(settings.auth_header, settings.auth_scheme, settings.auth_query or "")
-
-    @property
-    def token_header(self) -> str:
-        """The header that carries the token; empty if a query parameter does."""
-        return "" if self.query else self.header
-
-    def carry(self, token: str | None, advice: str) -> Credentials:
-        return Credentials(token, self.header, self.scheme, query=self.query, advice=advice)
-
-
 def credentials_for(
     settings: Settings,
     engine: Engine,
@@ -77,12 +56,13 @@ def credentials_for(
     Raises:
         UsageError: the address or the token is invalid, or several accounts match.
     """
-    carrier, base_url = _Carrier.of(settings), settings.base_url or ""
+    carrier = Credentials(None, settings.auth_header, settings.auth_scheme, query=settings.auth_query or "")
+    base_url = settings.base_url or ""
     exposed = Credentials("a token").exposed_at(base_url) if settings.token or settings.token_command else None
     if exposed is not None:
         warn(exposed)
     if settings.token:
-        return carrier.carry(settings.token, _refused_advice(token_place(settings)))
+        return replace(carrier, token=settings.token, advice=_refused_advice(token_place(settings)))
     if settings.token_command:
         return CommandSource(settings.token_command, carrier, token_place(settings, "token_command"))
     origin = service_origin(base_url)
@@ -98,9 +78,13 @@ def credentials_for(
                     command=service_command("login", settings),
                 )
             )
-        return carrier.carry(None, missing_token_advice(settings))
+        return replace(carrier, advice=missing_token_advice(settings))
     login = service_command("login", settings)
     return SignInSource(store, origin, account, carrier, engine, clock or SystemClock(), settings.retries, login)
+
+
+def _header_of(carrier: Credentials) -> str:
+    return "" if carrier.query else carrier.header
 
 
 def _refused_advice(place: str) -> str:
@@ -110,9 +94,9 @@ def _refused_advice(place: str) -> str:
 class CommandSource(TokenSource):
     """The token that a command prints. The command runs for the first request, and again if the token is refused."""
 
-    def __init__(self, command: str, carrier: _Carrier, place: str) -> None:
+    def __init__(self, command: str, carrier: Credentials, place: str) -> None:
         self.advice = _refused_advice(place)
-        self.token_header = carrier.token_header
+        self.token_header = _header_of(carrier)
         self._command = command
         self._carrier = carrier
         self._current: Credentials | None = None
@@ -136,7 +120,7 @@ class CommandSource(TokenSource):
     async def _ask(self) -> Credentials:
         token = await asyncio.to_thread(token_of, self._command)
         self.redactor.learn([token])
-        return self._carrier.carry(token, self.advice)
+        return replace(self._carrier, token=token, advice=self.advice)
 
 
 class SignInSource(TokenSource):
@@ -151,7 +135,7 @@ class SignInSource(TokenSource):
         store: SignInStore,
         origin: str,
         account: str,
-        carrier: _Carrier,
+        carrier: Credentials,
         engine: Engine,
         clock: Clock,
         retries: int,
@@ -160,7 +144,7 @@ class SignInSource(TokenSource):
         self.advice = message(
             "the sign-in was refused. Sign in again, as the user whose blog it is: {command}", command=login
         )
-        self.token_header = carrier.token_header
+        self.token_header = _header_of(carrier)
         self._login = login
         self._store = store
         self._origin = origin
@@ -201,7 +185,7 @@ class SignInSource(TokenSource):
     def _adopt(self, sign_in: SignIn) -> None:
         self.redactor.learn(sign_in.secrets)
         self._sign_in = sign_in
-        self._current = self._carrier.carry(sign_in.access_token, self.advice)
+        self._current = replace(self._carrier, token=sign_in.access_token, advice=self.advice)
 
     def _stored(self) -> SignIn:
         found = self._store.read(self._origin, self._account)
@@ -241,7 +225,7 @@ class SignInSource(TokenSource):
             if self._sign_in.refresh_token is None:
                 raise NotAuthorised(
                     message(
-                        "The sign-in at {origin} has ended, and the service gave nothing to renew it with. "
+                        "The sign-in at {origin} has ended, and the service issued no refresh token. "
                         "Sign in again: {command}",
                         origin=self._origin,
                         command=self._login,

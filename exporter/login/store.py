@@ -1,8 +1,8 @@
 """Stored sign-ins: one file each in the user's data folder, and the secrets in the keyring if one works.
 
 The name of a file is a hash of the service's origin and the account. Files are written atomically, readable by their
-owner only, and never opened through a link below the data folder. A file always holds the end of the sign-in, so that
-``status`` needs no keyring.
+owner only, and never opened through a link below the data folder. A file also holds the time when the sign-in ends, so
+that ``status`` needs no keyring.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class SignIn:
     """A sign-in at a service; times are seconds since 1970 by this machine's clock.
 
     Attributes:
-        origin: of the service: scheme, host, and port unless it is the scheme's default.
+        origin: the service's scheme, host, and port unless it is the scheme's default.
         account: the name of one of several sign-ins at a service; empty for the default one.
         client_id: the ID of this program at the service.
-        token_url: the issuer of the tokens, and the only address that receives the refresh token.
+        token_url: issues the tokens, and is the only address that receives the refresh token.
         revoke_url: revokes tokens.
         obtained_at: the time of the access token.
         expires_at: the end of the access token; ``None`` if the service did not state it.
@@ -78,7 +78,7 @@ _NUMBERS: Final = ("obtained_at", "expires_at", "refresh_ends_at")
 
 @dataclass(frozen=True, slots=True)
 class KeptIn:
-    """The place of a stored sign-in: a path, or ``None`` for the keyring; ``reason``: why the keyring was not used."""
+    """Where a sign-in is stored: a path, or ``None`` for the keyring; ``reason``: why the keyring was not used."""
 
     path: Path | None
     reason: str = ""
@@ -115,10 +115,10 @@ class SignInStore:
         return sorted(str(each["account"]) for each in found if each is not None and each["origin"] == origin)
 
     def choose(self, origin: str, account: str | None) -> str | None:
-        """Return the account to use: the one named, the default one, or the only one; ``None`` if there is none.
+        """Return the account to use: the one named, the default one, or the only one, else ``None``.
 
         Raises:
-            UsageError: there are several, and none is the default one.
+            UsageError: there are several accounts but no default one.
         """
         accounts = self.accounts(origin)
         if account is not None:
@@ -140,7 +140,7 @@ class SignInStore:
         return None if found is None else _sign_in(found, {})
 
     def place(self, origin: str, account: str) -> str:
-        """Return the place of a sign-in, for people: its file, or the keyring."""
+        """Return where a sign-in is stored, for people: its file, or the keyring."""
         path = self._path(origin, account)
         found = self._read_file(path)
         return message("the keyring") if found is not None and found["kept"] == _KEYRING else str(path)
@@ -166,7 +166,7 @@ class SignInStore:
                         "The keyring does not give the sign-in at {origin} ({reason}). Sign in again, and keep it "
                         "where programs that run at night find it too: {command}",
                         origin=origin,
-                        reason=reason or message("what it has is damaged"),
+                        reason=reason or message("its data is damaged"),
                         command=suggested(
                             "login", "--base-url", origin, *_account_words(account), "--sign-in-store", "file"
                         ),
@@ -307,18 +307,16 @@ def _label(origin: str, account: str) -> str:
 
 
 def _damaged(path: Path) -> str:
-    return message("The sign-in kept in {path} cannot be read: remove that file, and sign in again.", path=str(path))
+    return message("Cannot read the sign-in in {path}: remove that file, and sign in again.", path=str(path))
 
 
 def _trouble(path: Path, error: OSError) -> UsageError:
     if isinstance(error, NotPlain):
         return UsageError(
-            message("{path} is {kind}, where a sign-in is kept in a file: remove it.", path=str(path), kind=error.kind)
+            message("{path} is {kind}, not the file of a stored sign-in: remove it.", path=str(path), kind=error.kind)
         )
     reason = (error.strerror if error.errno else None) or str(error)
-    return UsageError(
-        message("{path}, where a sign-in is kept, cannot be used: {reason}.", path=str(path), reason=reason)
-    )
+    return UsageError(message("Cannot use {path} to store a sign-in: {reason}.", path=str(path), reason=reason))
 
 
 def keyring_set(name: str, secret: str) -> str | None:

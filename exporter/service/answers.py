@@ -1,4 +1,4 @@
-"""From an answer to the JSON object it carries: whatever is not a success becomes an error here. Pure."""
+"""Read the JSON object in a response, and raise an error if the response is not a success. Pure."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _WITHOUT_TOKEN: Final = re.compile(
     r"|(認証|トークン|ログイン).{0,10}(必要|ありません|指定されていません)",
     re.IGNORECASE,
 )
-"""What services say to a request that had no token."""
+"""Messages of services for a request without a token."""
 _ADVICE: Final = message("set BLOG_EXPORTER_TOKEN to a token that may read this blog")
 
 
 def read_object(request: Request, response: Response, message_in: Callable[[Any], object]) -> dict[str, Any]:
-    """Return the JSON object of an answer.
+    """Return the JSON object in a response.
 
     Args:
-        request: what was asked for.
-        response: what came.
-        message_in: finds what a failure says for itself in the JSON of its body.
+        request: the request.
+        response: its response.
+        message_in: finds the service's message in the JSON of a failure.
 
     Raises:
         NotAuthorised: status 401 or 403.
@@ -47,7 +47,7 @@ def read_object(request: Request, response: Response, message_in: Callable[[Any]
 
 
 def read_json(request: Request, response: Response, message_in: Callable[[Any], object], advice: str = "") -> Any:
-    """Return the JSON of an answer, of any type; as :func:`read_object`, with ``advice`` for who is not authorised."""
+    """Return the JSON in a response, of any type, like :func:`read_object`; ``advice`` is for a refused token."""
     operation, body = request.operation, response.body
     if response.status != 200:
         _fail_by_status(request, response, message_in, advice)
@@ -106,7 +106,7 @@ def _fail_by_status(request: Request, response: Response, message_in: Callable[[
 
 
 def _reason(response: Response, message_in: Callable[[Any], object]) -> str:
-    """Return what a service says of a failure; empty if it says nothing."""
+    """Return the service's message about a failure, or an empty text."""
     try:
         return message_text(message_in(loads(response.body)))
     except NotJson:
@@ -114,10 +114,10 @@ def _reason(response: Response, message_in: Callable[[Any], object]) -> str:
 
 
 def _seems_without_token(response: Response, message_in: Callable[[Any], object]) -> bool:
-    """Tell whether an answer to a request with a token reads as one to a request without.
+    """Return whether the response to a request with a token reads as if the request had none.
 
-    A server names no error in ``WWW-Authenticate`` if the request had no token (RFC 6750, section 3.1). Others say it
-    in words.
+    A server names no error in ``WWW-Authenticate`` if the request had no token (RFC 6750, section 3.1). Other servers
+    use a message.
     """
     challenge = response.headers.get("www-authenticate", "")
     if challenge:
@@ -131,12 +131,12 @@ def _proxy_of(response: Response) -> str:
 
 
 def message_text(text: object) -> str:
-    """Return what a service says, fit for a terminal; empty where it is not text."""
+    """Return a service's message, safe for a terminal; empty if it is not text."""
     return printable(text, _MESSAGE_SHOWN) if isinstance(text, str) else ""
 
 
 def refusal(request: Request, response: Response, reason: str) -> ApiError:
-    """Return the error for an answer that is not what the service promises, its texts fit for a terminal."""
+    """Return the error for a response that breaks the service's contract. Its texts are safe for a terminal."""
     body = printable(response.body[: 4 * _BODY_SHOWN].decode("utf-8", errors="replace"), _BODY_SHOWN)
     shown = {name: printable(value, 100) for name, value in request.params.items()}
     return ApiError(request.operation, shown, response.status, reason, body)

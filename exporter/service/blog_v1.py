@@ -135,7 +135,7 @@ DEFAULT: Final = Options()
 _FLAGS: Final = FlagSettings("public_open_flg", "period_flg_public", "visible_delete_flg")
 _FLAG_SETTINGS: Final[Mapping[str, Setting]] = {
     _FLAGS.public: Setting(values, None, message("Values of open_flg that mean published, such as 1 or 1,3.")),
-    _FLAGS.period: Setting(yes_or_no, None, message("Treat entries with period_flg t as public too.")),
+    _FLAGS.period: Setting(yes_or_no, None, message("Treat entries with period_flg t as public.")),
     _FLAGS.comments: Setting(flags, None, message("Values of delete_flg that mean shown: f, t, or f,t.")),
 }
 
@@ -149,7 +149,7 @@ def _observed(value: str, source: str = message("pages and uploads of public blo
 
 
 def _chosen(value: str) -> KnownFact:
-    return KnownFact(value, Standing.CHOSEN, message("no limit is documented; this asks gently"))
+    return KnownFact(value, Standing.CHOSEN, message("no limit is documented, so this value is low"))
 
 
 NINJA: Final = Profile(
@@ -161,7 +161,7 @@ NINJA: Final = Profile(
         "oauth_authorize_url": _documented("{base_url}/oauth"),
         "oauth_token_url": _documented("{base_url}/oauth/token"),
         "oauth_scope_separator": _documented(","),
-        "auth_header": _observed("Authorization", message("what public programs for the service send")),
+        "auth_header": _observed("Authorization", message("public programs for the service")),
         "auth_scheme": _documented("Bearer"),
         "file_url": _observed("https://blog.cnobi.jp/v1/blog/user/{user_id}/{mtime}"),
         "entry_url": _observed("https://{blog_id}/Entry/{entry_id}/"),
@@ -170,9 +170,9 @@ NINJA: Final = Profile(
         "rate": _chosen("10"),
     },
     (
-        message("what the flags open_flg, delete_flg and text_format mean"),
-        message("which statuses and bodies failures have"),
-        message("how many requests are welcome"),
+        message("the meanings of the flags open_flg, delete_flg and text_format"),
+        message("the statuses and bodies of failures"),
+        message("the limit for requests"),
         message("the page parameter and the page size of the list of entries"),
         message("whether ETag and Last-Modified are sent"),
     ),

@@ -1,4 +1,4 @@
-"""Paginators for lists whose pages have numbers, counted from 1. Pure."""
+"""Paginators for lists with numbered pages, from 1. Pure."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from exporter.message import message
 from exporter.service.interface import Call, Cursor, Page, PageFacts
 
 _MOST_DOUBTS = 5
-"""One is enough to call a list incomplete; these are named."""
+"""Doubts to report. One is enough to make a list incomplete."""
 BARREN_PAGES = 3
-"""So many pages in a row without a new id end a list that continues past what it promised."""
+"""Pages in a row without a new id that end a list that goes beyond its stated end."""
 
 
 class _NumberedPages(ABC):
-    """The order of pages, the bound on them, and the problems met.
+    """The order and the limit of pages, and the problems found.
 
     Args:
-        name: of the list, for messages.
-        setting: what to correct when the list ignores its page parameter.
-        call: makes the request for a page.
-        max_pages: no page after this one is asked for.
+        name: the list's name in messages.
+        setting: the setting to correct if the list ignores its page parameter.
+        call: returns the request for a page.
+        max_pages: the last page to request.
     """
 
     def __init__(self, name: str, setting: str, call: Callable[[int], Call[Page]], max_pages: int) -> None:
@@ -41,7 +41,7 @@ class _NumberedPages(ABC):
 
     @property
     def doubts(self) -> list[str]:
-        """What contradicts itself: among that a page shorter than another one, though it is not the last."""
+        """The contradictions between pages. One is a page that is shorter than another but not the last."""
         if len(self._counts) < 2:
             return self._doubts[:_MOST_DOUBTS]
         last, most = max(self._counts), max(self._counts.values())
@@ -53,7 +53,7 @@ class _NumberedPages(ABC):
 
     @property
     def complete(self) -> bool:
-        """Whether the end was reached without a problem."""
+        """Whether the whole list was read without a problem."""
         return self.finished and not self.problems
 
     def call(self, cursor: Cursor) -> Call[Page]:
@@ -61,7 +61,7 @@ class _NumberedPages(ABC):
         return self._call(int(cursor))
 
     def wanted(self, window: int) -> list[Cursor]:
-        """Return the pages to ask for now: the next one, and those ahead that are known to exist."""
+        """Return the pages to request now: the next one, and the following ones that are known to exist."""
         if self.finished:
             return []
         last = max(self._next, min(self._next + max(0, window), self._end or 0, self._max_pages))
@@ -70,7 +70,7 @@ class _NumberedPages(ABC):
         return list(range(first, last + 1))
 
     def accept(self, facts: PageFacts) -> None:
-        """Learn of the next page in order."""
+        """Take in the facts about the next page in order."""
         page = int(facts.cursor)
         if self._expects(page):
             repeated = page > 1 and facts.digest == self._digest
@@ -80,7 +80,7 @@ class _NumberedPages(ABC):
             self._learn(page, facts, repeated=repeated)
 
     def accept_failure(self, cursor: Cursor, reason: str, *, missing: bool) -> None:
-        """Learn that the next page in order could not be read."""
+        """Note that the next page in order could not be read."""
         page = int(cursor)
         if self._expects(page) and not (missing and self._ends_before(page)):
             self._problem(page, message("could not be read: {reason}; run again", reason=reason))
@@ -93,15 +93,15 @@ class _NumberedPages(ABC):
 
     @abstractmethod
     def _learn(self, page: int, facts: PageFacts, *, repeated: bool) -> None:
-        """Decide what a page means for the list; ``repeated`` when it holds what the page before held."""
+        """Continue or end the list after a page; ``repeated`` if the page before had the same items."""
 
     @abstractmethod
     def _ends_before(self, page: int) -> bool:
-        """End the list if a page that the service says it has not may be missing, and return whether it may."""
+        """End the list if a page that the service reports as missing may be beyond its end; return whether it may."""
 
     @abstractmethod
     def _believed_end(self) -> int:
-        """Return the last page that may fail without a doubt that the list has so many."""
+        """Return the last page whose failure leaves no doubt about the number of pages."""
 
     def _expects(self, page: int) -> bool:
         if self.finished or page < self._next:
@@ -139,10 +139,10 @@ class _NumberedPages(ABC):
 
 
 class ChainedPages(_NumberedPages):
-    """A list whose pages say which one follows, read ahead up to the number of pages they state.
+    """A list whose pages name the next page. It is read ahead up to the stated number of pages.
 
-    ``page_size`` is the most items a page holds, or ``None`` when unknown; it only matters to a list that says nothing
-    about its pages.
+    ``page_size`` is the maximum number of items on a page, or ``None`` if unknown. It only matters for a list without a
+    paging object.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class ChainedPages(_NumberedPages):
             self._follow(page, facts)
 
     def _end_by_echo(self, page: int, echo: Cursor) -> None:
-        """End the list at an answer that says it is another page."""
+        """End the list at a response that states another page number."""
         if self._end is not None and (page > self._end or self._end <= 1):
             if echo != 0:
                 self._doubt(page, message("says it is page {echo} of {end}", echo=echo, end=self._end))
@@ -211,7 +211,7 @@ class ChainedPages(_NumberedPages):
         return self.finished
 
     def _doubt_promise(self, page: int) -> None:
-        """Note that there is no such page, though the chain or the number of pages says so."""
+        """Note that a page is missing, although the chain or the number of pages includes it."""
         self._doubt(page, message("is missing or empty, although earlier pages say that it exists"))
 
     def _believed_end(self) -> int:
@@ -284,9 +284,9 @@ class ChainedPages(_NumberedPages):
 
 
 class CountedPages(_NumberedPages):
-    """A list that has no chain, but a total: pages until so many records were seen.
+    """A list with a total number of records instead of a chain. Pages are read until that number is reached.
 
-    Where so many were seen but their sizes do not reach the total size, there may be more of them.
+    If the records then have less than the stated total size, the list may continue.
     """
 
     def __init__(
@@ -352,7 +352,7 @@ class CountedPages(_NumberedPages):
             self._end = -(-facts.total // self._page_size)
 
     def _lacks_size(self, facts: PageFacts) -> bool:
-        """Add up the sizes; one that no record says makes the sum worth nothing."""
+        """Add the sizes of a page and compare. The sum is unknown if one record states no size."""
         if self._size is None or facts.new_size is None:
             self._size = None
             return False

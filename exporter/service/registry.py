@@ -9,7 +9,7 @@ from exporter.errors import UsageError
 from exporter.message import message
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService, KnownFact, Profile, Standing, Values
-from exporter.setting_types import Setting
+from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
@@ -59,12 +59,8 @@ def service_of(settings: Values, name: str | None = None) -> BlogService:
 
 def own_profile(name: str, table: Mapping[str, Any], path: object) -> Profile:
     """Return a table of the settings file at ``path`` as a profile. Its values are checked when they are used."""
-    facts = {key: KnownFact(_written(value), Standing.OWN, str(path)) for key, value in table.items()}
+    facts = {key: KnownFact(setting_text(value), Standing.OWN, str(path)) for key, value in table.items()}
     return Profile(name, name, facts)
-
-
-def _written(value: Any) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def profile_for(blog_id: str, profiles: Iterable[Profile]) -> Profile | None:

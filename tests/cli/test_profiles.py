@@ -42,14 +42,14 @@ def test_every_fact_is_shown_with_its_standing_and_source(program: Program) -> N
     assert "documented: the service's public page for developers" in shown
     assert "observed: pages and uploads of public blogs" in shown
     assert "our choice: no limit is documented" in shown
-    assert "Not known:\n      what the flags" in shown
+    assert "Not known:\n      the meanings of the flags" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_ones_own_profile_is_shown_beside_the_built_in_ones(program: Program, tmp_path: Path) -> None:
     path = own(tmp_path)
     shown = program("profiles", "--config", path).out
-    assert "mine: a profile of your own" in shown
+    assert "mine: your profile" in shown
     assert f"  site = no\n      your own: {path}" in shown
     assert "sesame" not in shown
     found = program("profiles", "mine", "--config", path, "--json").json["profiles"]

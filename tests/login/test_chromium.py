@@ -131,4 +131,4 @@ def test_another_page_of_the_browser_cannot_end_or_take_over_the_waiting(
         page.get_by_role("heading", name="Signed in", exact=True).wait_for()
         code, said = login.end()
     assert code == 0, said
-    assert "was passed over" in said
+    assert "and was ignored" in said

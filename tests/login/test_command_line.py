@@ -47,7 +47,7 @@ def test_sign_in_whoami_backup_and_sign_out(
 
     out = runs.run("logout", *base, environ=home)
     assert out.code == 0
-    assert "no address that takes them back" in out.err
+    assert "no address to revoke them" in out.err
     assert kept(home) == []
     refused = runs.run("whoami", *base, environ=home)
     assert refused.code == 12
@@ -69,7 +69,7 @@ def test_pasting_by_hand_and_with_nobody_there(server: OAuthServer, home: dict[s
 
     alone = runs.run("login", "--base-url", server.base_url, "--no-browser", environ=home)
     assert alone.code == 2
-    assert "Nobody is there to answer: Paste that whole address here." in alone.err
+    assert "There is no terminal for the question: Paste that whole address here." in alone.err
     asked = runs.run(
         "login", "--base-url", server.base_url, environ={**home, "BLOG_EXPORTER_CLIENT_SECRET": "", "BROWSER": "false"}
     )
@@ -99,11 +99,11 @@ def test_a_keyring_is_used_where_it_works(
     assert "The keyring does not give the sign-in" in locked.err
     assert "--sign-in-store file" in locked.err
     out = runs.run("logout", *base, environ=chest)
-    assert "the service took them back" in out.err
+    assert "the service revoked them" in out.err
     assert json.loads((tmp_path / "chest.json").read_text()) == {}
     again = runs.run("logout", *base, "--json", environ=chest)
     assert again.document == {"signed_out": False, "account": None, "revoked": None}
-    assert "Nobody is signed in there." in again.err
+    assert "There is no stored sign-in for this service." in again.err
     only = runs.run("login", *base, "--sign-in-store", "keyring", environ=home)
     assert only.code == 2
     assert "The keyring cannot keep the sign-in" in only.err
@@ -119,7 +119,7 @@ def test_a_service_that_takes_nothing_back(runs: Runs, server: OAuthServer, home
     assert "Signed in as me, kept in" in runs.run("whoami", *base[:2], environ=environ).out
     out = runs.run("logout", *base, environ=environ)
     assert out.code == 0
-    assert "the service did not take them back (it refused)" in out.err
+    assert "the service did not revoke them (it refused)" in out.err
 
 
 def test_a_token_of_the_settings_goes_first(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:

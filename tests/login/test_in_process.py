@@ -24,20 +24,20 @@ def at_home(program: Program, home: dict[str, str], monkeypatch: pytest.MonkeyPa
 
 def test_in_and_out(at_home: Program, server: OAuthServer, monkeypatch: pytest.MonkeyPatch) -> None:
     base = ("--base-url", server.base_url)
-    assert "renewed by itself" in at_home("login", *base).err
+    assert "The program renews it" in at_home("login", *base).err
     server.expire_all()
     assert "Signed in with blog-exporter login" in at_home("whoami", *base).out
     assert server.counts["refreshed"] == 1
-    assert "has no address that takes them back" in at_home("logout", *base).err
+    assert "has no address to revoke them" in at_home("logout", *base).err
     assert at_home("logout", *base, "--json").json["signed_out"] is False
     monkeypatch.setenv("BLOG_EXPORTER_OAUTH_REVOKE_URL", "{base_url}/oauth/revoke")
     server.manners = replace(server.manners, said=None, refreshes=False)
     assert "does not say when it ends" in at_home("login", *base, "--account", "me", "--sign-in-store", "file").err
     assert "Signed in as me" in at_home("whoami", *base).out
-    assert "took them back" in at_home("logout", *base).err
+    assert "revoked them" in at_home("logout", *base).err
     at_home("login", *base)
     server.manners = replace(server.manners, revokes=False)
-    assert "did not take them back (it refused)" in at_home("logout", *base).err
+    assert "did not revoke them (it refused)" in at_home("logout", *base).err
     assert at_home("whoami", *base).code == 12
 
 
@@ -46,7 +46,7 @@ def test_nobody_answers(at_home: Program, server: OAuthServer, monkeypatch: pyte
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     refused = at_home("login", "--base-url", server.base_url, "--no-browser")
     assert refused.code == 2
-    assert "Nobody is there to answer" in refused.err
+    assert "There is no terminal for the question" in refused.err
 
 
 def test_other_tokens(at_home: Program, monkeypatch: pytest.MonkeyPatch) -> None:

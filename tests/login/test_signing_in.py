@@ -172,7 +172,7 @@ async def test_strangers_at_the_port_change_nothing(
     person = Person()
     await sign_in(settings, ask=person, open_browser=browser, say=person.say, store=store)
     assert seen == [404, 400, 400, 400, 404, 404, 200]
-    assert sum("was passed over" in line for line in person.said) == 3
+    assert sum("and was ignored" in line for line in person.said) == 3
 
 
 async def test_no_browser_a_refusal_and_nobody(server: OAuthServer, settings: Settings, store: SignInStore) -> None:

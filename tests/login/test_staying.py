@@ -185,7 +185,7 @@ async def test_without_a_refresh_token_one_must_sign_in_again(
     async with Caller(settings, store) as caller:
         assert await caller.ask() == 200
         server.expire_all()
-        with pytest.raises(NotAuthorised, match=r"gave nothing to renew it with\. Sign in again: blog-exporter login"):
+        with pytest.raises(NotAuthorised, match=r"issued no refresh token\. Sign in again: blog-exporter login"):
             await caller.ask()
 
 

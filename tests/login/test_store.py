@@ -129,7 +129,7 @@ def test_a_keyring_that_does_not_open_is_named(store: SignInStore, chest: Chest)
     assert store.note(ORIGIN, "") is not None
     chest.trouble = None
     chest.kept = dict.fromkeys(chest.kept, "[")
-    with pytest.raises(NotAuthorised, match="what it has is damaged"):
+    with pytest.raises(NotAuthorised, match="its data is damaged"):
         store.read(ORIGIN, "")
     chest.kept = {}
     with pytest.raises(NotAuthorised, match="the keyring does not have it"):
@@ -165,7 +165,7 @@ def test_links_are_not_followed(store: SignInStore, tmp_path: Path) -> None:
     path.rename(goal)
     path.symlink_to(goal)
     before = goal.read_bytes()
-    with pytest.raises(UsageError, match="is a link, where a sign-in is kept"):
+    with pytest.raises(UsageError, match="is a link, not the file of a stored sign-in"):
         store.read(ORIGIN, "")
     store.write(sign_in(token="new"), "file")
     assert not path.is_symlink()
@@ -174,10 +174,10 @@ def test_links_are_not_followed(store: SignInStore, tmp_path: Path) -> None:
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
     for act in (store.accounts, lambda origin: store.read(origin, "")):
-        with pytest.raises(UsageError, match="is a link, where a sign-in is kept"):
+        with pytest.raises(UsageError, match="is a link, not the file of a stored sign-in"):
             act(ORIGIN)
     for change in (lambda: store.write(sign_in(), "file"), lambda: store.remove(sign_in())):
-        with pytest.raises(UsageError, match="is a link, where a sign-in is kept"):
+        with pytest.raises(UsageError, match="is a link, not the file of a stored sign-in"):
             change()
 
 
@@ -196,7 +196,7 @@ def test_a_damaged_file_is_named_and_keeps_nobody_from_another(
     path = only_file(tmp_path)
     path.write_text(text)
     path.chmod(0o600)
-    with pytest.raises(UsageError, match="cannot be read: remove that file, and sign in again"):
+    with pytest.raises(UsageError, match=r"Cannot read the sign-in in .*: remove that file, and sign in again"):
         store.read(ORIGIN, "")
     store.write(sign_in("b"), "file")
     assert "b" in store.accounts(ORIGIN)
@@ -204,6 +204,6 @@ def test_a_damaged_file_is_named_and_keeps_nobody_from_another(
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
-    with pytest.raises(UsageError, match=r"where a sign-in is kept, cannot be used|is not a folder|Not a directory"):
+    with pytest.raises(UsageError, match=r"Cannot use .* to store a sign-in|is not a folder|Not a directory"):
         SignInStore(tmp_path / "data").write(sign_in(), "file")
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
