@@ -9,7 +9,6 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html.parser import HTMLParser
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +41,8 @@ _ATTRIBUTES: Final = tag_set(
     "marginheight marginwidth name onclick onload poster preload rel reversed rowspan rows scrolling sizes size span "
     "src srcset start style summary tabindex target title type usemap valign value vspace width"
 )
+_TAG: Final = re.compile(r"""<([a-zA-Z][^\s/<>"']*)((?:"[^"]*"|'[^']*'|[^'"<>])*)>""")
+_ATTRIBUTE: Final = re.compile(r"""[\s"'/]([a-zA-Z][^\s=/"']*)(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"']+))?""")
 _FIELD_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,29}")
 _HEADER_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _MAX_PLACES: Final = 300
@@ -288,31 +289,13 @@ def _formats(text: str) -> Iterator[str]:
 
 
 def _markup_shape(texts: Iterable[str]) -> dict[str, Any]:
-    """Return the counts of tags and attributes in texts; nothing if there are no tags."""
-    parser = _Markup()
+    """Return the counts of HTML tags and attributes by name; unknown names count as ``other``."""
+    tags: Counter[str] = Counter()
+    attributes: Counter[str] = Counter()
     for text in texts:
-        parser.reset()
-        try:
-            parser.feed(text)
-            parser.close()
-        except AssertionError:
-            # html.parser fails on some malformed declarations, such as <![x.
-            parser.tags["malformed"] += 1
-    counts = {"tags": parser.tags, "attributes": parser.attributes}
-    return {name: dict(found) for name, found in counts.items() if found}
-
-
-class _Markup(HTMLParser):
-    """Counts the tags and attributes of HTML by name; unknown names count as ``other``."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: Counter[str] = Counter()
-        self.attributes: Counter[str] = Counter()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Count a tag."""
-        self.tags[tag if tag in _TAGS else "other"] += 1
-        for name, _ in attrs:
-            known = name if name in _ATTRIBUTES else "data-*" if name.startswith("data-") else "other"
-            self.attributes[known] += 1
+        for tag, inside in _TAG.findall(text):
+            tags[tag.lower() if tag.lower() in _TAGS else "other"] += 1
+            for name in map(str.lower, _ATTRIBUTE.findall(inside)):
+                known = name if name in _ATTRIBUTES else "data-*" if name.startswith("data-") else "other"
+                attributes[known] += 1
+    return {name: dict(found) for name, found in (("tags", tags), ("attributes", attributes)) if found}

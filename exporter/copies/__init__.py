@@ -1,1 +1,1 @@
-"""Second copies of an archive: places to store them, sync in both directions, checks, and reading."""
+"""Store second copies, sync them in both directions, check and read them."""

@@ -194,7 +194,7 @@ def decrypted(pieces: Iterable[bytes], identities: Sequence[Identity], called: s
 
 
 def payload_size(beginning: bytes, size: int) -> int | None:
-    """Return the size of the content, from the start and the size of an encrypted file; ``None`` for any other file.
+    """Return the content's size, from the start and the size of an encrypted file; ``None`` for any other file.
 
     This needs no key, and authenticates nothing.
     """
@@ -263,14 +263,14 @@ class _Target:
 
 
 def pieces_of(file: IO[bytes], size: int = -1) -> Iterator[bytes]:
-    """Yield the next ``size`` bytes of a file, or the rest, in pieces."""
+    """Yield the next ``size`` bytes, or the rest, in pieces."""
     while piece := file.read(PIECE if size < 0 else min(PIECE, size)):
         size -= len(piece) if size > 0 else 0
         yield piece
 
 
 def _header_size(beginning: bytes) -> int | None:
-    """Return the size of a header, including the line of its MAC; ``None`` if there is no header."""
+    """Return the header's size, including the line of its MAC; ``None`` if there is no header."""
     if not beginning.startswith(_MAGIC):
         return None
     end = beginning.find(b"\n--- ", 0, _LARGEST_HEADER)
@@ -288,7 +288,7 @@ def _damaged(called: str) -> ArchiveDamaged:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a small file, without comments and empty lines."""
+    """Yield the lines without comments and empty lines."""
     try:
         with path.open("rb") as file:
             data = file.read(_LARGEST_KEYS)

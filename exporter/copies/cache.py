@@ -51,7 +51,7 @@ def cache_folder() -> Path:
 
 
 def fetched(store: Store, need: Need, at: str | None, progress: OnProgress) -> Path:
-    """Fetch the necessary files of a copy, and return the cache folder, which is a partial archive.
+    """Fetch the necessary files, and return the cache folder, which is a partial archive.
 
     Args:
         store: the store of the copy.
@@ -131,7 +131,7 @@ class _Fetch:
         return right
 
     def _fetch_version(self, number: int, wanted: Iterable[str], *, known: bool) -> list[str]:
-        """Fetch the wanted segments of a version, and return the names of damaged ones."""
+        """Fetch a version's wanted segments, and return the names of damaged ones."""
         folder = self._layout.version(number)
         if not known:
             atomic.remove_folder(folder)

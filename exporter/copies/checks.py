@@ -1,7 +1,7 @@
 """Check a copy: a sample at each sync, everything like ``verify``, or an encrypted copy without its key.
 
 A copy can lose data silently: a disk flips a bit, a provider restores an old state, a person removes files. Sizes and
-names show little of that, so each sync hashes a thirtieth of the objects, chosen by their names.
+names show little of that, so each sync hashes a thirtieth of all objects. Their names determine the turn.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _STORED_NAME: Final = re.compile(rf"{_BLOG}(?:assets/[0-9a-z]{{2}}/[0-9a-z]+|[A-
 
 
 def check_sample(copy: SecondCopy, history: LocalHistory, info: bytes, known: KnownCopy) -> list[str]:
-    """Hash the next thirtieth of a copy and the objects known as damaged, and count the turn.
+    """Hash the next thirtieth and the objects known as damaged, and count the turn.
 
     Args:
         copy: the copy before the sync.
@@ -131,8 +131,8 @@ def _hash(pieces: Iterator[bytes]) -> str:
 class CopyCheck:
     """A full check of a copy without keeping it; the ``with`` block removes its temporary folder.
 
-    Documents and manifests are written to the folder, where the checks of an archive read them. The lines of a version
-    are there only during its check, and pictures are hashed as they arrive.
+    The folder has the documents and manifests, so that an archive's checks can read them. It has a version's lines only
+    during the check of this version. Pictures are hashed as they arrive.
 
     Args:
         store: the store of the copy.
@@ -206,7 +206,7 @@ class CopyCheck:
         yield from self._unfinished()
 
     def _unfinished(self) -> Iterator[Finding]:
-        """Yield the objects that are not part of the copy, or not yet."""
+        """Yield foreign objects and the objects of unfinished transfers."""
         if self._unsealed:
             yield Finding(FindingCode.UNFINISHED, RUNS, message("it is sent last, and does not exist yet"))
         for number in self._copy.unfinished():
@@ -234,7 +234,7 @@ class CopyCheck:
             atomic.write_small(path, data)
 
     def _fetch_segments(self, number: int) -> None:
-        """Write a version's segments unchecked; of a segment that is too long, only the beginning."""
+        """Write a version's segments unchecked, but no more bytes than the manifest says."""
         files: dict[str, Any] = {}
         with suppress(ArchiveDamaged):
             files = self._copy.manifest(number)[1].files

@@ -1,4 +1,4 @@
-"""The versions and documents of a copy, which are untrusted, and how its history is related to an archive's.
+"""Read the untrusted versions and documents of a copy, and compare its history with an archive's.
 
 A version exists when its manifest does. Its other files are stored before, first ``SHA256SUMS``, which has the hashes
 of the others. So the writer that stores it first decides the version. Files of a version without a manifest belong to
@@ -44,7 +44,7 @@ _PART: Final = re.compile(
 
 
 def part_name(number: int, part: str, folder: str = VERSIONS) -> str:
-    """Return the name of a version's file, such as ``versions/000001/manifest.json``."""
+    """Return a version file's name, such as ``versions/000001/manifest.json``."""
     return f"{folder}/{version_name(number)}/{part}"
 
 
@@ -58,16 +58,16 @@ class History(Protocol):
     """The versions of an archive or of a copy."""
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the versions, oldest first."""
+        """Return the version numbers, oldest first."""
         ...
 
     def manifest(self, number: int) -> tuple[str, Manifest]:
-        """Return the SHA-256 of a version's manifest, and the manifest."""
+        """Return a version's manifest and its SHA-256, the hash first."""
         ...
 
 
 class LocalHistory:
-    """The versions of an archive, as they were at the first access."""
+    """The versions that an archive had at the first access."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -75,11 +75,11 @@ class LocalHistory:
         self._manifests: dict[int, tuple[str, Manifest]] = {}
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the versions, oldest first."""
+        """Return the version numbers, oldest first."""
         return self._numbers
 
     def manifest(self, number: int) -> tuple[str, Manifest]:
-        """Return the SHA-256 of a version's manifest, and the manifest.
+        """Return a version's manifest and its SHA-256, the hash first.
 
         Raises:
             ArchiveDamaged: the manifest is missing or unreadable.
@@ -174,7 +174,7 @@ class SecondCopy:
         return data, ArchiveInfo.decode(data, self.store.place)
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the versions, oldest first."""
+        """Return the version numbers, oldest first."""
         return self._numbers(self.folder)
 
     def unfinished(self) -> list[int]:
@@ -209,7 +209,7 @@ class SecondCopy:
         return part_name(number, part, self.folder)
 
     def manifest(self, number: int) -> tuple[str, Manifest]:
-        """Return the SHA-256 of a version's manifest, and the manifest.
+        """Return a version's manifest and its SHA-256, the hash first.
 
         Raises:
             DamagedObject: the manifest is damaged.
@@ -249,7 +249,7 @@ class Relation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The relation of a source to a target, and the newest version that both have; 0 if they have none."""
+    """How a source is related to a target, and the newest version that both have; 0 if they have none."""
 
     relation: Relation
     common: int

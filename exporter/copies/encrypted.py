@@ -9,7 +9,7 @@ Anyone who knows the recipients can make such a file, but the proof needs the co
 :mod:`exporter.copies.hidden_names`. Segments and pictures are encrypted to the recipients only, documents also to the
 writer: see :mod:`exporter.copies.memory`.
 
-Two files are not encrypted: ``encrypted-copy.json`` has the id of the copy, and ``README.txt`` describes how to restore
+Two files are not encrypted: ``encrypted-copy.json`` has the copy's id, and ``README.txt`` describes how to restore
 it without this program. ``keys/MARK.age`` has the copy's keys and recipients, once for each set of recipients.
 """
 
@@ -45,7 +45,7 @@ _FIRST_WORD: Final = "blog-exporter-copy"
 _LONGEST_LINE: Final = 4096
 _LARGEST_KEYS: Final = 1 << 20
 _MOST_KEYS: Final = 100_000
-"""The limit of key files that are tried. Anyone who can write to the place may have added others."""
+"""The limit of key files that are tried. Others with write access may have added more."""
 _PRIVATE: Final = re.compile(r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL)
 """The records and pictures, which the writer cannot decrypt."""
 
@@ -55,8 +55,8 @@ class ChangedReaders:
     """The difference between the recipients now and those of existing objects.
 
     Attributes:
-        added: recipients who can only decrypt new objects.
-        dropped: recipients who can only decrypt old objects.
+        added: recipients of new objects only.
+        dropped: recipients of old objects only.
     """
 
     added: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ class EncryptedStore(Store):
                 yield StoredObject(name, None, found.tag)
 
     def read(self, name: str) -> Iterator[bytes]:
-        """Yield the content of an object, after all of it was authenticated."""
+        """Yield an object's content, after all of it was authenticated."""
         with self._opened(name) as (file, size):
             yield from age_files.pieces_of(file, size)
 
@@ -394,7 +394,7 @@ def _wrapped(name: str, secret: bytes, content: ObjectContent) -> Iterator[bytes
 
 
 def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
-    """Read and check the first line of an object, and return the size of the content after it.
+    """Read and check an object's first line, and return the size of the content after it.
 
     Raises:
         ArchiveDamaged: the line belongs to another object, or has no valid proof.

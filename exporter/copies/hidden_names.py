@@ -1,9 +1,9 @@
 """Encrypt names and pad lengths in an encrypted copy, and prove who wrote an object. Pure.
 
-A picture's name is the SHA-256 of its content, so its name would reveal the picture to anyone who has it. Therefore
-names of pictures are encrypted with the copy's secret, similar to SIV (RFC 5297, with HMAC-SHA256 instead of AES). The
-same name always gives the same encrypted name, and only the secret can make a valid one. In the copy of a fleet, blog
-IDs are encrypted in the same way. Other names reveal the kind of file and the version number.
+A picture's name is the SHA-256 of its content, so it would reveal the picture to other owners of the same picture.
+Therefore names of pictures are encrypted with the copy's secret, similar to SIV (RFC 5297, with HMAC-SHA256 instead of
+AES). The same name always gives the same encrypted name, and only the secret can make a valid one. A fleet's copy
+encrypts blog IDs in the same way. Other names reveal the kind of file and the version number.
 
 Lengths are padded by the Padmé rule (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files", 2019): by at
 most 12 %, or 3 % from a megabyte on. Short files all have the same length.
@@ -61,7 +61,7 @@ def stored_name(secret: bytes, name: str) -> str:
 
 
 def stored_prefix(secret: bytes, prefix: str) -> str:
-    """Return a prefix that the stored names of all names with a prefix share; others may have it too."""
+    """Return a prefix that the stored names of all names with a prefix share. Other names may also have it."""
     if re.fullmatch(r"[0-9a-f]{2}/", prefix):
         return _BLOGS
     home, inside = _split(secret, prefix)
@@ -87,7 +87,7 @@ def plain_name(secret: bytes, stored: str) -> str | None:
 
 
 def proof(secret: bytes, name: str) -> str:
-    """Return the proof at the start of an object, inside its encryption: 64 hexadecimal digits."""
+    """Return an object's proof, 64 hexadecimal digits, which is at its start inside the encryption."""
     return _keyed(secret, b"proof", name.encode()).hex()
 
 

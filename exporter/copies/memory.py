@@ -1,4 +1,4 @@
-"""What an archive remembers of its copies, in ``.work/``: the keys of encrypted copies, and the state of each copy.
+"""An archive's memory of its copies, in ``.work/``: the keys of encrypted copies, and the state of each copy.
 
 An encrypted copy has a secret, which encrypts names and proves who wrote an object, and an age identity, the writer's.
 Documents are encrypted to the writer as well: ``archive.json``, manifests, ``runs.jsonl``. So a machine that only backs
@@ -79,7 +79,7 @@ class CopyKeys:
 
 
 class KeyMemory:
-    """The keys of an archive's or fleet's encrypted copies, in ``.work/copies.json``.
+    """The keys for the encrypted copies, in ``.work/copies.json``.
 
     Args:
         archive: its folder, which need not exist; ``None`` for an empty memory.
@@ -104,7 +104,7 @@ class KeyMemory:
         return found if found.id == number else None
 
     def keep(self, place: str, keys: CopyKeys) -> None:
-        """Save the keys of the copy at a place durably, if the archive exists.
+        """Save a copy's keys and its place durably, if the archive exists.
 
         Raises:
             BlogExporterError: the file cannot be written.
@@ -160,7 +160,7 @@ class KnownCopy:
 
 
 class CopyMemory:
-    """The state of one copy, in ``.work/copy-checks.json``. A damaged file counts as empty.
+    """The memory for one copy, in ``.work/copy-checks.json``. A damaged file counts as empty.
 
     Args:
         archive: the archive's folder.

@@ -97,7 +97,7 @@ class ObjectLock:
         return Locked(until, len(ends), renewed=renewed)
 
     def _lock(self, each: BucketObject) -> tuple[datetime, bool]:
-        """Return the end of an object's lock, and whether it was set now."""
+        """Return when an object's lock ends, and whether it was set now."""
         end = self._noted_end if each.modified < self._before else self._store.locked_until(each)
         if end is not None and end >= self._wanted:
             return end, False

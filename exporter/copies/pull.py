@@ -1,7 +1,7 @@
 """Bring a copy into a folder, as a new archive or to update an older one.
 
-Each file is verified by its hash before it gets its name. A version appears by one rename of a finished folder, as in a
-backup, so the folder is valid at every instant. The caller's ``with`` block holds the folder's lock.
+Each file is verified by its hash before it gets its name. As in a backup, a version appears by one
+rename, so the folder is valid at every instant. The caller's ``with`` block holds the folder's lock.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from exporter.copies.transfer import OnProgress
 
 _Parent = tuple[int, str | None] | None
-"""The number of the version before another one, and the hash of its manifest."""
+"""The preceding version's number and the hash of its manifest."""
 
 
 class Pull:
@@ -386,7 +386,7 @@ class Pull:
 
 
 def _runs_hold(data: bytes, sealed: str | None) -> bool:
-    """Return whether each line of runs has the hash of the line before, and the sealed lines come first."""
+    """Return whether each run has the hash of the line before it, and the sealed lines come first."""
     running = hashlib.sha256()
     begins = sealed in {None, running.hexdigest()}
     before: bytes | None = None

@@ -1,7 +1,7 @@
 """Send an archive to a store: only the missing files, each verified by its hash.
 
 The order makes every interruption safe: ``archive.json``, the other documents, the pictures, then version by version.
-Of a version, ``SHA256SUMS`` comes first, which decides between two writers, then the segments, and the manifest last.
+A version's ``SHA256SUMS`` comes first, which decides between two writers, then the segments, and the manifest last.
 ``runs.jsonl`` and the seal, which grow, are replaced at the end, unless another writer has replaced them.
 """
 
@@ -146,7 +146,7 @@ class Push:
         return tally
 
     def send_version(self, number: int, missing: tuple[str, ...], tally: TransferCount, folder: str = VERSIONS) -> None:
-        """Send files of a version: ``SHA256SUMS`` first, the manifest last."""
+        """Send a version's files, ``SHA256SUMS`` first and the manifest last."""
         digest, manifest = self.history.manifest(number)
         data = self._read(part_name(number, MANIFEST))
         if hashlib.sha256(data).hexdigest() != digest:
@@ -323,11 +323,7 @@ class Push:
             self.store.read_start(PRUNING, 1)
         except NoSuchObject:
             return
-        raise ArchiveLocked(
-            message(
-                "Another writer began to prune {place} during the transfer: run sync again.", place=self.store.place
-            )
-        )
+        raise ArchiveLocked(message("Another writer began to prune {place}: run sync again.", place=self.store.place))
 
     def _read(self, name: str) -> bytes:
         """Return a document of the archive; empty if it does not exist."""

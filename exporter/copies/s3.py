@@ -1,9 +1,9 @@
 """Store a copy in an S3 bucket, with or without versions, and find the genuine version of each object.
 
 In a bucket without versions, an object is created on the condition that the name is free (``If-None-Match``). A bucket
-with versions may ignore conditions, as Ceph does. There the order of versions decides: **the oldest version of an
-object is genuine**, whatever an attacker with write access stored over it or deleted. A writer that finds an older
-version has lost. Two files are mutable:
+with versions may ignore conditions, as Ceph does. There the order of versions decides: **an object's oldest
+version is genuine**, even if an attacker with write access stored others over it or deleted it. A writer that finds an
+older version has lost. Two files are mutable:
 
 - ``runs.jsonl`` only grows, so its genuine version begins with all earlier genuine versions.
 - ``SHA256SUMS`` is the newest version that agrees with ``archive.json`` and ``runs.jsonl``.
@@ -44,7 +44,7 @@ _OF_A_VERSION: Final = re.compile(r"(?:.*/)?versions(?:\.new)?/[0-9]+/", re.DOTA
 
 
 def is_mutable(name: str) -> bool:
-    """Return whether the object with this name, of an archive or a fleet, can be replaced."""
+    """Return whether the object with this name can be replaced, in an archive or a fleet."""
     found = _MUTABLE.fullmatch(name)
     return found is not None and _OF_A_VERSION.fullmatch(found["folder"]) is None
 
@@ -110,7 +110,7 @@ class S3Store(Store):
         yield from self._bucket.read(self._find(name))
 
     def read_start(self, name: str, length: int) -> bytes:
-        """Return the first bytes of an object, and request no others."""
+        """Request and return an object's first bytes."""
         return self._bucket.read_start(self._find(name), length)
 
     def create(self, name: str, content: ObjectContent) -> bool:
@@ -227,7 +227,7 @@ class S3Store(Store):
                 yield name, versions
 
     def _versions(self, name: str) -> Sequence[BucketObject]:
-        """Return the versions of one object, newest first."""
+        """Return an object's versions, newest first."""
         found = []
         for each in self._bucket.versions(name):
             if each.name != name:

@@ -97,7 +97,7 @@ class Sent:
 
     Attributes:
         version: the version's id; ``None`` in a bucket without versions.
-        md5: the MD5 of the content in hexadecimal digits, as an ETag has it; empty if it was sent in parts.
+        md5: the content's MD5 in hexadecimal digits, as an ETag has it; empty if it was sent in parts.
         again: whether boto3 repeated the request, so that an earlier one may have succeeded.
     """
 

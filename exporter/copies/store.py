@@ -1,6 +1,6 @@
 """The interface of a place that stores a copy: objects of bytes by name, and the conditions for writing them.
 
-A copy has the file names of the archive, relative to its folder (``versions/000001/manifest.json``). The caller checks
+A copy has the archive's file names, relative to its folder (``versions/000001/manifest.json``). The caller checks
 names: a store only receives names that :func:`exporter.archive.layout.is_inside` allows.
 """
 
@@ -102,7 +102,7 @@ class Store(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """The name of the place for messages, without secrets."""
+        """The name for messages, without secrets."""
 
     @abstractmethod
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
@@ -130,7 +130,7 @@ class Store(ABC):
         return data[:length]
 
     def read_sealed(self, name: str) -> Iterator[bytes]:
-        """Yield the stored bytes of an object, which an encrypted store does not decrypt.
+        """Yield an object's stored bytes, which an encrypted store does not decrypt.
 
         Raises:
             NoSuchObject: the object does not exist; raised before the first piece.
@@ -209,7 +209,7 @@ class WithinStore(Store):
 
 
 def archives_of(store: Store) -> list[str]:
-    """Return ``.`` for the copy of one archive, or the folders of a fleet's archives in order.
+    """Return the folders of a fleet's archives in order; ``.`` alone for the copy of one archive.
 
     Raises:
         NoArchive: the store has no archive.

@@ -178,7 +178,7 @@ def _pull_all(
 
 
 def _with_error(name: str, work: Callable[[], SyncResult]) -> SyncResult:
-    """Return the result for an archive of a fleet, with the error if it failed."""
+    """Return the result for one archive in a fleet, with the error if it failed."""
     try:
         return work()
     except Interrupted:
@@ -301,7 +301,7 @@ class _StateCheck:
             self._damaged = check_sample(copy, LocalHistory(self._archive), info, self._known)
 
     def after(self, name: str, plan: SyncResult, done: TransferCount | None) -> SyncResult:
-        """Complete the result of a transfer, and remember the state of the copy."""
+        """Complete the result, and remember the copy's state."""
         plan.archive = name
         if done is not None:
             plan.objects, plan.bytes = done.objects, done.bytes

@@ -30,7 +30,7 @@ OnProgress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class SyncResult:
-    """The plan of a transfer, and after the transfer its result.
+    """A transfer's plan, and after the transfer its result.
 
     Attributes:
         archive: the archive's folder in its fleet; ``.`` outside a fleet.
@@ -110,7 +110,7 @@ class TransferCount:
 def in_parallel(jobs: Iterable[Callable[[], _Result]], workers: int = WORKERS) -> Iterator[_Result]:
     """Run jobs in threads, and yield their results in order. An error ends the iteration and cancels waiting jobs.
 
-    Only a few jobs are taken in advance, so their number may be large.
+    The iterable may be long: only a few jobs wait at a time.
     """
     waiting: deque[Future[_Result]] = deque()
     pool = ThreadPoolExecutor(workers)
