@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import click
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import config_option, duration_option, opened, setting_options, with_output
 from exporter.cli.output import Output, ago_text, counted
-from exporter.cli.summary import completeness_lines, problem_text
+from exporter.cli.summary import completeness_lines, problem_text, saved_and_all
 from exporter.clock import SystemClock, for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
@@ -29,6 +30,11 @@ OUTCOMES = {
     "refused": message("was refused"),
     "interrupted": message("was interrupted"),
 }
+
+_NOUNS: Mapping[str, str] = {
+    Kind.ENTRIES: "entry", Kind.ENTRY_LIST: "list item", Kind.COMMENTS: "comment", Kind.FILES: "file",
+    Kind.ASSETS: "asset",
+}  # fmt: skip
 
 
 @click.command(
@@ -120,22 +126,6 @@ def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
         if document[place]:
             local[place] = {**document[place], time: for_people(str(document[place].get(time)), zone)}
     return local
-
-
-def _records(kind: str, count: int) -> Message:
-    match kind:
-        case Kind.ENTRIES:
-            return counted(count, "entry")
-        case Kind.ENTRY_LIST:
-            return message_n("{n:,} list item", "{n:,} list items", count)
-        case Kind.COMMENTS:
-            return counted(count, "comment")
-        case Kind.FILES:
-            return counted(count, "file")
-        case Kind.ASSETS:
-            return counted(count, "asset")
-        case _:
-            return message_n("{n:,} user", "{n:,} users", count)
 
 
 def _limit(text: str | None) -> timedelta | None:
@@ -235,7 +225,8 @@ def _headline(found: Status) -> Message:
     if found.age is None:
         return message("{state} · no success yet", state=state)
     success = ago_text(max(found.age, timedelta()))
-    entries, files = (_numbers(found.document, kind) for kind in ("entries", "assets"))
+    reasons = ("pending", "lost", "refused", "doubtful")
+    entries, files = (saved_and_all(found.document["completeness"], kind, *reasons) for kind in ("entries", "assets"))
     return message(
         "{state} · last success {ago} · {entries} · {files}",
         state=state,
@@ -243,20 +234,6 @@ def _headline(found: Status) -> Message:
         entries=_of(entries, message_n("{n:,} entry", "{n:,} entries", entries[1])),
         files=_of(files, message_n("{n:,} picture", "{n:,} pictures", files[1])),
     )
-
-
-def _numbers(document: dict[str, Any], kind: str) -> tuple[int, int]:
-    """Return the number of saved records, and the number that no setting leaves out."""
-    part = document["completeness"].get(kind)
-    part = part if isinstance(part, dict) else {}
-    left_out = part.get("left_out")
-    missing = (
-        [left_out.get(reason) for reason in ("pending", "lost", "refused", "doubtful")]
-        if isinstance(left_out, dict)
-        else []
-    )
-    saved, *others = (each if isinstance(each, int) else 0 for each in (part.get("saved"), *missing))
-    return saved, saved + sum(others)
 
 
 def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
@@ -274,7 +251,9 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
         out.answer(
             message(
                 "Records: {records}",
-                records=listed(_records(kind, count) for kind, count in document["records"].items() if count),
+                records=listed(
+                    counted(count, _NOUNS.get(kind, "user")) for kind, count in document["records"].items() if count
+                ),
             )
         )
     if last is not None:

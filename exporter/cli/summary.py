@@ -35,12 +35,7 @@ _PROBLEMS_SHOWN = 20
 _NAMED = 3
 _CLOSING_PAGE: Final = "docs/closing.md"
 _OUTSIDE_SHOWN: Final = 10
-_OUTSIDE_NOUNS: Final = {
-    "entries": lambda n: message_n("{n:,} entry", "{n:,} entries", n),
-    "comments": lambda n: message_n("{n:,} comment", "{n:,} comments", n),
-    "assets": lambda n: message_n("{n:,} picture or file", "{n:,} pictures and files", n),
-    "files": lambda n: message_n("{n:,} upload", "{n:,} uploads", n),
-}
+_OUTSIDE_NOUNS: Final = {"entries": "entry", "comments": "comment", "assets": "picture or file", "files": "upload"}
 _STATES: Final = {
     "pending": message("not saved yet; every backup tries it again"),
     "lost": message("gone; every backup tries it again"),
@@ -294,6 +289,12 @@ def _missing(completeness: Mapping[str, Any]) -> list[str]:
     return found + ([] if _part(completeness, "user").get("read", True) else [message("the user")])
 
 
+def saved_and_all(completeness: Mapping[str, Any], kind: str, *reasons: str) -> tuple[int, int]:
+    """Return the number of saved records of a kind, and the same with those left out for these reasons."""
+    saved = _number(_part(completeness, kind).get("saved"))
+    return saved, saved + sum(_left_out(completeness, kind, reason) for reason in reasons)
+
+
 def _missing_files(completeness: Mapping[str, Any]) -> int:
     files = _part(completeness, "files")
     nowhere = sum(_number(files.get(name)) for name in ("without_address", "not_on_list"))
@@ -436,7 +437,7 @@ def _unseen_lines(report: ClosingReport) -> Iterator[Message]:
 
 
 def _outside_line(each: Outside) -> Message:
-    noun = _OUTSIDE_NOUNS[each.kind](each.count) if each.kind in _OUTSIDE_NOUNS else printable(each.kind, 40)
+    noun = counted(each.count, _OUTSIDE_NOUNS[each.kind]) if each.kind in _OUTSIDE_NOUNS else printable(each.kind, 40)
     reason = printable(translated(recalled(each.reason)), 200)
     if not reason:
         return message("  - {what}: {state}", what=noun, state=_STATES[each.state])
