@@ -1,4 +1,4 @@
-"""Declarations of settings: what a setting's text may be, its default and its line of help.
+"""Declare settings: the reader that checks a setting's text, the default, and the line of help.
 
 The readers raise :class:`ValueError` and name the form that they expect.
 """
@@ -242,7 +242,7 @@ class Setting:
 
     @property
     def metavar(self) -> str:
-        """The placeholder of the value in a line of help: the choices, or the type of the text."""
+        """The value's placeholder in a line of help: the choices, or the type."""
         if self.choices:
             return "|".join(self.choices)
         return "N" if isinstance(self.read, WholeNumber) else _METAVARS.get(self.read, "TEXT")

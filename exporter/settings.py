@@ -54,7 +54,7 @@ _KEPT_HERE: Final = ("token", "client_secret", "new_home_token", "token_command"
 _NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
     "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
 }  # fmt: skip
-"""Variables that are not settings: the secrets, the settings file's name, and the variables of an ``on_failure``
+"""Variables that are not settings: the secrets, the settings file's name, and the variables for an ``on_failure``
 command, which may call this program."""
 
 
@@ -167,11 +167,11 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a setting's value came from.
+    """The source of a setting's value.
 
     Attributes:
         origin: the kind of source.
-        where: the path of the file, or the name of the profile; else empty.
+        where: the file's path, or the profile's name; else empty.
         blog: the name of the blog's table in that file.
     """
 
@@ -180,7 +180,7 @@ class Source:
     blog: str = ""
 
     def place(self, name: str) -> str:
-        """Describe the place of a setting: ``option --max-age``, ``/home/me/blog-exporter.toml: max_age``."""
+        """Describe a setting's place: ``option --max-age``, ``/home/me/blog-exporter.toml: max_age``."""
         if self.origin is Origin.OPTION:
             return message("option {name}", name=f"--{name.replace('_', '-')}")
         if self.origin is Origin.VARIABLE:
@@ -213,7 +213,7 @@ class BlogTable:
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """The contents of a settings file, empty if the file does not exist.
+    """A settings file's contents, empty if the file does not exist.
 
     Attributes:
         path: the file.
@@ -236,7 +236,7 @@ def config_folder() -> Path:
 
 
 def own_config_path(config: Path | None = None, environment: Mapping[str, str] | None = None) -> Path:
-    """Return the path of the settings file, which may not exist: ``config``, the variable's, or the user's own."""
+    """Return the settings file's path: ``config``, the variable's, or the user's own. The file may be missing."""
     named = (os.environ if environment is None else environment).get(CONFIG_VARIABLE)
     return config or (Path(named) if named else config_folder() / FILE_NAME)
 
@@ -339,10 +339,10 @@ def resolve(
     """Join all sources.
 
     Args:
-        options: the options of the command line, ``None`` for each that was not given.
+        options: the command line's options, ``None`` for each that was not given.
         config: the settings file to read; the user's own by default.
         blog_id: selects a profile if no source names one.
-        blog: the name of the blog's table in the settings file, if there is one.
+        blog: the name of the blog's table, if there is one.
         remembered: the settings that the blog's archive stores.
         service: the type of service that ``archive.json`` names.
         environ: the environment; the process's own by default.

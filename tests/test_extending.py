@@ -1,6 +1,6 @@
 """The blocks in docs/architecture.md about adding a service, format, target, command and setting are complete.
 
-The tests apply the blocks to a copy of the program, run ``make generated`` there, and use the additions.
+The tests apply the blocks to a copied program, run ``make generated`` there, and use the additions.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def environment(root: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the program with all additions, and its generated files."""
+    """Copy the program, add everything, and write its generated files."""
     root = tmp_path_factory.mktemp("extended")
     for name in COPIED:
         if (ROOT / name).is_dir():

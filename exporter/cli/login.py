@@ -85,7 +85,7 @@ def command(*, out: Output, words: str, config: Path | None, no_browser: bool, *
 
 
 def resolved(out: Output, words: str, config: Path | None, options: dict[str, Any]) -> tuple[str, Settings]:
-    """Resolve the settings of a command about a service, and use their language.
+    """Resolve the settings for a command that contacts a service, and use their language.
 
     Args:
         out: receives warnings.

@@ -46,8 +46,8 @@ def service_origin(base_url: str) -> str:
 def service_command(command: str, settings: Settings) -> str:
     """Return a command such as ``login`` with the arguments for the service of the settings.
 
-    The arguments select the same settings again: a blog of the settings file, the folder of the archive, a profile, or
-    the address of the service's API.
+    The arguments select the same settings again: a blog in the settings file, the archive's folder, a profile, or the
+    address of the API.
     """
     words: list[str | Path] = ["--account", settings.account] if settings.account else []
     source = settings.sources.get("base_url")
@@ -77,7 +77,7 @@ def missing_token_advice(settings: Settings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenFacts:
-    """Where the token comes from, without the token.
+    """The token's source, without the token.
 
     Attributes:
         place: for people: a variable, a setting, a file, the keyring, or nowhere.
@@ -124,7 +124,7 @@ def token_facts(
 
 
 def token_place(settings: Settings, name: str = "token") -> str:
-    """Return the variable, setting or file of the token, or of the setting with this name."""
+    """Return which variable, setting or file gave the token, or the setting with this name."""
     source = settings.sources.get(name)
     return name if source is None else source.place(name)
 

@@ -42,7 +42,7 @@ class OAuthAddresses:
     """The addresses of a service for signing in.
 
     Attributes:
-        origin: the origin of the service's API, which receives the tokens.
+        origin: the API's origin, which receives the tokens.
         authorize: the page to open in the browser.
         token: issues tokens.
         revoke: revokes tokens; ``None`` if no such address is known.

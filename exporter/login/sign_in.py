@@ -66,7 +66,7 @@ async def sign_in(
     clock: Clock | None = None,
     wait: float = WAIT_SECONDS,
 ) -> SignedIn:
-    """Sign in at the service of the settings, and store the sign-in for all commands.
+    """Sign in at the service that the settings name, and store the sign-in for all commands.
 
     Args:
         settings: name the service, and the client.
@@ -208,7 +208,7 @@ class SignedOut:
 
 
 async def sign_out(settings: Settings, *, store: SignInStore | None = None) -> SignedOut | None:
-    """Revoke the tokens of the sign-in at the service of the settings, and delete it. Return ``None`` without one.
+    """Revoke the stored tokens for the service that the settings name, and delete them. Return ``None`` without any.
 
     Raises:
         UsageError: a setting is invalid, or there are several accounts.

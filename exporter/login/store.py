@@ -78,7 +78,7 @@ _NUMBERS: Final = ("obtained_at", "expires_at", "refresh_ends_at")
 
 @dataclass(frozen=True, slots=True)
 class KeptIn:
-    """Where a sign-in is stored: a path, or ``None`` for the keyring; ``reason``: why the keyring was not used."""
+    """A stored sign-in's path, or ``None`` for the keyring; ``reason``: why the keyring was not used."""
 
     path: Path | None
     reason: str = ""

@@ -187,7 +187,7 @@ _LISTS = {
 
 
 class BlogV1(BlogService):
-    """The service of the API document, with ``options`` for everything that the document does not state."""
+    """The documented service, with ``options`` for everything that the document does not state."""
 
     capabilities = Capabilities()
     name = _NAME
@@ -328,11 +328,11 @@ class BlogV1(BlogService):
         return raw.get(_DELETED) in {FLAG_TRUE, True} if isinstance(raw.get(_DELETED), str | bool) else False
 
     def key(self, kind: Kind, raw: Any) -> str | None:
-        """Return the id of a raw object, or ``None`` if it has none."""
+        """Return a raw object's id, or ``None``."""
         return key_of(raw.get(_KEYS[kind])) if isinstance(raw, dict) else None
 
     def title(self, kind: Kind, raw: Raw) -> str:
-        """Return the title or the name of a record, or an empty text."""
+        """Return a record's title or name, or an empty text."""
         values = (raw.get(name) for name in _TITLES.get(kind, ()))
         return next((str(value) for value in values if isinstance(value, str) and value.strip()), "")
 
@@ -421,7 +421,7 @@ class BlogV1(BlogService):
         )
 
     def post_id(self, raw: Raw) -> str:
-        """Return the id of the entry that a raw comment belongs to, or an empty text."""
+        """Return the id of a raw comment's entry, or an empty text."""
         return key_of(raw.get("entry_id")) or ""
 
     def category_id(self, raw: Raw) -> str | None:

@@ -1,4 +1,4 @@
-"""The interface of a blog service: its requests, the records in its responses, its settings and profiles. Pure.
+"""The interface that a blog service implements: requests, records, paging, settings and profiles. Pure.
 
 A service makes requests and reads responses; the crawl sends them. Paths, parameters, field names, settings and known
 addresses of a service are in its own module only. So is paging: a cursor names one page of a list.
@@ -58,7 +58,7 @@ class Profile:
         name: the value of ``--profile``.
         title: the name for people.
         facts: by the names of their settings, and :data:`BLOG_HOSTS`.
-        unknown: what is still unknown about the service.
+        unknown: facts about the service that are still unknown.
         service: the type of service, as ``archive.json`` names it.
     """
 
@@ -88,7 +88,7 @@ class FlagSettings(NamedTuple):
 
     Attributes:
         public: values of the access flag of published entries.
-        period: whether entries that are shown for a limited time are public too.
+        period: whether entries that are shown for a limited time are public.
         comments: values of the flag of visible comments.
     """
 
@@ -108,7 +108,7 @@ class Role(Enum):
     """The content of a documented raw field."""
 
     ID = auto()
-    """The id of a record, or of a record that it refers to."""
+    """The record's id, or a reference to another record."""
     CODE = auto()
     """A flag or a code."""
     COUNT = auto()
@@ -140,7 +140,7 @@ class Capabilities:
     Attributes:
         totals: its lists state the number of records, so that a backup can be proven complete.
         validators: it may answer that an entry is unchanged (RFC 9110, section 13).
-        full_text_in_lists: an item of the entry list is the whole entry, so no entry is requested by itself.
+        full_text_in_lists: each list item is the whole entry, so entries are not requested one by one.
         comments_per_entry: comments are listed for each entry, not for the whole blog.
         user: it names the calling user.
     """
@@ -153,7 +153,7 @@ class Capabilities:
 
 
 class Validators(NamedTuple):
-    """The ``ETag`` and ``Last-Modified`` of a response, for a later conditional request."""
+    """The response headers ``ETag`` and ``Last-Modified``, for a later conditional request."""
 
     etag: str | None = None
     last_modified: str | None = None
@@ -239,7 +239,7 @@ class PageFacts:
 
 
 class Paginator(Protocol):
-    """Reads the pages of one list, once. It ends for any responses of the service."""
+    """Reads all pages in a list, once. It ends for any responses."""
 
     @property
     def finished(self) -> bool:
@@ -277,7 +277,7 @@ class Records(ABC):
         name: the service's name in ``archive.json``.
         own_settings: the settings that only this service has, by name.
         own_options: those that ``backup`` offers as options and that an archive stores.
-        defaults: texts of the shared settings for this service, such as ``timezone``, ``base_url`` or ``file_url``.
+        defaults: values for shared settings, such as ``timezone``, ``base_url`` or ``file_url``, as text.
         profiles: known services of this type.
         flag_settings: the settings that declare the meaning of flags.
         flag_hint: how the owner of a blog declares it.
@@ -293,9 +293,9 @@ class Records(ABC):
         attributes: for each kind, the attribute of the neutral record by the raw field that it is read from.
         roles: for each kind, the documented raw fields in the service's order, and their content.
         kept_fields: the raw fields of an entry that an import may store with it.
-        post_fields: the raw fields of an entry that address patterns may name, the likeliest first.
+        post_fields: an entry's raw fields that address patterns may name, the likeliest first.
         upload_fields: the same of an uploaded file.
-        likely_in_addresses: the fields that are likely part of an upload's address, the likeliest first.
+        likely_in_addresses: the fields that an upload's address likely contains, the likeliest first.
         unlikely_in_addresses: the fields that are not part of it.
         extension_field: the field that is the extension of the file's name.
     """
@@ -326,7 +326,7 @@ class Records(ABC):
     extension_field: str
 
     def declared(self, settings: Values, *, all_as_draft: bool = False) -> Declared:
-        """Return what the owner of a blog declares about its flags."""
+        """Return the owner's declaration about the flags, from the settings."""
         public, period, comments = (settings.get(name) if name else None for name in self.flag_settings)
         return Declared(public, bool(period), comments or frozenset(), all_as_draft)
 
@@ -336,11 +336,11 @@ class Records(ABC):
 
     @abstractmethod
     def key(self, kind: Kind, raw: Any) -> str | None:
-        """Return the id of a raw object, or ``None`` if it has none."""
+        """Return a raw object's id, or ``None``."""
 
     @abstractmethod
     def title(self, kind: Kind, raw: Raw) -> str:
-        """Return the title or the name of a record, or an empty text."""
+        """Return a record's title or name, or an empty text."""
 
     @abstractmethod
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
@@ -352,7 +352,7 @@ class Records(ABC):
 
     @abstractmethod
     def post_id(self, raw: Raw) -> str:
-        """Return the id of the entry that a raw comment belongs to, or an empty text."""
+        """Return the id of a raw comment's entry, or an empty text."""
 
     @abstractmethod
     def category_id(self, raw: Raw) -> str | None:
