@@ -40,7 +40,7 @@ blog_argument = click.argument("words", metavar="DIR|BLOG_ID|NAME")
 at_option = click.option(
     "--at",
     metavar="HH:MM",
-    help=message("Local time of the backup. [default: between 3 and 4 at night]"),
+    help=message("Local time. [default: a minute between 3 and 4 at night]"),
 )
 
 

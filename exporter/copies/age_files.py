@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, Final
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any, Final
 
 from exporter.archive import atomic
 from exporter.copies.store import PIECE
-from exporter.errors import ArchiveDamaged, NoKeyFits, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, NoKeyFits, UsageError
 from exporter.message import message
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-    from types import ModuleType
-
-    from exporter.errors import BlogExporterError
-
-    Recipient = Any
-    Identity = Any
+Recipient = Any
+Identity = Any
 
 _IN_MEMORY: Final = 4 << 20
 _LARGEST_KEYS: Final = 64 * 1024

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import platformdirs
 
@@ -23,13 +23,10 @@ from exporter.archive.layout import SEGMENTS, SUMS, Layout, asset_digest, segmen
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy
-from exporter.copies.transfer import fetch_version, in_parallel, receive_asset
+from exporter.copies.store import Store
+from exporter.copies.transfer import OnProgress, fetch_version, in_parallel, receive_asset
 from exporter.errors import DamagedObject
 from exporter.model.kinds import Kind
-
-if TYPE_CHECKING:
-    from exporter.copies.store import Store
-    from exporter.copies.transfer import OnProgress
 
 _LOCK_SECONDS: Final = 600.0
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
@@ -24,6 +24,7 @@ from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_dige
 from exporter.archive.manifest import version_sums
 from exporter.archive.safe_files import HeldFolder
 from exporter.archive.state import State
+from exporter.archive.verify import OnProgress
 from exporter.archive.verify_documents import check_seal
 from exporter.archive.verify_version import VersionCheck
 from exporter.clock import SystemClock
@@ -34,22 +35,19 @@ from exporter.copies.contents import (
     PLAIN_DOCUMENTS,
     RUNS,
     VERSIONS,
+    LocalHistory,
     SecondCopy,
     part_name,
     place_in_version,
 )
 from exporter.copies.encrypted import KEYS, MARKER, README
 from exporter.copies.hidden_names import ENDING, padded
+from exporter.copies.memory import KnownCopy
+from exporter.copies.store import Store, StoredObject
 from exporter.copies.transfer import in_parallel
 from exporter.errors import ArchiveDamaged, NoKeyFits
 from exporter.message import message
 from exporter.model.asset import is_sha256
-
-if TYPE_CHECKING:
-    from exporter.archive.verify import OnProgress
-    from exporter.copies.contents import LocalHistory
-    from exporter.copies.memory import KnownCopy
-    from exporter.copies.store import Store, StoredObject
 
 TURNS: Final = 30
 """The number of syncs that hash a whole copy."""

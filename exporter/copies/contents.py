@@ -15,17 +15,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
+from exporter.archive.archive import Archive
 from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, asset_digest, version_name
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT
 from exporter.copies.store import Store, StoredObject, read_whole
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
 from exporter.message import message, suggested
-
-if TYPE_CHECKING:
-    from exporter.archive.archive import Archive
 
 INFO: Final = "archive.json"
 RUNS: Final = "runs.jsonl"

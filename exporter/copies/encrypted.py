@@ -23,7 +23,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
-from typing import IO, TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import IO, Any, Final
 
 from exporter.copies import age_files
 from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark, stored_name, stored_prefix
@@ -31,9 +32,6 @@ from exporter.copies.memory import CopyKeys, KeyMemory
 from exporter.copies.store import PIECE, ObjectContent, Store, StoredObject, content_of, read_whole
 from exporter.errors import ArchiveDamaged, CopyEncrypted, NewerFormat, NoKeyFits, NoSuchObject, UsageError
 from exporter.message import message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MARKER: Final = "encrypted-copy.json"
 README: Final = "README.txt"

@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from exporter.archive import atomic
 from exporter.archive.layout import is_inside
@@ -20,10 +22,6 @@ from exporter.clock import SystemClock
 from exporter.copies.store import PIECE, ObjectContent, Store, StoredObject
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchObject
 from exporter.message import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _WORK: Final = ".work"
 _NOT_LISTED: Final = frozenset({_WORK, "latest"})

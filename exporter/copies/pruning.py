@@ -15,29 +15,24 @@ from __future__ import annotations
 import os
 import re
 import socket
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter import lossless_json
+from exporter.archive.archive import Archive
 from exporter.archive.layout import SUMS, asset_digest, segment_name
 from exporter.archive.lock import is_running
 from exporter.clock import SystemClock, timestamp
 from exporter.copies.contents import NEW_VERSIONS, PARTS, PRUNING, VERSIONS, Relation, SecondCopy, part_name, relate
 from exporter.copies.push import Push
-from exporter.copies.store import checked_content, content_of
-from exporter.copies.transfer import in_parallel
+from exporter.copies.store import Store, checked_content, content_of
+from exporter.copies.transfer import TransferCount, in_parallel
 from exporter.errors import ArchiveLocked, DamagedObject
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from exporter.archive.archive import Archive
-    from exporter.copies.store import Store
-    from exporter.copies.transfer import TransferCount
 
 _NOTE_LIFETIME: Final = timedelta(days=1)
 _HASH: Final = re.compile(rb"[0-9a-f]{64}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from exporter.archive import atomic, writer
 from exporter.archive.archive import Archive
@@ -40,15 +40,19 @@ from exporter.copies.contents import (
     relate,
     require_related,
 )
-from exporter.copies.store import read_whole
-from exporter.copies.transfer import SyncResult, TransferCount, fetch_version, in_parallel, receive, receive_asset
+from exporter.copies.store import Store, read_whole
+from exporter.copies.transfer import (
+    OnProgress,
+    SyncResult,
+    TransferCount,
+    fetch_version,
+    in_parallel,
+    receive,
+    receive_asset,
+)
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer
 from exporter.message import message
 from exporter.model.asset import is_sha256
-
-if TYPE_CHECKING:
-    from exporter.copies.store import Store
-    from exporter.copies.transfer import OnProgress
 
 _Parent = tuple[int, str | None] | None
 """The preceding version's number and the hash of its manifest."""

@@ -11,8 +11,8 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
+from exporter.archive.archive import Archive
 from exporter.archive.assets import AssetStore
 from exporter.archive.checksums import ChecksumCache, file_sha256
 from exporter.archive.findings import FindingCode
@@ -37,15 +37,10 @@ from exporter.copies.contents import (
     relate,
     require_related,
 )
-from exporter.copies.store import content_of, content_of_file, read_whole
-from exporter.copies.transfer import SyncResult, TransferCount, in_parallel
+from exporter.copies.store import Store, content_of, content_of_file, read_whole
+from exporter.copies.transfer import OnProgress, SyncResult, TransferCount, in_parallel
 from exporter.errors import ArchiveDamaged, ArchiveLocked, HistoriesDiffer, NoArchive, NoSuchObject
 from exporter.message import message
-
-if TYPE_CHECKING:
-    from exporter.archive.archive import Archive
-    from exporter.copies.store import Store
-    from exporter.copies.transfer import OnProgress
 
 
 class Push:
@@ -89,7 +84,7 @@ class Push:
     def plan(self) -> SyncResult:
         """Find the missing files, and check all of them; send nothing."""
         related = relate(self.history, self.copy)
-        require_related(related, self.archive.path, self.store.place, prune=self._pruning)
+        require_related(related, self.archive.path, self.store.place, prune=True)
         plan = SyncResult(relation=related.relation)
         self._check_documents(plan)
         exists = self.copy.objects
@@ -103,6 +98,7 @@ class Push:
         if related.relation is not Relation.PRUNED:
             plan.damaged_there = [*self._strays(related.common), *self._other_sizes()]
         self._plan_growing(plan)
+        require_related(related, self.archive.path, self.store.place, prune=self._pruning)
         sizes = [self.layout.root.joinpath(name).lstat().st_size for name in plan.documents]
         sizes += [size or 0 for size in plan.assets.values()]
         sizes += [

@@ -12,14 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter.archive.fleet_folder import belongs
+from exporter.archive.safe_files import InnerPath
 from exporter.errors import ArchiveDamaged, NoArchive, UsageError
 from exporter.message import message
-
-if TYPE_CHECKING:
-    from exporter.archive.safe_files import InnerPath
 
 PIECE: Final = 1 << 20
 """The size, in bytes, of the pieces that are read and sent."""

@@ -13,14 +13,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exporter import lossless_json
 from exporter.archive.atomic import FILE_MODE
+from exporter.archive.safe_files import InnerPath
 from exporter.clock import timestamp
-
-if TYPE_CHECKING:
-    from exporter.archive.safe_files import InnerPath
 
 _MOST_BYTES: Final = 256 * 1024
 _MOST_TROUBLES: Final = 500
