@@ -13,21 +13,23 @@ import click
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from exporter.cli.main import COMMANDS, cli  # noqa: E402 - it is found only then
+from exporter.cli.help import ALL_OPTIONS  # noqa: E402 - it is found only then
+from exporter.cli.main import COMMANDS, cli  # noqa: E402
 from exporter.cli.output import PROGRAM  # noqa: E402
 from exporter.translation import set_language, translated  # noqa: E402
 
 TITLES = {"en": "The command line", "ja": "コマンドライン"}
 NOTES = {
-    "en": "This is what `--help` says, written by `make cli-docs`.",
-    "ja": "`--help` の内容を `make cli-docs` で書き出したものです。",
+    "en": "This is the output of `--help-all`, written by `make cli-docs`.",
+    "ja": "`--help-all` の内容を `make cli-docs` で書き出したものです。",
 }
 
 
 def helps() -> Iterator[tuple[str, str]]:
-    """Yield every command as it is called, with its help at 80 columns."""
+    """Yield every command line with its full help at 80 columns."""
     os.environ["COLUMNS"] = "80"
     main = cli.context_class(cli, info_name=PROGRAM, **cli.context_settings)
+    main.meta[ALL_OPTIONS] = True
     yield PROGRAM, cli.get_help(main)
     for name in COMMANDS:
         command = cli.get_command(main, name)

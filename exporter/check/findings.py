@@ -141,7 +141,7 @@ def _of_downloads(result: CheckResult) -> Iterator[CheckFinding]:
             yield CheckFinding(
                 "upload_address_unknown",
                 message("The address of uploaded files is unknown, so a backup might not save them."),
-                message("Set --file-url, or run a backup: it looks at the addresses in all entries and reports them."),
+                message("Set --file-url, or let a backup find it: it looks at the addresses in all entries."),
                 NOT_SAVED,
             )
         elif each.problem:

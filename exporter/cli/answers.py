@@ -1,48 +1,51 @@
-"""What the owner of a blog said about its flags: from the settings, or kept from an earlier export.
+"""The owner's answers about a blog's flags: from the settings, from an earlier export, or to questions with samples.
 
 Answers given as options are kept for each blog in ``exports.json``, in the user's configuration folder. Options,
-variables and the settings file go before them.
+variables and the settings file have priority over them. An entry without an answer is not public.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import platformdirs
 
 from exporter.archive import atomic
 from exporter.cli.output import Output, counted
+from exporter.cli.questions import Questions
 from exporter.errors import BlogExporterError, UsageError
-from exporter.export.flags import occurring
+from exporter.export.flags import Combination, comment_combinations, entry_combinations, occurring
 from exporter.export.interface import RecordSource
+from exporter.html.links import AddressPattern
 from exporter.message import either, message
 from exporter.model.kinds import Kind
-from exporter.model.publication import Declared
+from exporter.model.publication import Declared, PostStatus, Verdict
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
-_FILE_NAME: Final = "exports.json"
-_SHOWN: Final = 10
+_VALUES_SHOWN: Final = 10
+_MOST_QUESTIONS: Final = 20
+"""Combinations of flags asked about, the most frequent first. A blog has a few; all others are not public."""
 
 OnStored = Callable[[str, Path], None]
 
 
 def answers_path() -> Path:
-    """Return where answers are kept."""
-    return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / _FILE_NAME
+    """Return the file of the kept answers."""
+    return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / "exports.json"
 
 
 def stored_printer(out: Output, blog_id: str) -> OnStored:
-    """Return what says on standard error which answers are used."""
+    """Return a function that prints the kept answers in use on standard error."""
     return lambda said, path: out.say(
         message(
-            "Using what was kept for {blog_id}: {said} (in {path})",
+            "Using the answers kept for {blog_id}: {said} (in {path})",
             blog_id=printable(blog_id),
             said=printable(said),
             path=printable(str(path)),
@@ -53,20 +56,19 @@ def stored_printer(out: Output, blog_id: str) -> OnStored:
 def declared_flags(
     service: Records, settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool
 ) -> Declared:
-    """Return what the owner of a blog declared about its flags.
+    """Return the meaning of a blog's flags, from the settings or else from the kept answers.
 
     Args:
         service: names the settings that declare it.
         settings: the first source.
         blog_id: the blog.
-        on_stored: called with the stored answers that are used, and their file, since they decide what is public.
-        all_as_draft: whether all entries become drafts, so that stored answers about entries are not used.
+        on_stored: called with the kept answers in use, which decide about publication, and with their file.
+        all_as_draft: whether every entry becomes a draft, so that the kept answers about entries are not used.
 
     Raises:
         UsageError: the file of answers cannot be read.
     """
-    flags = service.flag_settings
-    kept = _read(answers_path()).get(blog_id, {})
+    flags, kept = service.flag_settings, _read(answers_path()).get(blog_id, {})
     found: dict[str, Any] = {}
     used: dict[str, str | None] = {}
     for name in filter(None, flags):
@@ -74,18 +76,13 @@ def declared_flags(
         if found[name] is None and isinstance(kept.get(name), str):
             try:
                 found[name] = SETTINGS[name].read(kept[name])
-                used |= {name: kept[name]} if name == flags.comments or not all_as_draft else {}
             except ValueError as error:
+                about = {"path": answers_path(), "name": name, "blog_id": blog_id, "text": kept[name]}
                 raise UsageError(
-                    message(
-                        "{path}: {name} of {blog_id} is {text!r}: {reason}.",
-                        path=answers_path(),
-                        name=name,
-                        blog_id=blog_id,
-                        text=kept[name],
-                        reason=error,
-                    )
+                    message("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error)
                 ) from error
+            if name == flags.comments or not all_as_draft:
+                used[name] = kept[name]
     if used:
         on_stored(as_settings(used), answers_path())
     return service.declared(found, all_as_draft=all_as_draft)
@@ -94,17 +91,17 @@ def declared_flags(
 def check_answers(
     said: Declared, given: Mapping[str, Any], records: RecordSource, service: Records, warn: Callable[[str], None]
 ) -> None:
-    """Compare what was said with the values that occur, since a typing error would publish nothing, and be kept.
+    """Compare the answers with the values that occur, since a typing error would publish nothing, and be kept.
 
     Args:
-        said: what was said, from whatever source.
+        said: the answers, from any source.
         given: the options of the command line by their names.
-        records: the state that is to be published.
+        records: the state to publish.
         service: reads the records.
-        warn: called with values that no entry has, where entries have others that were named.
+        warn: called with declared values that no entry has, if entries have other declared values.
 
     Raises:
-        UsageError: no entry has any value that is said to mean published, or no comment one that is said to mean shown.
+        UsageError: no entry has a value declared public, or no comment has a value declared visible.
     """
     public, _, comments = service.flag_settings
     if said.public_access is not None and (given.get(public) is not None or not said.all_as_draft):
@@ -113,11 +110,10 @@ def check_answers(
         if unknown == said.public_access and found:
             raise UsageError(_not_among(public, said.public_access, service.access_flag, found, "entry"))
         if unknown and found:
+            values = either(sorted(unknown))
             warn(
                 message(
-                    "No entry has {flag} {values}, which you declared public.",
-                    flag=service.access_flag,
-                    values=either(sorted(unknown)),
+                    "No entry has {flag} {values}, which you declared public.", flag=service.access_flag, values=values
                 )
             )
     if given.get(comments) is not None:
@@ -129,27 +125,25 @@ def check_answers(
 def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str], noun: str) -> str:
     known = [
         message("{value} ({count})", value=printable(value, 40), count=counted(count, noun))
-        for value, count in found.most_common(_SHOWN)
+        for value, count in found.most_common(_VALUES_SHOWN)
     ]
     parts: dict[str, Any] = {"name": name, "values": ",".join(sorted(values)), "flag": flag, "known": either(known)}
-    option = f"--{name.replace('_', '-')}"
+    parts["option"] = f"--{name.replace('_', '-')}"
     if noun == "entry":
         return message(
-            "{name} is {values}, which no entry has: {flag} is {known}; say which of these with {option}, or look at "
+            "{name} is {values}, which no entry has: {flag} is {known}. Choose one of these with {option}, or see "
             "inspect DIR.",
             **parts,
-            option=option,
         )
     return message(
-        "{name} is {values}, which no comment has: {flag} is {known}; say which of these with {option}, or look at "
+        "{name} is {values}, which no comment has: {flag} is {known}. Choose one of these with {option}, or see "
         "inspect DIR.",
         **parts,
-        option=option,
     )
 
 
 def flag_answers(given: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return what the options declare about the blog's flags, as settings write it."""
+    """Return the options about the blog's flags, as settings write them."""
     found = {name: given[name] for name in FLAG_SETTINGS}
     return {name: "yes" if value is True else value or None for name, value in found.items()}
 
@@ -160,7 +154,7 @@ def as_settings(answers: Mapping[str, str | None]) -> str:
 
 
 def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
-    """Keep the answers given as options, so that they need not be given again; returns where, if there was any news."""
+    """Keep the answers given as options; return the file if it changed."""
     new = {name: text for name, text in given.items() if text is not None}
     path = answers_path()
     answers = _read(path)
@@ -174,11 +168,12 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None
             atomic.make_folder(path.parent)
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
+        unkept = as_settings(new)
         out.warn(
             message(
                 "The answers could not be kept: {reason} Put them into the settings file: {answers}",
                 reason=error,
-                answers=as_settings(new),
+                answers=unkept,
             )
         )
         return None
@@ -186,13 +181,13 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None
 
 
 def keep_given(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
-    """Keep what the options of the command line say of a blog's flags, and say so where that is news."""
+    """Keep the options about a blog's flags, and print them if they are new."""
     new = flag_answers(given)
     path = keep(new, blog_id, out)
     if path is not None:
         out.say(
             message(
-                "Kept for {blog_id}, so you need not say it again: {answers} (in {path})",
+                "Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})",
                 blog_id=printable(blog_id),
                 answers=printable(as_settings(new)),
                 path=printable(str(path)),
@@ -212,3 +207,121 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(document, dict) or not all(isinstance(answers, dict) for answers in document.values()):
         raise UsageError(message("{path} must hold an object for each blog; repair or remove it.", path=path))
     return document
+
+
+class EntryAnswers(NamedTuple):
+    """The public codes of access, and whether entries with a period of publication are as public as others."""
+
+    public: list[str]
+    period: bool
+
+
+class FlagQuestions:
+    """Asks about each combination of flags whether its sample, opened in a browser, is public.
+
+    Args:
+        ask: the questions on the terminal.
+        records: the blog.
+        service: reads its records.
+        addresses: the patterns of its entries' addresses; empty if unknown.
+    """
+
+    def __init__(
+        self, ask: Questions, records: RecordSource, service: Records, addresses: Sequence[AddressPattern]
+    ) -> None:
+        self._ask = ask
+        self._records = records
+        self.service = service
+        self._addresses = addresses
+
+    def entries(self) -> EntryAnswers:
+        """Ask about the entries; a code is public only if all samples with it are."""
+        found = entry_combinations(self._records, self.service)[:_MOST_QUESTIONS]
+        answers: defaultdict[str, list[bool]] = defaultdict(list)
+        periods: list[bool] = []
+        for one in sorted(found, key=self._is_periodic):
+            code = self._code(one)
+            if code is None or (self._is_periodic(one) and answers.get(code) and not all(answers[code])):
+                continue
+            if self._verdict(one, code, period=True).status is PostStatus.PRIVATE:
+                self._ask.say(
+                    message(
+                        "Entries with {flags}: {count:,}. They are marked as private, and stay private.",
+                        flags=_shown(one),
+                        count=one.count,
+                    )
+                )
+                continue
+            public = self._is_public(one)
+            if self._is_periodic(one):
+                periods.append(public)
+            if not self._is_periodic(one) or code not in answers:
+                answers[code].append(public)
+        return EntryAnswers([code for code, said in answers.items() if all(said)], bool(periods) and all(periods))
+
+    def comments(self) -> list[str]:
+        """Ask about the comments; return the values of their flag that mean visible."""
+        found = comment_combinations(self._records, self.service)
+        flag = self.service.deleted_flag
+        known = [one for one in found if one.flags[flag] in ("t", "f")]
+        if known:
+            self._ask.say()
+            self._ask.say(message("Comments also have a flag."))
+        return [str(one.flags[flag]) for one in known if self._is_visible(one)]
+
+    def _is_public(self, one: Combination) -> bool:
+        raw = self._raw(Kind.ENTRIES, one.first)
+        date = self.service.post(raw).date
+        self._ask.say()
+        self._ask.say(
+            message(
+                "Entries with {flags}: {count:,}. Sample: “{title}” ({day})",
+                flags=_shown(one),
+                count=one.count,
+                title=one.samples[0],
+                day="-" if date is None else f"{date:%Y-%m-%d}",
+            )
+        )
+        self._say_address(raw)
+        return self._ask.agreed(message("Can everybody read it?"), default=False)
+
+    def _is_visible(self, one: Combination) -> bool:
+        entry_id = self.service.post_id(self._raw(Kind.COMMENTS, one.first))
+        self._ask.say(
+            message(
+                "Comments with {flags}: {count:,}. Sample: “{title}”",
+                flags=_shown(one),
+                count=one.count,
+                title=one.samples[0],
+            )
+        )
+        self._say_address(self._raw(Kind.ENTRIES, entry_id))
+        return self._ask.agreed(message("Can everybody see that comment?"), default=False)
+
+    def _say_address(self, raw: dict[str, Any]) -> None:
+        made = (pattern.fill(raw) for pattern in self._addresses)
+        address = next(filter(None, made), None)
+        unknown = message("    Its address is unknown: look for it on the blog.")
+        self._ask.say(unknown if address is None else f"    {address}")
+
+    def _is_periodic(self, one: Combination) -> bool:
+        cause = self._verdict(one, self._code(one) or "", period=False).cause
+        return cause is not None and cause.field == self.service.period_flag
+
+    def _verdict(self, one: Combination, code: str, *, period: bool) -> Verdict:
+        """Return the verdict on the sample if its code were public."""
+        post = self.service.post(self._raw(Kind.ENTRIES, one.first), self._records.load(Kind.ENTRY_LIST, one.first))
+        return self.service.publication(post, Declared(frozenset({code}), period_public=period), None)
+
+    def _code(self, one: Combination) -> str | None:
+        """Return the code of access as settings write it; ``None`` for a value that cannot be declared."""
+        value = self._raw(Kind.ENTRIES, one.first).get(self.service.access_flag)
+        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and str(value) else None
+
+    def _raw(self, kind: Kind, record_id: str) -> dict[str, Any]:
+        return self._records.load(kind, record_id) or {}
+
+
+def _shown(one: Combination) -> str:
+    written = ((name, "-" if value is None else '""' if value == "" else value) for name, value in one.flags.items())
+    return ", ".join(f"{name} {value}" for name, value in written)

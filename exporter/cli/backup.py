@@ -1,25 +1,26 @@
-"""``backup``: one backup of a blog, with its progress and a summary."""
+"""``backup``: one backup of a blog, or of all blogs of the settings file, with its progress and a summary."""
 
 from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli.main import known
 from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
-from exporter.cli.output import OnLoss, Output
+from exporter.cli.output import OnLoss, Output, report
 from exporter.cli.target import BlogTarget, find_target, named_archive, remember_options
 from exporter.clock import SystemClock
-from exporter.errors import ArchiveDamaged, Incomplete, UsageError
-from exporter.message import message, message_n, suggested
+from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, UsageError
+from exporter.message import message, message_n, said, suggested
 from exporter.service.registry import SERVICE_OPTIONS
-from exporter.settings import Settings
-from exporter.translation import translated
+from exporter.settings import Settings, own_config_path, read_config
 
 if TYPE_CHECKING:
     from exporter.cli.signals import Signals
@@ -31,110 +32,83 @@ _EPILOG = message(
     """\b
 Examples:
   blog-exporter backup NAME.blog.example.jp --base-url https://api.example.jp
-  blog-exporter backup ~/blog -q      (an archive that is there, for cron)
+  blog-exporter backup ~/blog -q      (an existing archive, for cron)
 The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
 """
 )
-SAVED = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code})
+SAVED: Final = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code})
+ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
+"""Exit codes, the worst first: problems of this machine, of an archive, of a setting, of a service."""
 
 
 @click.command(
     "backup",
     epilog=_EPILOG,
     help=message(
-        """Back up the blog BLOG_ID: everything it holds, and every state it had.
+        """Back up the blog BLOG_ID: all its content, and every earlier state.
 
-        DIR, the folder of an archive, is enough once there is one: it remembers the options it was given. NAME
-        is a blog of your settings file. To resume an interrupted backup, run the same command again."""
+        For later backups DIR, the folder of the archive, is enough: the archive remembers the options. NAME is a
+        blog of your settings file. To resume an interrupted backup, run the same command again."""
     ),
 )
 @click.argument("words", metavar="BLOG_ID|DIR|NAME", required=False)
-@click.option("--all", "every", is_flag=True, help=message("Each [blogs.NAME] of the settings file in turn."))
+@click.option("--all", "every", is_flag=True, help=message("Back up each [blogs.NAME] of the settings file."))
 @click.option(
     "--archive", type=click.Path(path_type=Path), metavar="DIR", help=message("The archive. [default: ./BLOG_ID]")
 )
 @setting_options(
-    "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "connect_timeout", "read_timeout",
-    "total_timeout", "give_up_after", "resume_max_age", "wait_lock", "token_file", "account",
-    *SERVICE_OPTIONS, "timezone",
-    "ping_url", "on_failure", "remind_after", "closing",
+    "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "give_up_after", "wait_lock",
+    "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
+    "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
+    "strict_assets",
 )  # fmt: skip
-@setting_options(
-    "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts",
-    "allow_private_network", "strict_assets",
-)  # fmt: skip
-@click.option(
-    "--title", "site_title", metavar="TEXT", help=message("What the site calls the blog; kept. [default: its id]")
-)
-@click.option(
-    "--retry-lost",
-    is_flag=True,
-    help=message("Ask at once for pictures that were gone, whenever they were last asked for."),
-)
+@click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
+@click.option("--retry-lost", is_flag=True, help=message("Request the pictures that are gone again now."))
 @click.option("--accept-doubtful", is_flag=True, help=message("Confirm stored pictures that contradict the file list."))
-@click.option(
-    "--accept-removals", is_flag=True, help=message("Record removals also when a large part of the blog is gone.")
-)
-@click.option("--new", is_flag=True, help=message("Begin a new archive where a known one is missing."))
-@click.option("--dry-run", is_flag=True, help=message("Only read the lists and say what a backup would find."))
+@click.option("--accept-removals", is_flag=True, help=message("Record removals of a large part of the blog."))
+@click.option("--new", is_flag=True, help=message("Create a new archive in place of a missing one."))
+@click.option("--dry-run", is_flag=True, help=message("Only read the lists, and print the expected changes."))
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
 @click.option(
-    "--unless-newer",
-    metavar="AGE",
-    help=message(
-        "Do nothing if the blog was saved less than AGE ago, such as 20h, or a run failed in the last 4 hours."
-    ),
+    "--unless-newer", metavar="AGE", help=message("Skip a blog that was saved less than AGE ago, such as 20h.")
 )
 @without_views
 @config_option
 @with_output(OnLoss.WARN)
-def command(
-    *,
-    out: Output,
-    words: str | None,
-    every: bool,
-    archive: Path | None,
-    config: Path | None,
-    retry_lost: bool,
-    accept_doubtful: bool,
-    accept_removals: bool,
-    new: bool,
-    dry_run: bool,
-    no_remember: bool,
-    unless_newer: str | None,
-    **options: Any,
-) -> int:
+def backup_command(
+    *, out: Output, words: str | None, every: bool, archive: Path | None, config: Path | None, retry_lost: bool,
+    accept_doubtful: bool, accept_removals: bool, new: bool, dry_run: bool, no_remember: bool,
+    unless_newer: str | None, **options: Any,
+) -> int:  # fmt: skip
     """Run ``backup``."""
     from exporter.library.backup import recording_refusal
 
-    wishes = {"retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "new": new}
-    wishes |= {"accept_removals": accept_removals, "dry_run": dry_run}
+    wishes = {
+        "retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "accept_removals": accept_removals, "new": new,
+        "dry_run": dry_run,
+    }  # fmt: skip
 
     def one(target: BlogTarget, out: Output) -> int:
         if unless_newer is not None and not _is_due(target.root, unless_newer):
-            text = message(
-                "Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=unless_newer
-            )
-            out.say(text)
+            age = unless_newer
+            out.say(message("Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=age))
             skipped = {"archive": str(target.root.absolute()), "dry_run": dry_run, "outcome": "skipped"}
             out.document({"blog_id": target.blog_id, **skipped})
             return 0
-        outcome = back_up_target(target, out, **wishes)
+        outcome = _back_up_target(target, out, **wishes)
         if not dry_run and not no_remember and outcome.exit_code in SAVED:
             kept = remember_options(target, options, out)
             if kept is not None and target.table is None:
-                enough = suggested("backup", target.root)
-                out.say(message("From now on this is enough: {command}", command=enough))
+                command = suggested("backup", target.root)
+                out.say(message("From now on this is enough: {command}", command=command))
         return outcome.exit_code
 
     if every:
-        from exporter.cli.backup_all import back_up_all
-
         if words is not None or archive is not None:
             raise UsageError(
-                message("--all is every blog of the settings file: name no blog and no --archive beside it.")
+                message("--all backs up every blog of the settings file: leave out the blog and --archive.")
             )
-        return back_up_all(options, config, out, one, dry_run=dry_run)
+        return _back_up_all(options, config, out, one, dry_run=dry_run)
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
     place = named_archive(words, archive, config)
@@ -142,12 +116,69 @@ def command(
         return one(find_target(words, options, archive=archive, config=config, new=new, warn=out.warn), out)
 
 
-def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
-    """Back up a blog as somebody named it; ``wishes`` as for :func:`back_up`.
+@dataclass(frozen=True, slots=True)
+class _NamedOutput(Output):
+    """The output of one blog among several: its documents contain the name."""
+
+    name: str = ""
+
+    def document(self, value: dict[str, Any]) -> None:
+        Output.document(self, {"name": self.name, **value})
+
+
+def _back_up_all(
+    options: Mapping[str, Any],
+    config: Path | None,
+    out: Output,
+    back_up: Callable[[BlogTarget, Output], int],
+    *,
+    dry_run: bool,
+) -> int:
+    """Back up every ``[blogs.NAME]`` of the settings file, in its order; a failure does not stop the others.
+
+    Returns:
+        the worst exit code.
 
     Raises:
-        UsageError: only what its archive proposes, and may not be used, says where the blog is.
-        BlogExporterError: whatever kept it from being saved.
+        UsageError: the file names no blog.
+        Interrupted: a backup was interrupted; the remaining blogs are skipped.
+    """
+    from exporter.library.backup import recording_refusal
+
+    blogs = read_config(config).blogs
+    if not blogs:
+        path = own_config_path(config)
+        raise UsageError(message("{path} names no blog: add a table [blogs.NAME], or name a blog.", path=path))
+    ends: dict[str, str] = {}
+    codes = []
+    for name, table in blogs.items():
+        out.say(message("{name}: {blog_id}", name=name, blog_id=table.blog_id))
+        own = _NamedOutput(out.as_json, out.verbosity, name)
+        try:
+            with recording_refusal(table.archive, unattended=out.verbosity < 0, dry_run=dry_run):
+                code = back_up(find_target(name, options, config=config, warn=out.warn), own)
+            ends[name] = message("saved, but not all of it") if code else message("saved")
+        except (Interrupted, KeyboardInterrupt):
+            raise
+        except Exception as failure:  # noqa: BLE001 - after any failure the other blogs are backed up
+            error = known(failure)
+            if not error.reported:
+                report(BlogExporterError(message("{name}: {reason}", name=name, reason=said(error))), as_json=False)
+            own.document({"error": {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}})
+            ends[name], code = said(error), error.exit_code
+        codes.append(code)
+        out.say()
+    for name, end in ends.items():
+        out.say(message("{name}: {end}", name=name, end=end))
+    return min(codes, key=lambda code: ORDER.index(code) if code in ORDER else -1)
+
+
+def _back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
+    """Back up a blog as the user named it; ``wishes`` as for :func:`back_up`.
+
+    Raises:
+        UsageError: only the archive says where the blog is, in a proposal that may not be used.
+        BlogExporterError: the blog could not be saved.
     """
     from exporter.archive.settings_file import note_archive
 
@@ -156,10 +187,11 @@ def back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
         raise UsageError(target.notices[0])
     for notice in target.notices:
         out.warn(notice)
-    if not wishes.get("dry_run") and settings.site and settings.site_title is None and _somebody_is_there(out):
+    attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
+    if attended and not wishes["dry_run"] and settings.site and settings.site_title is None:
         settings = _with_title(target.root, settings)
     outcome = back_up(target.root, target.blog_id, settings, out, label=target.label, **wishes)
-    if not wishes.get("dry_run") and outcome.exit_code in SAVED:
+    if not wishes["dry_run"] and outcome.exit_code in SAVED:
         note_archive(target.root, target.label)
     return outcome
 
@@ -172,20 +204,14 @@ def _is_due(root: Path, unless_newer: str) -> bool:
     return not Archive.exists(root) or is_due(Archive.open(root), limit)
 
 
-def _somebody_is_there(out: Output) -> bool:
-    return not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def _with_title(root: Path, settings: Settings) -> Settings:
-    """Ask what the blog is called, before its first backup only: no service says it."""
+    """Ask for the name of the blog, before its first backup only, since no service sends it."""
     from exporter.archive.archive import Archive
     from exporter.cli.questions import Questions
 
     if Archive.exists(root):
         return settings
-    title = Questions({}).text(
-        translated(message("What is the blog called? Its site shows this; Enter for its address"))
-    )
+    title = Questions().text(message("What is the blog called? Its site shows this; Enter for its address"))
     return replace(settings, site_title=title)
 
 
@@ -200,27 +226,27 @@ def back_up(
     dry_run: bool = False,
     **how: Any,
 ) -> Outcome:
-    """Do one backup, show its progress, and say what it did.
+    """Make one backup, show its progress, and print a summary.
 
     Args:
         root: the archive, which need not exist.
         blog_id: the blog.
         settings: those of the blog.
-        out: where the progress and the summary go.
+        out: prints the progress and the summary.
         label: the table of the settings file that names the blog, if one does.
-        new: begin a new archive, also if one was known at ``root``.
+        new: begin a new archive, even if one was known at ``root``.
         dry_run: read only the lists, and write nothing.
         how: as for :func:`exporter.library.backup.backup`.
 
     Raises:
-        NoArchive: an archive that was known is missing.
-        BlogExporterError: whatever kept it from being saved.
+        NoArchive: a known archive is missing.
+        BlogExporterError: the blog could not be saved.
     """
     from exporter.archive.settings_file import require_archive_if_known
     from exporter.cli.notify import notifying
 
     if settings.closing is not None:
-        # What is not read today may be gone tomorrow.
+        # Content that is not read today may be gone tomorrow.
         settings, how = replace(settings, refresh="all"), {**how, "retry_lost": True}
     if dry_run:
         if not new:
@@ -232,7 +258,7 @@ def back_up(
             require_archive_if_known(root, label)
         notifier.outcome = _back_up(root, blog_id, settings, out, notifier.monitor, dry_run=False, **how)
         if settings.closing is not None:
-            from exporter.cli.closing import closing_lines, closing_report
+            from exporter.cli.summary import closing_lines, closing_report
 
             notifier.closing = closing_report(root, settings, notifier.outcome, clock.now())
             if notifier.closing is not None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.amounts import size_text, time_text
 from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import OnLoss, Output
+from exporter.cli.output import OnLoss, Output, size_text, time_text
 from exporter.cli.target import find_target
 from exporter.errors import UsageError
 from exporter.message import PROGRAM, message

@@ -1,27 +1,23 @@
-"""``compare``: what of an archive arrived in a new home, and how."""
+"""``compare``: the differences between an archive and a new home."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli import answers
-from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
-from exporter.cli.options import archive_argument, config_option, opened, setting_options, with_output
-from exporter.cli.output import OnLoss, Output, shown
-from exporter.errors import Incomplete, UsageError
+from exporter.cli.answers import flag_answers
+from exporter.cli.export_options import check_choice, choice_options, chosen
+from exporter.cli.options import archive_argument, config_option, opened, require_new_file, setting_options, with_output
+from exporter.cli.output import OnLoss, Output, sentence, shown
+from exporter.errors import Incomplete
 from exporter.message import message
 from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
-from exporter.translation import translated
 
 if TYPE_CHECKING:
-    from exporter.archive.archive import Archive
-    from exporter.archive.state import State
     from exporter.compare.posts import Scope
     from exporter.library.compare import Arrivals, Compared
 
@@ -33,12 +29,13 @@ Examples:
   blog-exporter compare DIR ./hugo-site/public
 
 \b
-A WordPress is read by its REST API, with the application password in BLOG_EXPORTER_NEW_HOME_TOKEN or
---new-home-token-file also its drafts, private posts and held comments; any other site by its sitemap or feed.
+A WordPress is read by its REST API. With the application password in BLOG_EXPORTER_NEW_HOME_TOKEN or
+--new-home-token-file this includes drafts, private posts and held comments. Any other site is read by its
+sitemap or feed.
 """
 )
-_OFTEN: Final = 500
-"""After how many posts or pictures a line says so."""
+_PROGRESS_EVERY: Final = 500
+"""Pages, posts or pictures between two lines of progress."""
 _READ: Final[dict[str, Callable[[int], str]]] = {
     "pages": lambda n: message("{n:,} pages read", n=n),
     "posts": lambda n: message("{n:,} posts read", n=n),
@@ -52,39 +49,46 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
     help=message(
         """Compare the archive in DIR with NEW_HOME: the address of a site, or a folder of HTML or Markdown.
 
-        Says which entries arrived as they were, which are missing or changed and how, what else is there, and
-        what could not be compared. Ends with 0 only where nothing is missing or changed and all was compared
-        that was asked for."""
+        Lists the entries that arrived unchanged, are missing, changed or unexpected, and everything that could
+        not be compared. Exits with 0 only if nothing is missing or changed and everything was compared."""
     ),
 )
 @archive_argument
 @click.argument("home", metavar="NEW_HOME")
 @choice_options
-@click.option("--new-url", metavar="PATTERN", help=message("Addresses of the new posts, as for export."))
-@click.option("--old-host", "old_hosts", multiple=True, metavar="HOST", help=message("Another host that dies with it."))
-@click.option("--no-pictures", is_flag=True, help=message("Fetch no pictures; compare their addresses only."))
-@click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
-@click.option("--no-slugs", is_flag=True, help=message("Do not compare the names in addresses."))
+@click.option("--new-url", metavar="PATTERN", help=message("Entry addresses of the new blog, as for export."))
 @click.option(
-    "--report", type=click.Path(path_type=Path), metavar="FILE", help=message("Write the whole result as JSON.")
+    "--old-host",
+    "old_hosts",
+    multiple=True,
+    metavar="HOST",
+    help=message("Another host that closes with the old blog."),
 )
-@click.option("--force", is_flag=True, help=message("Let the report replace a file that is there."))
-@setting_options(
-    "new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network", "concurrency", "rate",
-    "retries", "max_asset_size", "timezone", "entry_url",
-)  # fmt: skip
+@click.option("--no-pictures", is_flag=True, help=message("Compare the addresses of pictures only."))
+@click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
+@click.option("--no-slugs", is_flag=True, help=message("Do not compare the slugs in addresses."))
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE", help=message("Write the full result as JSON.")
+)
+@click.option("--force", is_flag=True, help=message("Replace an existing report."))
+@setting_options("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
 @config_option
 @with_output(OnLoss.STOP)
-def command(*, out: Output, archive: Path, home: str, report: Path | None, config: Path | None, **given: Any) -> int:
+def compare_command(
+    *, out: Output, archive: Path, home: str, report: Path | None, config: Path | None, **given: Any
+) -> int:
     """Run ``compare``."""
     from exporter.compare.report import document, lines, verdict
 
     check_choice(given)
     if report is not None:
-        _check_report(report, force=given["force"])
-    options = {name: value for name, value in given.items() if name in SETTINGS} | answers.flag_answers(given)
+        require_new_file(report, force=given["force"])
+    from exporter.library.compare import expected_posts
+
+    options = {name: value for name, value in given.items() if name in SETTINGS} | flag_answers(given)
     found, settings = opened(out, archive, options, config)
-    expected = _expected(out, found, settings, given)
+    choice = chosen(out, found.path, found.info, settings, given)
+    expected = expected_posts(found.path, choice.options, at=choice.version, only=given["only"], check=choice.check)
     kind, comparison = _compare(out, expected, home, settings, given)
     out.say(message("Compared with {home}, a {kind}:", home=printable(home, 200), kind=kind))
     result = document(comparison, **expected.about, home={"kind": kind, "place": home})
@@ -96,46 +100,12 @@ def command(*, out: Output, archive: Path, home: str, report: Path | None, confi
     said = verdict(comparison)
     if not comparison.whole:
         raise Incomplete(message("{home}: {verdict}.", home=printable(home, 200), verdict=said))
-    told = translated(said)
-    out.answer(message("{sentence}.", sentence=told[0].upper() + told[1:]))
+    out.answer(sentence(said))
     return 0
 
 
-def _expected(out: Output, archive: Archive, settings: Settings, given: Mapping[str, Any]) -> Arrivals:
-    """Return what should have arrived, by what the owner said of the blog's flags."""
-    from exporter.archive.archive import read_consistently
-    from exporter.export.interface import ExportOptions
-    from exporter.html.links import AddressPattern
-    from exporter.library.compare import expected_posts
-    from exporter.service.registry import service_of
-
-    blog_id, drafts = archive.info.blog_id, given["all_as_draft"]
-    service, on_stored = service_of(settings, archive.info.service), answers.stored_printer(out, blog_id)
-    declared = answers.declared_flags(service, settings, blog_id, on_stored, all_as_draft=drafts)
-    options = ExportOptions(
-        declared=declared,
-        since=given["since"],
-        until=given["until"],
-        category=given["category"],
-        hidden_comments=given["hidden_comments"],
-        old_urls=old_urls(given, settings),
-        new_url=None if given["new_url"] is None else AddressPattern(given["new_url"], "--new-url", path=True),
-        service=service,
-    )
-    at, version = given["at"], None
-    if at is not None:
-        version = read_consistently(archive.path, lambda reader: reader.version_at(at, settings.timezone))
-
-    def check(state: State) -> None:
-        if service.is_undeclared(declared):
-            stop_undeclared(state, service, out, drafts=True)
-        answers.check_answers(declared, given, state, service, out.warn)
-
-    return expected_posts(archive.path, options, at=version, only=given["only"], check=check)
-
-
 def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, given: Mapping[str, Any]) -> Compared:
-    """Read the new home, with a line for people now and then, and compare."""
+    """Read the new home, with lines of progress, and compare it."""
     import asyncio
 
     from exporter.cli.signals import catch_signals
@@ -148,7 +118,7 @@ def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, gi
     scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
 
     def progress(what: str, count: int) -> None:
-        if count % _OFTEN == 0:
+        if count % _PROGRESS_EVERY == 0:
             out.say(_READ[what](count))
 
     with catch_signals(lambda: message("nothing was written")) as signals:
@@ -162,18 +132,6 @@ async def _read(
 
     async with open_home(place, settings, progress=progress) as home:
         return await compare(home, expected, scope)
-
-
-def _check_report(report: Path, *, force: bool) -> None:
-    from exporter.archive.reader import require_outside_archives
-
-    require_outside_archives(report)
-    if report.is_dir():
-        raise UsageError(message("{path} is a folder; name a file.", path=report))
-    if os.path.lexists(report) and not force:
-        raise UsageError(
-            message("{path} is there already; add --force to replace it, or name another file.", path=report)
-        )
 
 
 def _write(report: Path, result: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""``completion``: what a shell has to read so that it completes commands, options and their values."""
+"""``completion``: the script by which a shell completes commands, options and their values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _WHERE = {
 @click.command(
     "completion",
     help=message(
-        """Print the script with which a shell completes commands, options, their values and folders.
+        """Print a completion script for bash, zsh or fish.
 
-        Where it goes is said on a terminal."""
+        On a terminal, the command also explains how to install it."""
     ),
 )
 @click.argument("shell", type=click.Choice(list(_WHERE)), metavar="bash|zsh|fish")
 @with_output(OnLoss.STOP)
-def command(*, out: Output, shell: str) -> int:
+def completion_command(*, out: Output, shell: str) -> int:
     """Run ``completion``."""
     from click.shell_completion import get_completion_class
 

@@ -1,4 +1,4 @@
-"""``demo``: the whole story on a made-up blog, over real HTTP on this machine: back up, change, back up, verify."""
+"""``demo``: back up a sample blog over local HTTP, change it, back it up again, and verify."""
 
 from __future__ import annotations
 
@@ -29,22 +29,21 @@ _SETTINGS = {
     "allow_private_network": "yes",
 }
 _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
-"""No settings file, lest a made-up blog's success be reported to the monitor of a real one."""
+"""Ignores the settings file, which may name the monitor of a real blog."""
 
 
 @click.command(
     "demo",
     help=message(
-        """Back up a made-up blog into DIR (default: ./demo-archive), change the blog, back it up again, and
-        verify.
+        """Back up a sample blog into DIR (default: ./demo-archive), change the blog, back it up again, and verify.
 
-        Nothing leaves this machine: the blog is served on a free loopback port."""
+        Nothing leaves this machine: the blog is served on a free local port."""
     ),
 )
 @click.argument("directory", metavar="[DIR]", default="demo-archive", type=click.Path(path_type=Path))
-@click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Make the same bytes every time."))
+@click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Write the same bytes every time."))
 @with_output(OnLoss.WARN)
-def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
+def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     """Run ``demo``."""
     from exporter.demo.content import demo_blog, later_changes
     from exporter.demo.service import DemoService
@@ -64,7 +63,7 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
                 directory, blog.blog_id, settings, quiet, new=True, clock=clock, recorded_url=url, locate=service.local
             )
 
-        out.say(message("A made-up blog is served at {url}. Backing it up:\n", url=service.base_url))
+        out.say(message("A sample blog is served at {url}. Backing it up:\n", url=service.base_url))
         run(0)
         later_changes(blog)
         out.say(message("\nNow a post is edited, one is written, one is deleted. Backing it up again:\n"))
@@ -80,7 +79,7 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     versions = counted(len(reader.versions()), "version")
     out.say(
         message(
-            "\nVerified: {versions}, every hash, chain and fold holds. What to look at:\n",
+            "\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n",
             versions=versions,
         )
     )
@@ -91,7 +90,7 @@ def command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
 
 
 def _begin(out: Output, directory: Path, blog_id: str) -> None:
-    """Say what a folder that holds a demo already will show, and leave one alone that holds anything else."""
+    """Refuse a folder with anything but an earlier demo, which gets new versions."""
     from exporter.archive.writer import require_place
 
     if not Archive.exists(directory):
@@ -108,8 +107,8 @@ def _begin(out: Output, directory: Path, blog_id: str) -> None:
         )
     out.say(
         message(
-            "{folder} holds a demo already, and gets new versions: the made-up blog begins anew, "
-            "so the first backup finds the changes of the last time undone.\n",
+            "{folder} contains an earlier demo, and gets new versions. The sample blog starts from the beginning, "
+            "so the first backup finds the last changes undone.\n",
             folder=directory,
         )
     )
@@ -123,7 +122,7 @@ def _sights(directory: Path, reader: Archive) -> list[tuple[str, str]]:
         (message("the same, in any editor"), str(directory / "latest" / "markdown" / "index.md")),
         (message("what changed when"), suggested("log", directory)),
         (message("an entry that was edited"), suggested("show", directory, "entry", edited)),
-        (message("the same, as it was"), suggested("show", directory, "entry", edited, "--at", str(before))),
+        (message("the same, before the edit"), suggested("show", directory, "entry", edited, "--at", str(before))),
         (message("reading without the program"), str(directory / "README.txt")),
         (message("the records themselves"), str(directory / "versions")),
     ]

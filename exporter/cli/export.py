@@ -1,4 +1,4 @@
-"""``export``: files for a new home, made from an archive alone."""
+"""``export``: files for a new home, from the archive alone."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from exporter.cli import answers
-from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.export_options import Job, export_options, run, unused_options
 from exporter.cli.help import HelpedCommand
-from exporter.cli.options import config_option, setting_options, with_output
-from exporter.cli.output import Output, counted, shown
+from exporter.cli.options import config_option, with_output
+from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED
@@ -34,7 +33,7 @@ Examples:
 
 
 class _Command(HelpedCommand):
-    """Names the formats and targets only when help is asked for, since each is imported for that."""
+    """Lists the formats and targets in its help only, since that imports each of them."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         column = max(map(len, NAMED))
@@ -52,22 +51,19 @@ class _Command(HelpedCommand):
     cls=_Command,
     epilog=_EPILOG,
     help=message(
-        """Write the blog in the archive in DIR for a new home, as FORMAT, or for a target, into the new folder
-        OUT.
+        """Export the blog in the archive in DIR, as FORMAT or for a target, into the new folder OUT.
 
-        OUT holds only what is public; OUT.report.json says what went in and out. Nothing is read but the
-        archive. On a terminal, `export` alone or `export DIR` asks where the blog goes and what it needs to
-        know."""
+        OUT contains only public content; OUT.report.json lists what was written and left out. The command reads
+        nothing but the archive. On a terminal, `export` or `export DIR` asks all questions."""
     ),
 )
 @click.argument("form", metavar="[FORMAT]", required=False)
 @readable_archive("PICTURES", "[DIR]")
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @export_options
-@setting_options("timezone")
 @config_option
 @with_output()
-def command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
+def export_command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
     """Run ``export``."""
     if form is None or (form not in NAMED and archive is None and Path(form).is_dir()):
         return _ask(out, None if form is None else Path(form), given)
@@ -78,8 +74,8 @@ def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             message(
-                "Say what to write: export FORMAT DIR OUT, with FORMAT one of {formats}, or a target, one of "
-                "{targets}; it is asked for only on a terminal.",
+                "Name the format: export FORMAT DIR OUT, with FORMAT one of {formats}, or a target, one of {targets}. "
+                "Questions need a terminal.",
                 formats=listed(FORMATS),
                 targets=listed(TARGETS),
             )
@@ -146,20 +142,20 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
     if hidden and not declared.visible_comment_flags:
         out.warn(
             message(
-                "{comments} left out: say which are shown with --visible-delete-flg f (see inspect).",
+                "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
                 comments=counted(hidden, "comment"),
             )
         )
 
 
 def _print_hidden_since(out: Output, exported: Exported) -> None:
-    """Say that an older version has entries that its export leaves out, since they were hidden or removed later."""
+    """Print that the export of an older version leaves out entries that were hidden or removed later."""
     hidden = exported.report.hidden_since()
     if hidden and not exported.private:
         out.warn(
             message(
-                "{entries} of version {version} left out: hidden or removed since. --only all or --only private puts "
-                "what is not public into OUT.NOT-PUBLIC.",
+                "{entries} of version {version} left out: hidden or removed since. --only all or --only private writes "
+                "them into OUT.NOT-PUBLIC.",
                 entries=counted(hidden, "entry"),
                 version=exported.document["version"],
             )
@@ -167,7 +163,7 @@ def _print_hidden_since(out: Output, exported: Exported) -> None:
 
 
 def _print_limits(out: Output, form: str, exported: Exported) -> None:
-    """Say which targets would refuse a file, since they have limits that were not asked for."""
+    """Print the targets that would refuse a file, since their limits were not requested."""
     largest = max((file.bytes for file in exported.files), default=0)
     for name, target in TARGETS.items():
         limited = form in target.forms and target.max_entries
@@ -184,16 +180,16 @@ def _print_limits(out: Output, form: str, exported: Exported) -> None:
 
 
 def _print_doubt(out: Output, target: Target) -> None:
-    """Say where nobody who must know confirms that a target takes the file at all."""
+    """Print a doubt if no reliable source confirms that a target accepts the format."""
     if not target.keeps(Matter.FORMAT):
         out.say(
             message(
-                "It is not confirmed that {title} takes {form} files: try one of a few entries first, such as with "
-                "--since DAY.",
+                "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as "
+                "with --since DAY.",
                 title=target.title,
                 form=target.form,
             )
         )
         for fact in target.facts:
             if fact.matter is Matter.FORMAT:
-                out.say(message("Others say: {text}; {source}", text=fact.says, source=fact.source))
+                out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))

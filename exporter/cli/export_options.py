@@ -1,4 +1,4 @@
-"""The options of ``export``, and the export that they ask for."""
+"""The options of ``export``, ``move`` and ``compare``, and the export that they describe."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.state import State
 from exporter.cli.answers import OnStored, check_answers, declared_flags, flag_answers, stored_printer
 from exporter.cli.language import adopt
@@ -34,7 +35,10 @@ from exporter.settings import Settings, resolve
 from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
-_OF_BOOKS: Final = ("title", "language", "by_year", "vertical", "no_comments")
+_OF_BOOKS: Final = ("title", "language", "by_year", "vertical")
+_FLAG: Final[dict[str, Any]] = {"is_flag": True}
+
+Command = Callable[..., Any]
 
 
 def _day(_context: click.Context, _parameter: click.Parameter, text: str | None) -> date | None:
@@ -57,113 +61,78 @@ def _language(_context: click.Context, _parameter: click.Parameter, text: str | 
     return text
 
 
-def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what of a blog goes, wherever it goes."""
-    found: list[Callable[[Any], Any]] = [
-        click.option("--at", metavar="N|DATE", help=message("As of version N, or of a date. [default: the newest]")),
-        click.option("--since", metavar="DAY", callback=_day, help=message("Only entries of this day or later.")),
-        click.option("--until", metavar="DAY", callback=_day, help=message("Only entries of this day or earlier.")),
-        click.option("--category", metavar="NAME", help=message("Only entries of this category.")),
-        click.option(
-            "--only",
-            type=click.Choice(["public", "private", "all"]),
-            default="public",
-            show_default=True,
-            help=message("What is not public is kept apart from what is: an export puts it into OUT.NOT-PUBLIC."),
-        ),
-        click.option(
-            "--public-only",
-            is_flag=True,
-            help=message("Only what is public, whatever else is said; refuses --only all."),
-        ),
-        flag_options,
-        click.option("--all-as-draft", is_flag=True, help=message("Make drafts of all but private entries.")),
-        click.option(
-            "--hidden-comments",
-            is_flag=True,
-            help=message("Also write hidden comments, unapproved, where possible."),
-        ),
-        click.option(
-            "--old-url",
-            "old_urls",
-            multiple=True,
-            metavar="PATTERN",
-            help=message("Address pattern of the old entries, with fields in braces."),
-        ),
-    ]
-    for option in reversed(found):
-        command = option(command)
+def _all(options: dict[str, dict[str, Any]], command: Command) -> Command:
+    for declared, how in reversed(options.items()):
+        command = click.option(*declared.split(), **how)(command)
     return command
 
 
-def export_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what goes into an export, and how."""
-    for option in reversed(
-        [
-            click.option(
-                "--body",
-                type=click.Choice(["markdown", "html"]),
-                default="markdown",
-                show_default=True,
-                help=message("Form of the bodies in folders of Markdown."),
-            ),
-            click.option(
-                "--wordpress-body",
-                type=click.Choice(["html", "blocks", "plain"]),
-                help=message(
-                    "Bodies for WordPress: HTML that it shows as it was, blocks to edit, or as the blog had them. "
-                    "[default: html; plain for other targets]"
-                ),
-            ),
-            click.option(
-                "--media-base-url", metavar="URL", default="", help=message("Where the pictures will be found.")
-            ),
-            click.option("--media-folder", is_flag=True, help=message("Write the pictures into OUT/media.")),
-            click.option(
-                "--preset",
-                type=click.Choice([str(each) for each in Preset]),
-                help=message("For what a folder of Markdown is. [default: plain]"),
-            ),
-            click.option("--max-entries", type=click.IntRange(1), metavar="N", help=message("Most entries in a file.")),
-            click.option("--max-bytes", metavar="SIZE", callback=_bytes, help=message("Largest file, such as 90MB.")),
-            click.option(
-                "--target",
-                "limits_of",
-                metavar="NAME",
-                type=click.Choice(sorted(TARGETS)),
-                help=message("Keep to its limits."),
-            ),
-            click.option(
-                "--new-url", metavar="PATTERN", help=message("Addresses of the new ones, such as https://NEW/{{slug}}.")
-            ),
-            click.option("--title", metavar="TEXT", help=message("Title of a book. [default: the blog's id]")),
-            click.option(
-                "--language", metavar="TAG", callback=_language, help=message("Language of a book. [default: ja]")
-            ),
-            click.option("--by-year", is_flag=True, help=message("A book for each year.")),
-            click.option("--vertical", is_flag=True, help=message("Let the lines of a book run from top to bottom.")),
-            click.option(
-                "--no-comments", is_flag=True, help=message("Make a book without the comments: --comments none.")
-            ),
-            click.option(
-                "--comments",
-                type=click.Choice([str(each) for each in Comments]),
-                help=message(
-                    "Comments below bodies, in files beside them (JSON and for Disqus), or left out; for formats that "
-                    "readers see. [default: none in feeds, body elsewhere]"
-                ),
-            ),
-            click.option("--force", is_flag=True, help=message("Replace an earlier export.")),
-            click.option("--dry-run", is_flag=True, help=message("Write nothing; print the report.")),
-        ]
-    ):
-        command = option(command)
-    return choice_options(command)
+_CHOICE: Final[dict[str, dict[str, Any]]] = {
+    "--at": {"metavar": "N|DATE", "help": message("As of version N, or of a date. [default: the newest]")},
+    "--since": {"metavar": "DAY", "callback": _day, "help": message("Only entries of this day or later.")},
+    "--until": {"metavar": "DAY", "callback": _day, "help": message("Only entries of this day or earlier.")},
+    "--category": {"metavar": "NAME", "help": message("Only entries of this category.")},
+    "--only": {
+        "type": click.Choice(["public", "private", "all"]), "default": "public", "show_default": True,
+        "help": message("Which entries; an export puts others into OUT.NOT-PUBLIC."),
+    },
+    "--all-as-draft": {**_FLAG, "help": message("Make drafts of all but private entries.")},
+    "--hidden-comments": {**_FLAG, "help": message("Also write hidden comments, unapproved, where possible.")},
+    "--old-url old_urls": {
+        "multiple": True, "metavar": "PATTERN",
+        "help": message("Address pattern of the old entries, with fields in braces."),
+    },
+}  # fmt: skip
+"""The options that choose a part of the blog, for any new home."""
+
+_EXPORT: Final[dict[str, dict[str, Any]]] = {
+    "--body": {
+        "type": click.Choice(["markdown", "html"]), "default": "markdown", "show_default": True,
+        "help": message("Form of the bodies in folders of Markdown."),
+    },
+    "--wordpress-body": {
+        "type": click.Choice(["html", "blocks", "plain"]),
+        "help": message("Form of the bodies for WordPress. [default: html]"),
+    },
+    "--media-base-url": {"metavar": "URL", "default": "", "help": message("Future address of the pictures.")},
+    "--media-folder": {**_FLAG, "help": message("Write the pictures into OUT/media.")},
+    "--preset": {
+        "type": click.Choice([str(each) for each in Preset]),
+        "help": message("Target of the Markdown export. [default: plain]"),
+    },
+    "--max-entries": {"type": click.IntRange(1), "metavar": "N", "help": message("Most entries in a file.")},
+    "--max-bytes": {"metavar": "SIZE", "callback": _bytes, "help": message("Largest file, such as 90MB.")},
+    "--target limits_of": {
+        "metavar": "NAME", "type": click.Choice(sorted(TARGETS)), "help": message("Respect the limits of this target."),
+    },
+    "--new-url": {"metavar": "PATTERN", "help": message("Entry addresses of the new blog: https://NEW/{{slug}}.")},
+    "--title": {"metavar": "TEXT", "help": message("Title of a book. [default: the blog's id]")},
+    "--language": {"metavar": "TAG", "callback": _language, "help": message("Language of a book. [default: ja]")},
+    "--by-year": {**_FLAG, "help": message("A book for each year.")},
+    "--vertical": {**_FLAG, "help": message("Write the lines of a book from top to bottom.")},
+    "--comments": {
+        "type": click.Choice([str(each) for each in Comments]),
+        "help": message("Place of the comments. [default: none in feeds, else body]"),
+    },
+    "--force": {**_FLAG, "help": message("Replace an earlier export.")},
+    "--dry-run": {**_FLAG, "help": message("Write nothing; print the report.")},
+}  # fmt: skip
+"""The options that say how an export is written."""
+
+
+def choice_options(command: Command) -> Command:
+    """Add the options that choose a part of the blog, for any new home."""
+    return flag_options(_all(_CHOICE, command))
+
+
+def export_options(command: Command) -> Command:
+    """Add the options of an export."""
+    return choice_options(_all(_EXPORT, command))
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What was asked for: a format, an archive, a new folder, and the options of the command line by their names."""
+    """An export: a format, an archive, a new folder, and the options of the command line by their names."""
 
     form: str
     archive: Path
@@ -176,65 +145,48 @@ def _fits(form: Format, option: str) -> bool:
 
 
 def check_options(form: str, given: Mapping[str, Any]) -> None:
-    """Refuse options that contradict each other, or that ask for what the format cannot do.
+    """Refuse options that contradict each other, or that the format does not support.
 
     Raises:
         UsageError: names the option.
     """
     unfit = next((name for name in _OF_BOOKS if given[name] and not _fits(NAMED[form], name)), None)
     if unfit is not None:
-        known = ", ".join(name for name, each in FORMATS.items() if _fits(each, unfit))
-        raise UsageError(
-            message(
-                "{option} is for books ({known}), not for {form}; leave it out.",
-                option=f"--{unfit.replace('_', '-')}",
-                known=known,
-                form=form,
-            )
-        )
+        known, option = [name for name, each in FORMATS.items() if _fits(each, unfit)], f"--{unfit.replace('_', '-')}"
+        text = message(
+            "{option} is for books ({known}), not for {form}; leave it out.",
+            option=option, known=", ".join(known), form=form,
+        )  # fmt: skip
+        raise UsageError(text)
     if given["preset"] is not None and form != "markdown":
         raise UsageError(message("--preset is for markdown, not for {form}; leave it out.", form=form))
     if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":
         raise UsageError(message("--preset obsidian is for bodies in Markdown; leave out --body html."))
     if given["comments"] is not None and NAMED[form].shows is None:
-        known = ", ".join(name for name, each in FORMATS.items() if each.shows is not None)
-        raise UsageError(
-            message(
-                "--comments is for formats that readers see ({known}), not for {form}; leave it out.",
-                known=known,
-                form=form,
-            )
-        )
-    if given["no_comments"] and given["comments"] not in {None, Comments.NONE}:
-        raise UsageError(
-            message(
-                "--no-comments and --comments {value} contradict each other; leave one out.", value=given["comments"]
-            )
-        )
+        readable = ", ".join(name for name, each in FORMATS.items() if each.shows is not None)
+        text = message(
+            "--comments is for formats that readers see ({known}), not for {form}; leave it out.",
+            known=readable, form=form,
+        )  # fmt: skip
+        raise UsageError(text)
     chosen = {name: given[name] for name in ("at", "since", "until", "category")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     check_choice(given)
     _check_target(form, given["limits_of"])
     base = given["media_base_url"]
     if base and not base.startswith("/") and absolute(base, "") is None:
-        raise UsageError(
-            message(
-                "--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/.",
-                base=base,
-            )
+        text = message(
+            "--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/.", base=base
         )
+        raise UsageError(text)
 
 
 def check_choice(given: Mapping[str, Any]) -> None:
-    """Refuse options that choose nothing at all, or two things at once.
+    """Refuse options that choose nothing at all.
 
     Raises:
         UsageError: names them.
     """
-    if given["public_only"] and (given["only"] != "public" or given["all_as_draft"]):
-        raise UsageError(
-            message("--public-only goes with neither --only private, --only all nor --all-as-draft; say which.")
-        )
     since, until = given["since"], given["until"]
     if since is not None and until is not None and since > until:
         raise UsageError(
@@ -247,20 +199,14 @@ def _check_target(form: str, name: str | None) -> None:
         return
     if form in TARGETS:
         raise UsageError(message("{form} is a target itself; leave out --target {name}.", form=form, name=name))
-    if form not in TARGETS[name].forms:
-        raise UsageError(
-            message(
-                "{title} takes {takes}, not {form}: export {name} DIR OUT.",
-                title=TARGETS[name].title,
-                takes=both(TARGETS[name].forms),
-                form=form,
-                name=name,
-            )
-        )
+    target = TARGETS[name]
+    if form not in target.forms:
+        parts = {"title": target.title, "takes": both(target.forms), "form": form, "name": name}
+        raise UsageError(message("{title} takes {takes}, not {form}: export {name} DIR OUT.", **parts))
 
 
 def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
-    """Return which of the options given mean nothing to a format."""
+    """Return the given options that have no effect on a format."""
     known = NAMED[form]
     used = {
         **dict.fromkeys(FLAG_SETTINGS, not known.whole),
@@ -277,98 +223,138 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name, means in used.items() if values[name] and not means]
 
 
-def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None) -> tuple[list[Exported], Declared]:
-    """Make every folder that was asked for; returns them, and what was declared of the flags.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The part of a blog that goes to a new home, and its form.
+
+    Attributes:
+        options: for the export.
+        version: the version to read, ``None`` for the newest.
+        check: to be called with the state that is read; it raises a :class:`~exporter.errors.UsageError` if nothing
+            says which entries are public, or a declared value does not occur.
+    """
+
+    options: ExportOptions
+    version: int | None
+    check: Callable[[State], None]
+
+
+def chosen(
+    out: Output,
+    archive: Path,
+    info: ArchiveInfo,
+    found: Settings,
+    given: Mapping[str, Any],
+    *,
+    form: Format | None = None,
+    on_stored: OnStored | None = None,
+) -> Choice:
+    """Return the part of the blog that the options choose.
 
     Args:
-        job: what was asked for.
-        out: how the command talks.
-        dry_run: whether only the reports are wanted.
-        on_stored: called with the stored answers that are used; by default ``out`` says it.
-
-    Raises:
-        UsageError: the options cannot be right, or nothing says yet what is public; the table was shown then.
+        out: where warnings go.
+        archive: the archive's folder.
+        info: its ``archive.json``.
+        found: the settings for its blog.
+        given: the options of the command line by their names.
+        form: the format of an export.
+        on_stored: called with the kept answers in use; by default ``out`` prints them.
     """
-    check_options(job.form, job.given)
-    info = Archive.open(job.archive).info
-    blog_id = info.blog_id
-    found = resolved(job.given, blog_id, out)
-    drafts = job.given["all_as_draft"]
-    whole = NAMED[job.form].whole
-    on_stored = on_stored or stored_printer(out, blog_id)
     service = service_of(found, info.service)
-    declared = Declared() if whole else declared_flags(service, found, blog_id, on_stored, all_as_draft=drafts)
-    options = read_options(job.given, found, declared, service)
-    at = job.given["at"]
-    version = None
+    declared = Declared()
+    whole, drafts = (False, True) if form is None else (form.whole, form.drafts)
+    if not whole:
+        on_stored = on_stored or stored_printer(out, info.blog_id)
+        declared = declared_flags(service, found, info.blog_id, on_stored, all_as_draft=given["all_as_draft"])
+    at, version = given["at"], None
     if at is not None:
-        version = read_consistently(job.archive, lambda archive: archive.version_at(at, found.timezone))
+        version = read_consistently(archive, lambda reader: reader.version_at(at, found.timezone))
 
     def check(state: State) -> None:
-        if not whole:
-            if service.is_undeclared(declared):
-                stop_undeclared(state, options.service, out, drafts=NAMED[job.form].drafts)
-            check_answers(declared, job.given, state, options.service, out.warn)
+        if whole:
+            return
+        if service.is_undeclared(declared):
+            _stop_undeclared(state, service, out, drafts=drafts)
+        check_answers(declared, given, state, service, out.warn)
 
+    return Choice(read_options(given, found, declared, service), version, check)
+
+
+def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None) -> tuple[list[Exported], Declared]:
+    """Write every folder of an export; return them, and the declared meaning of the flags.
+
+    Args:
+        job: the export.
+        out: prints warnings.
+        dry_run: whether to make only the reports.
+        on_stored: called with the kept answers in use; by default ``out`` prints them.
+
+    Raises:
+        UsageError: the options are invalid, or nothing says which entries are public; a table was printed then.
+    """
+    given = job.given
+    check_options(job.form, given)
+    info = Archive.open(job.archive).info
+    found = resolved(given, info.blog_id, out)
+    choice = chosen(out, job.archive, info, found, given, form=NAMED[job.form], on_stored=on_stored)
     with ended_by_sigterm("nothing was written"):
         exported = export_blog(
-            job.archive,
-            job.form,
-            job.target,
-            options,
-            at=version,
-            only=job.given["only"],
-            force=job.given["force"],
-            dry_run=dry_run,
-            check=check,
-        )
-    return exported, declared
+            job.archive, job.form, job.target, choice.options,
+            at=choice.version, only=given["only"], force=given["force"], dry_run=dry_run, check=choice.check,
+        )  # fmt: skip
+    return exported, choice.options.declared
 
 
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     """Return the settings of an export."""
-    options = {"timezone": given["timezone"], **flag_answers(given)}
-    return adopt(resolve(options, config=given["config"], blog_id=blog_id, warn=out.warn))
+    return adopt(resolve(flag_answers(given), config=given["config"], blog_id=blog_id, warn=out.warn))
 
 
 def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
-    """Return what the options of the command line say of an export."""
-    target = TARGETS.get(given["limits_of"] or "")
-    base = given["media_base_url"]
-    new_url = given["new_url"]
+    """Return the options of the command line for an export; a command may offer only a part of them."""
+    target = TARGETS.get(given.get("limits_of") or "")
+    base = given.get("media_base_url") or ""
+    new_url = given.get("new_url")
+    comments = given.get("comments")
     options = ExportOptions(
         declared=declared,
         since=given["since"],
         until=given["until"],
         category=given["category"],
         hidden_comments=given["hidden_comments"],
-        body=given["body"],
-        wordpress_body=given["wordpress_body"] or "",
+        body=given.get("body", "markdown"),
+        wordpress_body=given.get("wordpress_body") or "",
         media_base_url=f"{base.rstrip('/')}/" if base else "",
-        media_folder=given["media_folder"],
-        max_entries=given["max_entries"] or 0,
-        max_bytes=given["max_bytes"] or 0,
+        media_folder=given.get("media_folder", False),
+        max_entries=given.get("max_entries") or 0,
+        max_bytes=given.get("max_bytes") or 0,
         old_urls=old_urls(given, found),
         new_url=None if new_url is None else AddressPattern(new_url, "--new-url", path=True),
-        title=given["title"] or "",
-        language=given["language"] or "ja",
-        by_year=given["by_year"],
-        vertical=given["vertical"],
-        comments=Comments.NONE if given["no_comments"] else given["comments"] and Comments(given["comments"]),
-        preset=Preset(given["preset"] or Preset.PLAIN),
+        title=given.get("title") or "",
+        language=given.get("language") or "ja",
+        by_year=given.get("by_year", False),
+        vertical=given.get("vertical", False),
+        comments=None if comments is None else Comments(comments),
+        preset=Preset(given.get("preset") or Preset.PLAIN),
         service=service,
     )
     return options if target is None else options.aimed_at(target)
 
 
 def old_urls(given: Mapping[str, Any], found: Settings) -> tuple[AddressPattern, ...]:
-    """Return how the addresses of the old blog's entries are made, by options or else by a setting."""
+    """Return the patterns of the old blog's entry addresses, from the options or else the setting."""
     known = [] if found.entry_url is None else [AddressPattern(found.entry_url, "entry_url")]
     return tuple([AddressPattern(text, "--old-url") for text in given["old_urls"]] or known)
 
 
-def stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool) -> None:
-    """Show the values of the flags, and end: nothing says what they mean; ``drafts`` is whether all could be drafts.
+def _stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool) -> None:
+    """Print the values of the flags, and end, since nothing declares their meaning.
+
+    Args:
+        state: the blog.
+        service: reads its records.
+        out: prints the table.
+        drafts: whether the format has drafts.
 
     Raises:
         UsageError: always.
@@ -381,14 +367,14 @@ def stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool
     option = f"--{service.flag_settings.public.replace('_', '-')}"
     if drafts:
         text = message(
-            "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
-            "{option}, or make drafts of all with --all-as-draft.",
+            "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
+            "with {option}, or make drafts of all entries with --all-as-draft.",
             option=option,
         )
     else:
         text = message(
-            "Nothing says yet which entries are public: look at the table above (or inspect DIR), and say so once with "
-            "{option}.",
+            "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
+            "with {option}.",
             option=option,
         )
     raise UsageError(text)

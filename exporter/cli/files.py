@@ -1,4 +1,4 @@
-"""``files``: the uploads and pictures of a blog, where they are used, and which the archive does not hold."""
+"""``files``: the uploads and pictures of a blog, with their entries, and those that are missing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import at_option, with_output
-from exporter.cli.output import OnLoss, Output, counted
+from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import Kind
@@ -46,15 +45,13 @@ _NAME_COLUMNS = 32
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-@click.command(
-    "files", help=message("List the uploads and pictures of the blog in DIR, with their sizes and where they are used.")
-)
+@click.command("files", help=message("List the uploads and pictures of the blog in DIR, with their sizes and entries."))
 @readable_archive("PICTURES")
-@click.option("--missing", is_flag=True, help=message("Only what the archive does not hold."))
-@click.option("--csv", "as_csv", is_flag=True, help=message("As CSV, for a spreadsheet."))
+@click.option("--missing", is_flag=True, help=message("List only files that are not in the archive."))
+@click.option("--csv", "as_csv", is_flag=True, help=message("Print CSV for a spreadsheet."))
 @at_option
 @with_output(OnLoss.STOP)
-def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
+def files_command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """Run ``files``."""
     from exporter.archive.assets import inventory
     from exporter.service.registry import service_of
@@ -88,7 +85,7 @@ def command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str 
 
 
 def _lines(row: FileRow, columns: int, *, paths: bool) -> Iterator[str]:
-    """Yield the line of a file, which fits the terminal, and below it where it would be, and why it is not here."""
+    """Yield the line of a file, fitted to the terminal; for a missing one also its address and the reason."""
     name = printable(row.name or (row.url or row.path or "?").rstrip("/").rpartition("/")[2], 200)
     size = "" if row.bytes is None else size_text(row.bytes)
     start = left(translated(_STATES.get(str(row.held), str(row.held))), 9) + " " + right(size, 9) + "  "
@@ -107,7 +104,7 @@ def _lines(row: FileRow, columns: int, *, paths: bool) -> Iterator[str]:
 
 
 def _csv(rows: list[FileRow]) -> bytes:
-    """Write CSV that a spreadsheet opens as it is: UTF-8 with a mark, and nothing a cell could run."""
+    """Return CSV for spreadsheets: UTF-8 with a byte order mark, and no formulas."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_COLUMNS)

@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from exporter.cli.amounts import time_text
-from exporter.cli.output import Output, shown
+from exporter.cli.output import Output, shown, time_text
 from exporter.cli.progress import ProgressBar
 from exporter.clock import timestamp
 from exporter.errors import (

@@ -1,7 +1,7 @@
-"""Help that fits the terminal: options under headings, commands under what they are for, in the reader's language.
+"""Help and usage errors that fit the terminal, in the reader's language.
 
-Click's own classes know neither languages nor characters that take two columns. What is printed here is put together
-from the same declarations.
+Click's own classes support neither translations nor characters that take two columns. This module formats the same
+declarations itself.
 """
 
 from __future__ import annotations
@@ -12,49 +12,121 @@ from typing import Any, Final
 
 import click
 
-from exporter.cli.usage import explained, no_such_command, too_many
-from exporter.message import Message, message
+from exporter.errors import UsageError
+from exporter.message import Message, listed, message
 from exporter.text import left, width, wrapped
 from exporter.translation import translated, translated_by_text
 
 _LONGEST_TERM: Final = 24
-_FEW: Final = 14
-"""So many options need no headings."""
-
-HEADINGS: Final[dict[Message, tuple[str, ...]]] = {
-    message("Service"): (
-        "base_url", "profile", "token_file", "entry_url", "timezone",
+_MOST_OPTIONS: Final = 12
+"""``--help`` shows at most this number of options; ``--help-all`` shows all."""
+ALL_OPTIONS: Final = "exporter.cli.help.all_options"
+"""The key in the meta data of a context by which help shows all options."""
+_ALWAYS: Final = ("as_json", "help_all", "help")
+_CHOICE: Final = ("FLAGS", "all_as_draft", "only")
+_MAIN: Final[dict[str, tuple[str, ...]]] = {
+    "backup": (
+        "archive", "base_url", "profile", "every", "assets", "refresh", "token_file", "dry_run", "accept_removals",
     ),
-    message("Reading"): (
-        "refresh", "max_age", "resume_max_age", "wait_lock", "accept_removals", "dry_run",
-    ),
-    message("Pictures and files"): (
-        "assets", "file_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
-        "strict_assets", "retry_lost", "accept_doubtful", "media_base_url", "media_folder",
-    ),
-    message("Politeness and patience"): (
-        "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout", "give_up_after",
-    ),
-    message("What goes"): (
-        "at", "since", "until", "category", "only", "public_only", "all_as_draft", "hidden_comments", "comments",
-        "no_comments",
-    ),
-    message("Form"): (
-        "body", "wordpress_body", "preset", "max_entries", "max_bytes", "limits_of", "old_urls", "new_url",
-    ),
-    message("Books"): ("title", "language", "by_year", "vertical"),
-    message("Notifications"): ("ping_url", "on_failure", "remind_after"),
-    message("Site and Markdown"): ("site_title", "site_lang", "markdown", "site"),
-    message("Settings"): ("config", "no_remember"),
-    message("Output"): ("as_json", "quiet", "verbose", "lang", "help"),
+    "export": (*_CHOICE, "media_base_url", "media_folder", "dry_run", "force"),
+    "move": ("home", "new_home_user", *_CHOICE, "dry_run", "compare"),
+    "compare": (*_CHOICE, "new_home_user", "no_pictures", "no_comments", "report"),
 }  # fmt: skip
-"""Under which heading of a long help an option stands, by the name of its parameter; all others come first."""
+"""The main options of commands with many; other commands declare them first. ``FLAGS`` are those of the services."""
+
+
+def no_such_command(word: str, known: Iterable[str], path: str) -> UsageError:
+    """Return the error for an unknown command, with the most similar one."""
+    said = _with_guess(repr(word), word, known)
+    return UsageError(message("There is no command {word}; see {help}.", word=said, help=f"{path} --help"))
+
+
+def too_many(word: str, command: click.Command, ctx: click.Context) -> UsageError:
+    """Return the error for an argument too many, with the usage of the command."""
+    form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
+    return UsageError(message("{word!r} is one argument too many: the form is {form}.", word=word, form=form))
+
+
+def explained(error: click.UsageError, command: click.Command, ctx: click.Context, given: Sequence[str]) -> UsageError:
+    """Return our own error for one of click's.
+
+    Args:
+        error: the error of click.
+        command: the command that was called.
+        ctx: its context.
+        given: its arguments.
+    """
+    place = f"{ctx.command_path} --help"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        name = _name(error.param, ctx)
+        form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
+        text = message("Missing argument {name}: the form is {form}; see {help}.", name=name, form=form, help=place)
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        text = _wrong_value(error, error.param, command, ctx, given, place)
+    elif isinstance(error, click.NoSuchOption):
+        known = [name for each in command.get_params(ctx) for name in each.opts if name.startswith("-")]
+        word = _with_guess(error.option_name, error.option_name, known)
+        text = message("There is no option {word}; see {help}.", word=word, help=place)
+    elif isinstance(error, click.BadOptionUsage):
+        if any(error.option_name in each.opts and getattr(each, "is_flag", False) for each in command.params):
+            text = message("Option {word} takes no value; see {help}.", word=error.option_name, help=place)
+        else:
+            text = message("Option {word} needs a value; see {help}.", word=error.option_name, help=place)
+    else:
+        text = message("{text} See {help}.", text=" ".join(error.format_message().split()), help=place)
+    return UsageError(text)
+
+
+def _wrong_value(
+    error: click.BadParameter,
+    parameter: click.Parameter,
+    command: click.Command,
+    ctx: click.Context,
+    given: Sequence[str],
+    place: str,
+) -> Message:
+    """Return the invalid and the expected value; click says it in its own words and language."""
+    name, kind = _name(parameter, ctx), parameter.type
+    typed = command.make_parser(ctx).parse_args(list(given))[0].get(parameter.name or "")
+    if isinstance(typed, str) and isinstance(kind, click.Choice):
+        choices = [str(each) for each in kind.choices]
+        parts, near = {"name": name, "value": typed, "choices": listed(choices)}, _nearest(typed, choices)
+        if near is not None:
+            return message(
+                "{name} is {value!r}: one of {choices} is expected (did you mean {near}?).", **parts, near=near
+            )
+        return message("{name} is {value!r}: one of {choices} is expected.", **parts)
+    if isinstance(typed, str) and isinstance(kind, click.IntRange) and kind.min is not None:
+        limits = {"name": name, "value": typed, "least": kind.min, "most": kind.max}
+        if kind.max is not None:
+            return message("{name} is {value!r}: a whole number from {least} to {most} is expected.", **limits)
+        return message("{name} is {value!r}: a whole number of {least} or more is expected.", **limits)
+    if isinstance(typed, str) and kind is click.INT:
+        return message("{name} is {value!r}: a whole number is expected.", name=name, value=typed)
+    return message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
+
+
+def _name(parameter: click.Parameter, ctx: click.Context) -> str:
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len)
+    return parameter.make_metavar(ctx).strip("[]")
+
+
+def _with_guess(shown: str, word: str, known: Iterable[str]) -> str:
+    near = _nearest(word, known)
+    return shown if near is None else message("{word} (did you mean {near}?)", word=shown, near=near)
+
+
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, list(known), 1)), None)
 
 
 def said(text: str | None) -> str:
     """Return a text of a declaration in the reader's language.
 
-    Click keeps the text of a help line but not what it was made of, so a line without fields is looked up by itself.
+    Click keeps only the text of a :class:`Message`, so a text without fields is looked up in the catalogue.
     """
     if text is None:
         return ""
@@ -62,7 +134,7 @@ def said(text: str | None) -> str:
 
 
 class Option(click.Option):
-    """An option whose line of help may have fields, and which says its default in the reader's language."""
+    """An option whose help may have fields, and whose default is shown in the reader's language."""
 
     def __init__(self, *declarations: Any, default_text: str | None = None, **how: Any) -> None:
         super().__init__(*declarations, **how)
@@ -71,7 +143,7 @@ class Option(click.Option):
 
 
 def option(*declarations: str, **how: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an :class:`Option`; ``default_text`` is what its help calls the default."""
+    """Declare an :class:`Option`; its help shows ``default_text`` as the default."""
     return click.option(*declarations, cls=Option, **how)
 
 
@@ -79,7 +151,7 @@ class _Formatter(click.HelpFormatter):
     """Counts columns in place of characters."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write how the command is called."""
+        """Write the usage line."""
         start = f"{prefix or translated(message('Usage:'))} {prog} "
         first, *more = wrapped(args, self.width - width(start))
         self.write(f"{start}{first}".rstrip() + "\n")
@@ -87,7 +159,7 @@ class _Formatter(click.HelpFormatter):
             self.write(" " * width(start) + line + "\n")
 
     def write_text(self, text: str) -> None:
-        r"""Write paragraphs; one that begins with a line of ``\b`` keeps its lines, the indented ones whole."""
+        r"""Write paragraphs. After a line of ``\b`` a paragraph keeps its lines; indented lines never wrap."""
         space = " " * self.current_indent
         for number, paragraph in enumerate(inspect.cleandoc(text).split("\n\n")):
             lines = paragraph.removeprefix("\b\n").split("\n") if paragraph.startswith("\b\n") else [paragraph]
@@ -97,14 +169,14 @@ class _Formatter(click.HelpFormatter):
                 self.write("".join(f"{space}{each}".rstrip() + "\n" for each in fit))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = _LONGEST_TERM, col_spacing: int = 2) -> None:
-        """Write terms and what they mean, in two columns, the first of as many as ``col_max`` says."""
+        """Write terms and their meanings in two columns; the first has ``col_max`` characters."""
         rows, column = list(rows), col_max + col_spacing
         space = " " * self.current_indent
         for term, meaning in rows:
             lines = wrapped(meaning, self.width - column - self.current_indent)
             if width(term) > column - col_spacing:
                 self.write(f"{space}{term}\n")
-                term = ""  # noqa: PLW2901 - it stands on a line of its own
+                term = ""  # noqa: PLW2901 - the line above has it
             for line in lines:
                 self.write((space + left(term, column) + line).rstrip() + "\n")
                 term = ""  # noqa: PLW2901 - only the first line has it
@@ -140,14 +212,14 @@ def _meaning(parameter: click.Option) -> str:
 
 
 class _Helped(click.Command):
-    """What commands and groups of commands share."""
+    """The base of commands and groups."""
 
     context_class = _Context
 
     allow_extra_args = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments, and refuse what cannot be right in words of our own."""
+        """Read the arguments; errors have our own words."""
         given = list(args)
         try:
             rest = super().parse_args(ctx, args)
@@ -160,28 +232,42 @@ class _Helped(click.Command):
         return rest
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """Return ``--help``, with its line in the reader's language."""
+        """Return ``--help``, with a help in the reader's language."""
         found = super().get_help_option(ctx)
         if found is not None:
             found.help = message("Show this help.")
         return found
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the command is for."""
+        """Write the description of the command."""
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(said(self.help))
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with ``--help-all`` before ``--help``."""
+        found = super().get_params(ctx)
+        return [*found[:-1], _help_all(hidden=len(_options(found)) <= _MOST_OPTIONS), *found[-1:]]
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options: in one list when they are few, under headings when they are many."""
-        shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option) and not each.hidden]
-        widest = max((found for each in shown if (found := width(_spec(each, ctx))) <= _LONGEST_TERM), default=0)
-        for heading, parameters in _grouped(shown):
+        """Write the options, the main ones first; the others only for ``--help-all``."""
+        options = _options(self.get_params(ctx))
+        headed = [(message("Options"), options)]
+        if len(options) > _MOST_OPTIONS:
+            by_name = {"help" if "--help" in each.opts else each.name or "": each for each in options}
+            names = _main_options(ctx.info_name or "", tuple(by_name))
+            main = [by_name[name] for name in (*names, *_ALWAYS) if name in by_name]
+            headed = [(message("Options"), main)]
+            if ctx.meta.get(ALL_OPTIONS):
+                headed.append((message("More options"), [each for each in options if each not in main]))
+        shown = [_spec(each, ctx) for _, group in headed for each in group]
+        widest = max((found for each in shown if (found := width(each)) <= _LONGEST_TERM), default=0)
+        for heading, group in headed:
             with formatter.section(translated(heading)):
-                formatter.write_dl([(_spec(each, ctx), _meaning(each)) for each in parameters], widest)
+                formatter.write_dl([(_spec(each, ctx), _meaning(each)) for each in group], widest)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, and what else is to be known."""
+        """Write the examples and notes."""
         if self.epilog:
             formatter.write_paragraph()
             text = said(self.epilog).replace("Examples:", translated(message("Examples:")), 1)
@@ -189,14 +275,14 @@ class _Helped(click.Command):
 
 
 class HelpedCommand(_Helped):
-    """A command with help as this module writes it."""
+    """A command with this module's help."""
 
 
 class HelpedGroup(_Helped, click.Group):
-    """Commands under one name, under headings."""
+    """A group of commands, under headings."""
 
     def headed_commands(self, ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
-        """Yield headings, and the commands below each with their lines of help."""
+        """Yield each heading with its commands and their short helps."""
         lines = {}
         for name in self.list_commands(ctx):
             found = self.get_command(ctx, name)
@@ -217,14 +303,14 @@ class HelpedGroup(_Helped, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one may have been meant."""
+        """Find the command; the error for an unknown one names the most similar."""
         if not ctx.resilient_parsing and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise no_such_command(args[0], self.list_commands(ctx), ctx.command_path)
         return super().resolve_command(ctx, args)
 
 
 def helped(command: click.Command) -> click.Command:
-    """Return a command that does the same, with help as this module writes it."""
+    """Return the same command with this module's help."""
     if isinstance(command, _Helped):
         return command
     kind: Any = HelpedGroup if isinstance(command, click.Group) else HelpedCommand
@@ -240,17 +326,25 @@ def helped(command: click.Command) -> click.Command:
     return made
 
 
-def _grouped(options: Sequence[click.Option]) -> Iterator[tuple[Message, list[click.Option]]]:
-    plain = message("Options")
-    if len(options) <= _FEW:
-        yield plain, list(options)
-        return
-    from exporter.service.registry import FLAG_SETTINGS, SERVICE_SETTINGS
+def _options(parameters: Iterable[click.Parameter]) -> list[click.Option]:
+    return [each for each in parameters if isinstance(each, click.Option) and not each.hidden]
 
-    heading_of = {name: heading for heading, names in HEADINGS.items() for name in names}
-    heading_of |= dict.fromkeys(SERVICE_SETTINGS, message("Service"))
-    heading_of |= dict.fromkeys(FLAG_SETTINGS, message("What goes"))
-    groups: dict[Message, list[click.Option]] = {heading: [] for heading in (plain, *HEADINGS)}
-    for each in options:
-        groups[heading_of.get("help" if "--help" in each.opts else each.name or "", plain)].append(each)
-    yield from ((heading, found) for heading, found in groups.items() if found)
+
+def _main_options(command: str, declared: Sequence[str]) -> Sequence[str]:
+    from exporter.service.registry import FLAG_SETTINGS
+
+    names = [each for name in _MAIN.get(command, declared) for each in (FLAG_SETTINGS if name == "FLAGS" else (name,))]
+    return names[: _MOST_OPTIONS - len(_ALWAYS)]
+
+
+def _help_all(*, hidden: bool) -> click.Option:
+    def show(ctx: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+        if asked and not ctx.resilient_parsing:
+            ctx.meta[ALL_OPTIONS] = True
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    return click.Option(
+        ["--help-all"], is_flag=True, is_eager=True, expose_value=False, hidden=hidden, callback=show,
+        help=message("Show this help with all options."),
+    )  # fmt: skip

@@ -1,12 +1,10 @@
-"""``init``: from a pasted address to a verified backup that repeats itself, by five questions at most."""
+"""``init``: from a pasted address to a verified, scheduled backup, with at most five questions."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import re
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,13 +13,12 @@ import click
 
 from exporter.archive import atomic
 from exporter.cli.backup import SAVED, back_up
-from exporter.cli.blog_address import blog_id_in
 from exporter.cli.language import adopt
 from exporter.cli.new_settings import add_blog, table_name
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
-from exporter.cli.signals import ended_at_a_question
-from exporter.cli.target import BlogTarget, find_target, remember_options
+from exporter.cli.questions import Questions, yes_or_no
+from exporter.cli.target import BlogTarget, blog_id_in, find_target, remember_options
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
 from exporter.message import message, said, suggested
 from exporter.service.registry import profile_for
@@ -43,29 +40,27 @@ if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
 
 _ASSETS: Final = {
-    "linked": message("all that entries show, and every upload"),
+    "linked": message("everything that entries show, and every upload"),
     "embedded": message("only what entries show"),
     "files": message("only uploads"),
     "none": message("none of them"),
 }
-_NO: Final = frozenset({"n", "no", "never", "いいえ", "しない"})
-_YES: Final = frozenset({"", "y", "yes", "はい", "する"})
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _KEPT: Final = (
     "base_url", "profile", "file_url", "entry_url", "token_file", "allow_private_network", "account", "timezone",
     "oauth_authorize_url", "oauth_token_url", "oauth_client_id", "oauth_client_secret_file", "sign_in_store",
 )  # fmt: skip
-"""What the table keeps, given as an option or a variable: a nightly run has neither."""
+"""The options and variables that the blog's table keeps, which a nightly run does not have."""
 
 
 @click.command(
     "init",
     help=message(
-        """Begin: save a blog for the first time, and have that repeated every night.
+        """Save a blog for the first time, and schedule a backup every night.
 
-        Paste the blog's address. Five questions at most are asked, and nothing is written before the last
-        answer: then comes a look at the blog, its table in your settings file, the first backup, and the
-        schedule. Run it again whenever you like: what is done already is not done twice."""
+        Paste the blog's address, and answer at most five questions; nothing is written before the last answer.
+        Then the program checks the blog, adds it to your settings file, makes the first backup and schedules the
+        next ones. You can run it again at any time: it never repeats a step that is done."""
     ),
     epilog="""\b
 Examples:
@@ -75,14 +70,16 @@ Examples:
 """,
 )
 @click.argument("address", metavar="[ADDRESS]", required=False)
-@click.option("--archive", type=click.Path(path_type=Path), metavar="DIR", help=message("Where the archive is to be."))
+@click.option(
+    "--archive", type=click.Path(path_type=Path), metavar="DIR", help=message("The archive. [default: ~/blogs/BLOG_ID]")
+)
 @setting_options("base_url", "profile", "assets", "file_url", "entry_url", "token_file", "allow_private_network")
-@click.option("--at", metavar="HH:MM|never", help=message("When it is to be backed up by itself, or never."))
+@click.option("--at", metavar="HH:MM|never", help=message("Time of the scheduled backup, or never."))
 @click.option("--no-sign-in", is_flag=True, help=message("Do not sign in."))
-@click.option("-y", "--yes", is_flag=True, help=message("Ask nothing: take what Enter would take."))
+@click.option("-y", "--yes", is_flag=True, help=message("Ask nothing: take the default answers."))
 @config_option
 @with_output(OnLoss.WARN)
-def command(
+def init_command(
     *,
     out: Output,
     address: str | None,
@@ -93,13 +90,13 @@ def command(
     config: Path | None,
     **options: Any,
 ) -> int:
-    """Begin with a blog."""
+    """Run ``init``."""
     adopt(resolve({}, config=config))
     if at is not None and _wrong_time(at):
         raise UsageError(message("--at is {text}: a time such as 03:17, or never, is expected.", text=repr(at)))
-    ask = _Asking(yes, out)
+    ask = Questions(silent=yes)
     try:
-        plan = _asked(ask, address, archive, at, config, options, sign_in=not no_sign_in)
+        plan = _planned(ask, address, archive, at, config, options, sign_in=not no_sign_in)
         if plan.sign_in:
             _sign_in(plan.settings, out)
     except (click.Abort, KeyboardInterrupt):
@@ -109,64 +106,19 @@ def command(
     return _done(plan, out, config)
 
 
-class _Asking:
-    """Asks on the terminal, or takes what Enter would take."""
-
-    def __init__(self, silent: bool, out: Output) -> None:
-        self._silent = silent
-        self._out = out
-
-    def say(self, text: str) -> None:
-        """Print a line, where anything is asked."""
-        if not self._silent:
-            self._out.say(text)
-
-    def text(self, question: str, default: str | None, check: Callable[[str], str | None]) -> str:
-        """Ask until ``check`` finds nothing wrong with an answer.
-
-        Raises:
-            UsageError: nothing may be asked, and there is no default.
-        """
-        if self._silent:
-            if default is None:
-                raise UsageError(
-                    message(
-                        "Nothing may be asked, so name the blog: {command}",
-                        command=suggested("init", "ADDRESS", "--yes"),
-                    )
-                )
-            return default
-        while True:
-            shown = printable(translated(question))
-            answer: str = click.prompt(shown, default=default or "", show_default=bool(default), err=True, type=str)
-            wrong = check(answer.strip())
-            if wrong is None:
-                return answer.strip()
-            self._out.say(wrong)
-
-    def secret(self, question: str) -> str | None:
-        """Ask for what is not shown; ``None`` for none."""
-        if self._silent or not sys.stdin.isatty():
-            return None
-        shown = printable(translated(question))
-        with ended_at_a_question():
-            answer: str = click.prompt(shown, default="", show_default=False, hide_input=True, err=True)
-        return answer.strip() or None
-
-
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be done.
+    """The answers.
 
     Attributes:
         blog_id: the blog.
         root: its archive.
-        table: its table in the settings file, ``None`` while it has none.
-        values: what that table is to hold.
-        settings: all of them.
+        table: its table in the settings file, ``None`` if it has none yet.
+        values: the content of a new table.
+        settings: the settings of the blog.
         sign_in: whether to sign in first.
-        at: when it is to be repeated: a time, empty for a quiet minute of the night, ``None`` for never.
-        token: the access token, where one was typed.
+        at: the time of the scheduled backup, empty for a quiet minute of the night, ``None`` for never.
+        token: the access token, if one was typed.
     """
 
     blog_id: str
@@ -179,8 +131,8 @@ class _Plan:
     token: str | None = field(repr=False)
 
 
-def _asked(
-    ask: _Asking,
+def _planned(
+    ask: Questions,
     address: str | None,
     archive: Path | None,
     at: str | None,
@@ -189,21 +141,23 @@ def _asked(
     *,
     sign_in: bool,
 ) -> _Plan:
-    """Ask what the command line does not say."""
+    """Ask the questions that the command line does not answer."""
     ask.say(
-        message("Five questions at most. Enter takes what is in brackets. Nothing is written before the last answer.")
+        message(
+            "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
+        )
     )
     blog_id = _which(ask, address)
     file = read_config(config)
     table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
     if table is not None and archive is None:
-        ask.say(message("{path} has it already, as [blogs.{name}].", path=file.path, name=table.name))
+        ask.say(message("The blog is already in {path}, as [blogs.{name}].", path=file.path, name=table.name))
     given = {name: value for name, value in options.items() if value is not None}
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     if settings.base_url is None:
         raise UsageError(
             message(
-                "{blog} is at none of the services known. Give the address of its API: {command}",
+                "No known service has {blog}. Give the address of its API: {command}",
                 blog=blog_id,
                 command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
             )
@@ -214,21 +168,23 @@ def _asked(
     root = table.archive if table is not None else _where(ask, archive, blog_id)
     wanted, token = sign_in and _may_sign_in(settings), None
     if wanted:
-        wanted = _agreed(ask, message("Sign in there now? Without it, drafts and private entries are not saved (y/n)"))
+        question = message("Sign in there now? Without it, drafts and private entries are not saved (y/n)")
+        wanted = bool(yes_or_no(ask.text(question, "y", _no_yes_or_no)))
     elif sign_in and not _is_signed_in(settings):
         token = ask.secret(message("Access token, if the service wants one (it is not shown; Enter for none)"))
     if table is None and "assets" not in given:
-        given["assets"] = _pictures(ask)
+        question = message("Which pictures and uploads should be saved?")
+        given["assets"] = list(_ASSETS)[ask.number(question, list(_ASSETS.values()), 0)]
     at = _when(ask, root) if at is None else at
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     values = {"blog_id": blog_id, "archive": str(root), **_kept(given, settings), "assets": settings.assets}
     if token:
         settings = replace(settings, token=token)
-    return _Plan(blog_id, root, table, values, settings, wanted, None if at in _NO else at, token)
+    return _Plan(blog_id, root, table, values, settings, wanted, None if at and yes_or_no(at) is False else at, token)
 
 
 def _kept(given: dict[str, Any], settings: Settings) -> dict[str, str]:
-    """Return what the blog's table keeps of the options and variables of this run, as text."""
+    """Return the options and variables of this run that the blog's table keeps, as text."""
     kept = {}
     for name in _KEPT:
         if settings.sources[name].origin in {Origin.OPTION, Origin.VARIABLE}:
@@ -237,7 +193,7 @@ def _kept(given: dict[str, Any], settings: Settings) -> dict[str, str]:
     return kept
 
 
-def _which(ask: _Asking, address: str | None) -> str:
+def _which(ask: Questions, address: str | None) -> str:
     if address is not None:
         try:
             return blog_id_in(address)
@@ -248,6 +204,10 @@ def _which(ask: _Asking, address: str | None) -> str:
                 )
             ) from None
 
+    if ask.silent:
+        command = suggested("init", "ADDRESS", "--yes")
+        raise UsageError(message("With --yes, name the blog: {command}", command=command))
+
     def check(answer: str) -> str | None:
         try:
             blog_id_in(answer)
@@ -255,14 +215,14 @@ def _which(ask: _Asking, address: str | None) -> str:
             return message("Please again: {expected}.", expected=error)
         return None
 
-    return blog_id_in(ask.text(message("Which blog? Paste its address"), None, check))
+    return blog_id_in(ask.text(message("Which blog? Paste its address"), check=check))
 
 
 def _without_password(address: str) -> str:
     return re.sub(r"[^/]*@", "***@", address)
 
 
-def _where(ask: _Asking, archive: Path | None, blog_id: str) -> Path:
+def _where(ask: Questions, archive: Path | None, blog_id: str) -> Path:
     if archive is not None:
         return Path(os.path.abspath(archive.expanduser()))  # noqa: PTH100 - links on the way stay what they are
 
@@ -279,39 +239,22 @@ def _where(ask: _Asking, archive: Path | None, blog_id: str) -> Path:
     return Path(os.path.abspath(Path(answer).expanduser()))  # noqa: PTH100 - as above
 
 
-def _pictures(ask: _Asking) -> str:
-    ask.say(message("Which pictures and uploads should be saved?"))
-    for number, words in enumerate(_ASSETS.values(), 1):
-        ask.say(message("  {number}  {words}", number=number, words=words))
-
-    def check(answer: str) -> str | None:
-        fits = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(_ASSETS)
-        return None if fits else message("Please type a number from 1 to {most}.", most=len(_ASSETS))
-
-    return list(_ASSETS)[int(ask.text(message("Number"), "1", check)) - 1]
-
-
-def _agreed(ask: _Asking, question: str) -> bool:
-    """Ask for y or n, which the question names."""
-
-    def check(answer: str) -> str | None:
-        return None if answer.lower() in _YES | _NO else message("Please type y or n.")
-
-    return ask.text(question, "y", check).lower() in _YES
+def _no_yes_or_no(answer: str) -> str | None:
+    return message("Please type y or n.") if yes_or_no(answer) is None else None
 
 
 def _wrong_time(answer: str) -> bool:
-    return answer not in {""} | _NO and _TIME.fullmatch(answer) is None
+    return bool(answer) and yes_or_no(answer) is not False and _TIME.fullmatch(answer) is None
 
 
-def _when(ask: _Asking, root: Path) -> str | None:
-    """Ask when it is to be repeated; not where it is already, or nothing here could do that."""
+def _when(ask: Questions, root: Path) -> str | None:
+    """Ask for the time of the scheduled backup, unless it is already scheduled, or this machine has no scheduler."""
     from exporter.schedule.schedulers import best, find
 
     try:
         if best() is None or find(root) is not None:
             return "never"
-    except BlogExporterError:  # it is told when it is asked to repeat the backup
+    except BlogExporterError:  # installing the schedule reports it
         pass
 
     def check(answer: str) -> str | None:
@@ -324,7 +267,7 @@ def _when(ask: _Asking, root: Path) -> str | None:
 
 
 def _may_sign_in(settings: Settings) -> bool:
-    """Tell whether one can sign in at the service, and has not yet."""
+    """Return whether the service has sign-ins, and the user is not signed in yet."""
     known = settings.oauth_authorize_url is not None and settings.oauth_token_url is not None
     return known and not _is_signed_in(settings)
 
@@ -345,11 +288,11 @@ def _sign_in(settings: Settings, out: Output) -> None:
 
 
 def _done(plan: _Plan, out: Output, config: Path | None) -> int:
-    """Do what was asked for, and return the exit code of the backup, or of the look before it."""
+    """Carry out the plan; return the exit code of the backup, or of the check before it."""
     if plan.table is None:
         code = _looked(plan, out)
         if code not in SAVED:
-            out.say(message("Nothing was written; mend that and run init again."))
+            out.say(message("Nothing was written; fix that and run init again."))
             return code
     path = own_config_path(config)
     name = plan.table.name if plan.table is not None else table_name(plan.blog_id, read_config(config).blogs)
@@ -361,14 +304,16 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     scheduled = _scheduled(plan, out, config)
     out.say()
     if outcome.exit_code:
-        out.say(message("What could be read is in {folder}; the next backup tries the rest again.", folder=plan.root))
+        out.say(
+            message("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
+        )
     else:
         out.say(message("Your blog is safe in {folder}.", folder=plan.root))
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say(message("  to read it, open:   {path}", path=site))
     chosen = [] if config is None else ["--config", os.path.abspath(config)]  # noqa: PTH100 - as above
-    out.say(message("  to see how it is:   {command}", command=suggested("status", plan.root)))
+    out.say(message("  to see its state:   {command}", command=suggested("status", plan.root)))
     out.say(message("  to save it again:   {command}", command=suggested("backup", name, *chosen)))
     out.document(
         {
@@ -385,7 +330,7 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
 
 
 def _token_kept(plan: _Plan, name: str) -> dict[str, str]:
-    """Write the token that was typed into a file that only its owner can read; returns the setting that names it."""
+    """Write the typed token into a file that only its owner can read; return the setting that names it."""
     if plan.token is None:
         return {}
     path = config_folder() / "tokens" / name
@@ -396,10 +341,10 @@ def _token_kept(plan: _Plan, name: str) -> dict[str, str]:
 
 
 def _looked(plan: _Plan, out: Output) -> int:
-    """Look at the blog as ``check`` does, say what is wrong, and return the exit code."""
+    """Check the blog as ``check`` does, print the problems, and return the exit code."""
     from exporter.check.run import check
 
-    out.say(message("Looking at the blog, with a handful of requests …"))
+    out.say(message("Checking the blog with a few requests …"))
     result = asyncio.run(check(plan.blog_id, plan.settings, plan.root, warn=out.warn))
     if result.estimate is not None:
         out.say(
@@ -418,10 +363,10 @@ def _looked(plan: _Plan, out: Output) -> int:
 
 
 def _backed_up(target: BlogTarget, out: Output) -> Outcome:
-    """Back up, verify, and have the archive remember its settings.
+    """Back up, verify, and keep the settings in the archive.
 
     Raises:
-        ArchiveDamaged: the disk gave back other bytes than were written.
+        ArchiveDamaged: the disk returned other bytes than were written.
     """
     from exporter.archive.archive import Archive
     from exporter.archive.settings_file import note_archive
@@ -431,16 +376,16 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
     damage = [finding for finding in Archive.open(target.root).verify() if finding.damage]
     if damage:
         raise ArchiveDamaged(
-            message("{path} is damaged though it was just written: look at this disk.", path=damage[0].path)
+            message("{path} is damaged though it was just written: check this disk.", path=damage[0].path)
         )
-    out.say(message("Verified: every file is there and holds what was read."))
+    out.say(message("Verified: every file exists and contains the bytes that were read."))
     remember_options(target, {}, out)
     note_archive(target.root, target.label)
     return outcome
 
 
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
-    """Have the backup repeated, and return by what; a scheduler that refuses does not undo the backup."""
+    """Schedule the backup, and return the scheduler; one that refuses does not undo the backup."""
     from exporter.schedule.plan import plan_for
     from exporter.schedule.schedulers import find, install, trouble
 
@@ -453,20 +398,16 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
             words += ["--config", os.path.abspath(config)]  # noqa: PTH100 - as above
         known = install(plan_for(plan.root, plan.blog_id, words, at=plan.at or None))
     except BlogExporterError as error:
-        out.warn(message("The backup is not repeated by itself yet. {reason}", reason=error))
+        out.warn(message("The backup is not scheduled yet. {reason}", reason=error))
         return None
     if "token" in plan.settings.sources and plan.settings.sources["token"].origin is Origin.VARIABLE:
         text = message(
-            "{scheduler} does not know your variable with the token: put it into a file, as token_file.",
+            "{scheduler} does not have your variable with the token: put the token into a file, as token_file.",
             scheduler=known.scheduler,
         )
         out.warn(text)
     not_running = trouble(known)
     if not_running is not None:
         out.warn(not_running)
-    out.say(
-        message(
-            "It is saved again every night by {scheduler}; next: {next}.", scheduler=known.scheduler, next=known.next
-        )
-    )
+    out.say(message("Saved every night by {scheduler}; next: {next}.", scheduler=known.scheduler, next=known.next))
     return known.scheduler

@@ -1,4 +1,4 @@
-"""Which language the program speaks: what was asked for, or else that of the machine."""
+"""The language of the program: as requested, or else that of the machine."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 _OPTION: Final = "--lang"
 _VARIABLE: Final = "BLOG_EXPORTER_LANG"
 _LOCALE: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
-"""The first that is set decides, as POSIX has it (Base Definitions, 8.2)."""
+"""The first that is set decides, as in POSIX (Base Definitions, 8.2)."""
 
 
 _command_line = {"names one": False}
 
 
 def speak(arguments: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Speak the language for a command line from now on."""
+    """Use the language of a command line from now on."""
     _command_line["names one"] = bool(_asked(arguments))
     set_language(language(arguments, environ))
 
 
 def language(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the language for a command line, before anything of it is checked: ``--lang``, variable, or locale."""
+    """Return the language of a command line that is not parsed yet: ``--lang``, variable, or locale."""
     asked = _asked(arguments)
     if asked in LANGUAGES:
         return asked
@@ -43,7 +43,7 @@ def language(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _asked(arguments: Sequence[str]) -> str:
-    """Return the value of the last ``--lang`` that is an option, or nothing."""
+    """Return the value of the last option ``--lang``, or an empty text."""
     options = list(arguments)
     if "--" in options:
         del options[options.index("--") :]
@@ -56,7 +56,7 @@ def _asked(arguments: Sequence[str]) -> str:
 
 
 def _of_the_machine(platform: str = sys.platform) -> str:
-    """Return the locale that Windows and macOS know without any variable."""
+    """Return the locale that Windows and macOS know without a variable."""
     if platform not in {"win32", "darwin"}:
         return ""
     import locale
@@ -65,14 +65,14 @@ def _of_the_machine(platform: str = sys.platform) -> str:
 
 
 def with_language(command: click.Command) -> click.Command:
-    """Add ``--lang`` to a command and to the commands in it; it is obeyed before they are parsed."""
+    """Add ``--lang`` to a command and its subcommands; :func:`speak` reads it before they are parsed."""
     if not any(_OPTION in each.opts for each in command.params):
         command.params.append(
             click.Option(
                 [_OPTION],
                 type=click.Choice(LANGUAGES),
                 expose_value=False,
-                help=message("Language of messages and reports. [default: the machine's]"),
+                help=message("Language of messages. [default: the machine's]"),
             )
         )
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
@@ -81,7 +81,7 @@ def with_language(command: click.Command) -> click.Command:
 
 
 def adopt(settings: Settings) -> Settings:
-    """Speak the language that a variable or the settings file names, unless the command line named one."""
+    """Use the language of a variable or the settings file, unless the command line names one."""
     if settings.lang is not None and not _command_line["names one"]:
         set_language(settings.lang)
     return settings

@@ -1,4 +1,4 @@
-"""The program: which commands there are, and how every failure becomes one line and an exit code."""
+"""The program: its commands, and how every failure becomes one line and an exit code."""
 
 from __future__ import annotations
 
@@ -27,35 +27,40 @@ from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
 
 COMMANDS: Final = {
-    "init": message("Begin: save a blog for the first time, and every night from then on."),
+    "init": message("Save a blog for the first time, and schedule a backup every night."),
     "backup": message("Back up a blog into an archive."),
-    "check": message("Say whether a backup of a blog would save everything."),
+    "check": message("Check whether a backup of a blog would save everything."),
     "status": message("Show an archive's state: newest version, last run, completeness."),
     "log": message("List the versions of an archive."),
     "diff": message("Show what changed between two versions."),
-    "show": message("Show a record as it is, or as it was."),
-    "search": message("Find words in titles, bodies, comments and file names."),
-    "files": message("List uploads and pictures: where they are used, what is missing."),
-    "verify": message("Check that an archive is intact, and whether it is complete."),
-    "inspect": message("Show which values a blog's undocumented flags have."),
-    "export": message("Write the blog as another service or program reads it."),
-    "move": message("Move the blog into a WordPress, by its API."),
-    "compare": message("Compare a new home with the archive: what arrived, what is missing."),
-    "site": message("Make the offline site, of any version, or a copy of it to publish."),
-    "serve": message("Show the site on a local address, with a search over all versions."),
-    "sync": message("Keep a second copy on a disk or in S3, or bring it back."),
+    "show": message("Show a record, now or at an earlier version."),
+    "search": message("Search titles, bodies, comments and file names."),
+    "files": message("List uploads and pictures, with their uses and gaps."),
+    "verify": message("Check that an archive is intact and complete."),
+    "inspect": message("Show the values of a blog's undocumented flags."),
+    "export": message("Export the blog for another service or program."),
+    "move": message("Move the blog into a WordPress by its API."),
+    "compare": message("Compare a new home with the archive."),
+    "site": message("Make the offline site of any version, or a copy to publish."),
+    "serve": message("Serve the site locally, with a search over all versions."),
+    "sync": message("Copy an archive to another disk or to S3, or restore it."),
     "prune": message("Remove old versions by rules such as --keep-daily 30."),
     "rebuild": message("Rebuild latest/ and its views from the versions."),
-    "login": message("Sign in at a blog's service, for all runs that follow."),
-    "logout": message("Forget a sign-in."),
-    "whoami": message("Say as whom you are signed in, and where the token comes from."),
-    "profiles": message("Show what is known of blog services, and how it is known."),
-    "schedule": message("Have a backup made every night, by systemd, cron, launchd or Windows."),
-    "fleet": message("Save thousands of blogs from a list, and watch over them."),
-    "completion": message("Print what lets a shell complete commands, options and folders."),
-    "demo": message("Try it all on a made-up blog."),
+    "login": message("Sign in at a blog's service for all later commands."),
+    "logout": message("Delete a stored sign-in."),
+    "whoami": message("Show which account is signed in and where its token is stored."),
+    "profiles": message("List the known blog services and the source of each fact."),
+    "schedule": message("Schedule a nightly backup with systemd, cron, launchd or Task Scheduler."),
+    "fleet": message("Back up thousands of blogs from a list, and monitor them."),
+    "completion": message("Print a completion script for bash, zsh or fish."),
+    "demo": message("Try everything on a sample blog."),
 }
-"""Every command with its line of help; its module, of the same name, is imported only when it is used."""
+"""Every command with its short help. The module of a command is imported only when the command is used."""
+
+MODULES: Final = {
+    "log": "versions", "diff": "versions", "inspect": "show", "prune": "upkeep", "rebuild": "upkeep",
+}  # fmt: skip
+"""The modules of commands that share one; other modules have the name of their command."""
 
 GROUPS: Final = {
     message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
@@ -64,10 +69,10 @@ GROUPS: Final = {
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
     message("Keep in order"): ("sync", "prune", "rebuild", "completion"),
 }
-"""Every command again, under what it is for."""
+"""The headings of the commands in the help."""
 
 _NO_ENCODING = {"ascii", "ansi_x3.4-1968", "us-ascii"}
-"""What the locale C claims, whatever the terminal can show."""
+"""The encodings that the locale C reports, which say nothing about the terminal."""
 _EPILOG = """\b
 Examples:
   blog-exporter backup NAME.blog.example.jp --base-url https://api.example.jp
@@ -78,7 +83,7 @@ Examples:
 
 
 class _LazyGroup(HelpedGroup):
-    """A group whose commands are imported one by one, since most need only a part of the program."""
+    """A group that imports each command on its first use, since most need only a part of the program."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -86,9 +91,9 @@ class _LazyGroup(HelpedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"exporter.cli.{cmd_name}")
-        command: click.Command = module.command
-        return with_language(helped(command))
+        module = importlib.import_module(f"exporter.cli.{MODULES.get(cmd_name, cmd_name)}")
+        commands = (each for each in vars(module).values() if isinstance(each, click.Command))
+        return with_language(helped(next(each for each in commands if each.name == cmd_name)))
 
     def headed_commands(self, ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
         for heading, names in GROUPS.items():
@@ -97,17 +102,17 @@ class _LazyGroup(HelpedGroup):
 
 @click.group(
     cls=_LazyGroup,
-    help=message("Back up a whole blog into a versioned archive from which nothing is ever lost."),
+    help=message("Back up a whole blog into a versioned archive that never loses anything."),
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, "-V", "--version", prog_name=PROGRAM, help=message("Show the version and end."))
+@click.version_option(__version__, "-V", "--version", prog_name=PROGRAM, help=message("Show the version and exit."))
 def cli() -> None:
-    """Do nothing by itself: a command does."""
+    """Parse the options before the command."""
 
 
 def run() -> NoReturn:
-    """Run the program with the process's arguments and end the process."""
+    """Run the program with the process's arguments, and exit."""
     open_closed_streams()
     if os.name == "posix" and sys.getfilesystemencoding() != "utf-8":
         _begin_in_utf8()
@@ -115,9 +120,9 @@ def run() -> NoReturn:
 
 
 def _begin_in_utf8() -> NoReturn:
-    """Start the program anew with names of files in UTF-8, whatever the locale: an archive looks the same everywhere.
+    """Restart the program with file names in UTF-8, so that an archive is the same in every locale.
 
-    What was typed is handed on in UTF-8, and a terminal of another encoding keeps it.
+    The arguments are passed on in UTF-8; a terminal keeps its own encoding.
     """
     if sys.stdout is not None and sys.stdout.encoding.lower() not in _NO_ENCODING:
         os.environ.setdefault("PYTHONIOENCODING", sys.stdout.encoding)
@@ -143,11 +148,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _with_loss(code: int, stdout: SafeStream) -> int:
-    """Return the exit code of a command that has ended; not 0 where its answer could not be written."""
+    """Return the exit code of a command; not 0 if its answer could not be written."""
     lost = stdout.report()
     if lost is not None and stdout.on_loss is OnLoss.WARN:
         Output().warn(
-            message("standard output could not be written, the backup itself is not affected. {reason}", reason=lost)
+            message("Standard output could not be written; the backup itself is not affected. {reason}", reason=lost)
         )
     elif lost is not None and code == 0:
         report(lost, as_json=False)
@@ -175,7 +180,7 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    """Tell whether memory ran out: threads and libraries that need some more say so in words of their own."""
+    """Return whether memory ran out; threads and libraries report that in different ways."""
     return (
         isinstance(error, MemoryError)
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
@@ -185,7 +190,7 @@ def _is_of_memory(error: BaseException) -> bool:
 
 
 def known(error: BaseException) -> BlogExporterError:
-    """Turn whatever was raised into one of our errors."""
+    """Turn any exception into one of our errors."""
     if isinstance(error, BlogExporterError):
         return error
     if isinstance(error, click.UsageError):
@@ -199,4 +204,4 @@ def known(error: BaseException) -> BlogExporterError:
 
         return translate(error, message("a file"))
     reason = f"{type(error).__name__}: {error}".rstrip(": ")
-    return BlogExporterError(message("Unexpected: {reason}; please report this, with what -vv prints.", reason=reason))
+    return BlogExporterError(message("Unexpected: {reason}. Please report this with the output of -vv.", reason=reason))

@@ -1,4 +1,4 @@
-"""``move``: the blog in its new home, by that home's own API."""
+"""``move``: a blog into its new home, by the API of that home."""
 
 from __future__ import annotations
 
@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.archive.archive import Archive, read_consistently
-from exporter.cli.amounts import time_text
-from exporter.cli.answers import check_answers, declared_flags, flag_answers, keep_given, stored_printer
-from exporter.cli.export_options import check_choice, choice_options, old_urls, stop_undeclared
+from exporter.archive.archive import Archive
+from exporter.cli.answers import flag_answers, keep_given
+from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.language import adopt
 from exporter.cli.options import archive_argument, config_option, setting_options, with_output
-from exporter.cli.output import Output, counted, shown
+from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
 from exporter.export.interface import ExportOptions
 from exporter.message import listed, message, message_n
-from exporter.service.registry import service_of
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import left, printable, right
 from exporter.translation import current_language, recalled, translated, translated_by_text
 
 if TYPE_CHECKING:
-    from exporter.archive.state import State
     from exporter.cli.progress import ProgressBar
     from exporter.cli.signals import Signals
     from exporter.http.retry import RetryEvent
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from exporter.move.outcome import MoveEvent, Thing
 
 _LINE_SECONDS = 10.0
-_LONG_WAIT_SECONDS = 5.0
 _NAMED = 5
 _WORDS = {
     "made": message("made"),
@@ -63,39 +59,38 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     help=message(
         """Move the blog in the archive in DIR into the WordPress at URL: posts, comments, categories and pictures.
 
-        Run it again after an interruption: nothing is moved twice. What somebody changed or deleted there is
-        left alone."""
+        Run it again after an interruption: nothing is moved twice. It leaves alone everything that somebody
+        changed or deleted there."""
     ),
 )
 @click.argument("kind", metavar="HOME", type=click.Choice(["wordpress"]))
 @archive_argument
 @click.option(
-    "--to", "home", metavar="URL", required=True, help=message("The address of the new home, as you open it.")
+    "--to", "home", metavar="URL", required=True, help=message("Address of the new home, as in your browser.")
 )
 @click.option(
     "--map",
     "map_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=message("Where it is written down what became what. [default: beside DIR]"),
+    help=message("File of old and new records. [default: next to DIR]"),
 )
-@click.option("--compare/--no-compare", default=True, help=message("Read it all back in the end. [default: compare]"))
-@click.option("--dry-run", is_flag=True, help=message("Send nothing but questions, and say what would be done."))
+@click.option(
+    "--compare/--no-compare", default=True, help=message("Read everything back at the end. [default: compare]")
+)
+@click.option("--dry-run", is_flag=True, help=message("Change nothing there; print the plan."))
 @click.option(
     "--wordpress-body",
     type=click.Choice(["html", "blocks"]),
     default="html",
     show_default=True,
-    help=message("Bodies as HTML that is shown as it was, or as blocks to edit."),
+    help=message("Bodies as unchanged HTML, or as blocks to edit."),
 )
 @choice_options
-@setting_options(
-    "new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network", "concurrency", "rate",
-    "retries", "connect_timeout", "read_timeout", "total_timeout", "give_up_after", "timezone",
-)  # fmt: skip
+@setting_options("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
 @config_option
 @with_output()
-def command(
+def move_command(
     *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, compare: bool,
     config: Path | None, **given: Any,
 ) -> int:  # fmt: skip
@@ -107,42 +102,29 @@ def command(
     info = Archive.open(archive).info
     answered = {**{name: value for name, value in given.items() if name in SETTINGS}, **flag_answers(given)}
     settings = adopt(resolve(answered, config=config, blog_id=info.blog_id, warn=out.warn))
-    on_stored, service = stored_printer(out, info.blog_id), service_of(settings, info.service)
-    options = ExportOptions(
-        declared=declared_flags(service, settings, info.blog_id, on_stored, all_as_draft=given["all_as_draft"]),
-        since=given["since"],
-        until=given["until"],
-        category=given["category"],
-        hidden_comments=given["hidden_comments"],
-        wordpress_body=given["wordpress_body"],
-        old_urls=old_urls(given, settings),
-        service=service,
-    )
-    at, version = given["at"], None
-    if at is not None:
-        version = read_consistently(archive, lambda reader: reader.version_at(at, settings.timezone))
-
-    def check(state: State) -> None:
-        if service.is_undeclared(options.declared):
-            stop_undeclared(state, service, out, drafts=True)
-        check_answers(options.declared, given, state, options.service, out.warn)
-
+    choice = chosen(out, archive, info, settings, given)
     place = NewHome(home, map_file or map_path(archive, home))
     progress, compared = _Progress(out, sends=not dry_run), None
-    with progress.told(), catch_signals(progress.kept) as signals:
-        how: dict[str, Any] = {"at": version, "only": given["only"]}
-        moved = _move(archive, place, settings, options, progress, signals, dry_run=dry_run, check=check, **how)
+    with progress.reported(), catch_signals(progress.kept) as signals:
+        how: dict[str, Any] = {"at": choice.version, "only": given["only"]}
+        moved = _move(
+            archive, place, settings, choice.options, progress, signals, dry_run=dry_run, check=choice.check, **how
+        )
         for each in moved:
             _print(out, each)
         whole = all(each.outcome.whole for each in moved)
         if dry_run:
-            out.answer(message("Nothing was sent to {home} but questions.", home=printable(home)))
+            out.answer(message("Nothing was changed in {home}.", home=printable(home)))
         else:
             keep_given(given, info.blog_id, out)
             if compare:
-                compared, same = _compare(out, archive, home, settings, options, signals, **how)
+                compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same
-            out.answer(message("What became what in {home} is in {path}.", home=printable(home), path=place.map_file))
+            out.answer(
+                message(
+                    "{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file
+                )
+            )
     out.document(
         {
             "archive": str(archive.resolve()),
@@ -167,7 +149,7 @@ def command(
     if not whole:
         raise Incomplete(
             message(
-                "{home}: not all of it is there as it was; the lines above say what, and why.", home=printable(home)
+                "{home}: something is missing or different; the lines above give the reasons.", home=printable(home)
             )
         )
     return 0
@@ -182,7 +164,7 @@ def _move(
     signals: Signals,
     **how: Any,
 ) -> list[Moved]:
-    """Move the blog, until a signal comes."""
+    """Move the blog until it ends or a signal comes."""
     import asyncio
 
     from exporter.library.move import Watching, move_blog
@@ -210,7 +192,7 @@ def _compare(
     at: int | None,
     only: Only,
 ) -> tuple[dict[str, Any], bool]:
-    """Compare the new home with the archive; return the result as ``--json`` prints it, and whether it is the same."""
+    """Compare the new home with the archive; return the document for ``--json``, and whether nothing differs."""
     import asyncio
 
     from exporter.compare.posts import Aspect, Scope
@@ -229,7 +211,7 @@ def _compare(
 
 
 def _print(out: Output, moved: Moved) -> None:
-    """Say what became of the archive's records, and what was done in the new home."""
+    """Print what happened to the archive's records, and what changed in the new home."""
     from exporter.move.outcome import Did
 
     for line in moved.report.lines(current_language()):
@@ -240,13 +222,13 @@ def _print(out: Output, moved: Moved) -> None:
     for thing, counts in outcome.counts.items():
         out.say(left(translated_by_text(thing), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
-        what, told = counted(len(keys), thing.noun), shown(_some(outcome.told(thing, keys)))
+        what, some = counted(len(keys), thing.noun), shown(_some(outcome.told(thing, keys)))
         reason = shown(recalled(why))
-        out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=told))
+        out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some))
     for thing, missing in outcome.missing.items():
         out.warn(
             message(
-                "{things} not found at the last look, but should be there{some}",
+                "{things} not found at the last check, but should exist{some}",
                 things=counted(len(missing), thing.noun),
                 some=shown(_some(outcome.told(thing, missing))),
             )
@@ -273,7 +255,7 @@ def _print(out: Output, moved: Moved) -> None:
         others = ", ".join(map(str, numbers[:_NAMED]))
         out.warn(
             message(
-                "{key} is there more than once: also as number {numbers}; delete what you do not want.",
+                "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
                 key=shown(key),
                 numbers=others,
             )
@@ -285,11 +267,11 @@ def _some(keys: list[str]) -> str:
 
 
 class _Progress:
-    """A bar for each stage on a terminal, and elsewhere the counts every ten seconds; and what was sent so far.
+    """A bar for each stage on a terminal, otherwise counts every ten seconds; and the record of sent things.
 
     Attributes:
-        out: where it is shown.
-        ended: whether all was sent.
+        out: shows it.
+        ended: whether everything was sent.
     """
 
     def __init__(self, out: Output, *, sends: bool) -> None:
@@ -305,30 +287,28 @@ class _Progress:
         self._begun: set[str] = set()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Say what was sent where the work inside fails; what ends it by a signal says so itself."""
+    def reported(self) -> Iterator[None]:
+        """Print the things already sent if the work inside fails; the error of a signal names them itself."""
         try:
             yield
         except Interrupted:
             raise
         except BlogExporterError:
             if self._sent.total() or self._begun:
-                said = self.kept()
-                told = translated(said)
-                self.out.say(message("{sentence}.", sentence=told[0].upper() + told[1:]))
+                self.out.say(sentence(self.kept()))
             raise
 
     def kept(self) -> str:
-        """Return what was sent so far, and what to do next, as the end of a sentence."""
+        """Return the things sent so far, and the next step, as the end of a sentence."""
         if self.ended and self._sends:
-            return message("everything was sent, but not compared to the end; run the same command again")
+            return message("everything was sent, but not compared completely; run the same command again")
         parts: list[str] = [counted(count, thing.noun) for thing, count in self._sent.items() if count]
         if self._begun:
             posts = counted(len(self._begun), "post")
             parts.append(message("{posts} still private and without text", posts=posts))
         if parts:
-            return message("sent so far: {parts}; run the same command again to go on", parts=listed(parts))
-        return message("nothing was sent; run the same command again to go on")
+            return message("sent so far: {parts}; run the same command again to continue", parts=listed(parts))
+        return message("nothing was sent; run the same command again to continue")
 
     def handle(self, event: MoveEvent) -> None:
         """Show an event."""
@@ -353,14 +333,10 @@ class _Progress:
             self.out.say(message("{stage}: {done:,} of {all:,}", stage=self._stage, done=self._done, all=self._total))
 
     def retrying(self, event: RetryEvent) -> None:
-        """Show that a request waits to be sent again: long waits always, short ones when asked for."""
-        wait = message(
-            "  {operation}: {reason}; again in {wait}",
-            operation=event.operation,
-            reason=shown(recalled(event.reason), 120),
-            wait=time_text(event.wait),
-        )
-        self.out.say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
+        """Show that a retry was scheduled: long waits always, short ones if verbose."""
+        from exporter.cli.progress import LONG_WAIT_SECONDS, retry_text
+
+        self.out.say(retry_text(event), level=0 if event.wait >= LONG_WAIT_SECONDS else 1)
 
     def close(self) -> None:
         """Remove the bar."""

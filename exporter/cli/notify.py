@@ -112,7 +112,7 @@ class Notifier:
     def _say_where_it_may_be_gone(self, *, known: bool) -> None:
         zone = self._settings.timezone
         if self._settings.closing is not None and not known:
-            from exporter.cli.closing import countdown_line  # only needed for a closing service
+            from exporter.cli.summary import countdown_line  # only needed for a closing service
             from exporter.notify.closing import countdown
 
             remaining = countdown(self._settings.closing, self._clock.now(), zone, ())
@@ -141,7 +141,7 @@ class Notifier:
     def _closing_line(self) -> str | None:
         if self.closing is None or not self._has_closing_news():
             return None
-        from exporter.cli.closing import quiet_closing_line
+        from exporter.cli.summary import quiet_closing_line
 
         return quiet_closing_line(self._blog, self.closing)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -28,14 +29,14 @@ Command = Callable[..., Any]
 
 
 def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Let the shell complete to folders, which it does better than any program."""
+    """Let the shell complete folders."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(typed, type="dir")]
 
 
 def archive_argument(command: Command) -> Command:
-    """Add DIR, an archive's folder; the command ends with the damage that its newest versions show."""
+    """Add DIR, an archive's folder; the command ends with an error if its newest versions are damaged."""
 
     @wraps(command)
     def wrapped(*, archive: Path, **given: Any) -> Any:
@@ -46,16 +47,16 @@ def archive_argument(command: Command) -> Command:
 
 
 def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
-    """Add ``--json``, ``-q`` and ``-v``, and hand the command an :class:`Output` as ``out``.
+    """Add ``--json``, ``-q`` and ``-v``; the command gets an :class:`Output` as ``out``.
 
     Args:
-        on_loss: what the command does when its answer cannot be written.
+        on_loss: the reaction if the answer cannot be written.
     """
 
     def decorate(command: Command) -> Command:
-        @option("--json", "as_json", is_flag=True, help=message("One JSON object on standard output, for programs."))
-        @option("-q", "--quiet", is_flag=True, help=message("Only warnings and errors."))
-        @option("-v", "--verbose", count=True, help=message("Say more; twice, even more."))
+        @option("--json", "as_json", is_flag=True, help=message("Print one JSON object on standard output."))
+        @option("-q", "--quiet", is_flag=True, help=message("Print only warnings and errors."))
+        @option("-v", "--verbose", count=True, help=message("Print more; twice, even more."))
         @wraps(command)
         def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: int, **options: Any) -> Any:
             stdout = click.get_current_context().find_object(SafeStream)
@@ -70,9 +71,9 @@ def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
 
 
 def setting_options(*names: str) -> Callable[[Command], Command]:
-    """Add an option for each setting, a flag where it is off by default.
+    """Add an option for each setting; a setting that is off by default becomes a flag.
 
-    Its text is read by the settings, so that all sources are checked alike.
+    The settings parse the text, so that every source is checked alike.
     """
 
     def decorate(command: Command) -> Command:
@@ -102,25 +103,25 @@ def flag_options(command: Command) -> Command:
 
 
 def offered(choices: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes a value to one of these."""
+    """Return the completion of a value to one of these."""
     return lambda _context, _parameter, typed: [each for each in choices if each.startswith(typed)]
 
 
 def without_views(command: Command) -> Command:
-    """Add ``--no-markdown`` and ``--no-site``, which turn the settings of these names off."""
+    """Add ``--no-markdown`` and ``--no-site``, which turn off the settings of these names."""
     for name, words in (
-        ("site", message("Keep no offline site in latest/.")),
-        ("markdown", message("Keep no Markdown in latest/.")),
+        ("site", message("Write no offline site into latest/.")),
+        ("markdown", message("Write no Markdown into latest/.")),
     ):
         command = option(f"--no-{name}", name, flag_value="no", default=None, help=words)(command)
     return command
 
 
 def duration_option(name: str, text: str) -> timedelta:
-    """Read the value of an option that is a duration and no setting.
+    """Read a duration given as an option that is not a setting.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is not a duration.
     """
     try:
         return duration(text)
@@ -129,20 +130,23 @@ def duration_option(name: str, text: str) -> timedelta:
 
 
 at_option = option(
-    "--at", metavar="N|DATE", help=message("As of version N, or of a date."), default_text=message("the newest")
+    "--at",
+    metavar="N|DATE",
+    help=message("Use version N, or the version of a date."),
+    default_text=message("the newest"),
 )
 config_option = option(
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=message("Settings file to use in place of your own."),
+    help=message("Settings file in place of your own."),
 )
 
 
 def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
-    """Add DIR, the options of these settings, ``--config`` and those of :func:`with_output`.
+    """Add DIR, options for these settings, ``--config`` and the options of :func:`with_output`.
 
-    The command gets the opened ``archive``, and ``settings`` of all its options that are settings.
+    The command gets the opened ``archive``, and ``settings`` resolved with its options.
     """
 
     def decorate(command: Command) -> Command:
@@ -160,11 +164,26 @@ def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Comman
     return decorate
 
 
+def require_new_file(path: Path, *, force: bool) -> None:
+    """Check that a command may write a file.
+
+    Raises:
+        UsageError: the path is a folder or inside an archive, or the file exists and ``force`` is not set.
+    """
+    from exporter.archive.reader import require_outside_archives
+
+    require_outside_archives(path)
+    if path.is_dir():
+        raise UsageError(message("{path} is a folder; name a file.", path=path))
+    if os.path.lexists(path) and not force:
+        raise UsageError(message("{path} exists already. Add --force to replace it, or name another file.", path=path))
+
+
 @contextmanager
 def ending_with_damage(path: Path | None) -> Iterator[None]:
-    """Do work that reads the archive at ``path``, then end with the damage of its newest versions, if they have any.
+    """Read the archive at ``path``, then raise the damage of its newest versions, if they have any.
 
-    ``latest/`` may make that work possible: its owner gets what is there, and learns that the archive is damaged.
+    The command may succeed thanks to ``latest/``; its user still learns that the archive is damaged.
 
     Raises:
         ArchiveDamaged: a file of one of the newest versions is missing or has another size than its manifest says.
@@ -180,7 +199,7 @@ def ending_with_damage(path: Path | None) -> Iterator[None]:
 
 
 def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:
-    """Open the archive that a command is about, and resolve the settings for its blog."""
+    """Open an archive, and resolve the settings for its blog."""
     from exporter.archive.archive import Archive
     from exporter.cli.target import settings_to_read_with
 

@@ -1,7 +1,7 @@
-"""Where all that is printed leaves the program, so that a full disk, a closed pipe or a lost terminal ends no backup.
+"""The output of all commands, and its words for amounts. A full disk or a closed pipe ends no backup.
 
-Standard output and standard error get a lowest layer of our own. Text, bytes, progress bars, help and tracebacks go
-through it alike, whoever prints them, and Python's own flush at the end of the process finds nothing to complain about.
+Standard output and standard error get our own lowest layer. All text, progress bars, help and tracebacks go through it,
+so that Python's flush at the end of the process cannot fail.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -30,27 +31,27 @@ if TYPE_CHECKING:
 
 
 class OnLoss(Enum):
-    """What a command does when its answer cannot be written."""
+    """The reaction of a command if its answer cannot be written."""
 
     STOP = auto()
-    """End: the answer is all there is."""
+    """End: the command does nothing but answer."""
     FAIL = auto()
-    """Do its work to the end, and fail if nothing else was wrong."""
+    """Finish the work, then fail if nothing else failed."""
     WARN = auto()
-    """Only warn: its exit code tells of its work alone."""
+    """Only warn: the exit code is about the work alone."""
 
 
 class ReaderClosed(Exception):
-    """Whoever read the answer has seen enough."""
+    """The reader of the answer closed the pipe."""
 
 
 class SafeStream(io.RawIOBase):
-    """The lowest layer of a stream: what cannot be written is dropped, as is all that follows.
+    """The lowest layer of a stream: after a failed write it drops all data.
 
     Attributes:
-        file: where it leads.
-        on_loss: what a first failure means; only with ``STOP`` is it raised, and once.
-        trouble: that failure, ``None`` while all is well.
+        file: the destination.
+        on_loss: the reaction to the first failure; only ``STOP`` raises it, once.
+        trouble: that failure, ``None`` before one.
     """
 
     def __init__(self, file: io.FileIO, on_loss: OnLoss) -> None:
@@ -60,22 +61,22 @@ class SafeStream(io.RawIOBase):
         self.trouble: OSError | None = None
 
     def writable(self) -> bool:
-        """Tell that it can be written to."""
+        """Return ``True``."""
         return True
 
     def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
+        """Return whether it is a terminal."""
         return self.file.isatty()
 
     def fileno(self) -> int:
-        """Return the number of the file."""
+        """Return the file descriptor."""
         return self.file.fileno()
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write some of the bytes, or drop all of them, and return how many are dealt with.
+        """Write or drop bytes, and return their number.
 
         Raises:
-            ReaderClosed, BlogExporterError: the first failure, where that ends the command.
+            ReaderClosed, BlogExporterError: the first failure, if it ends the command.
         """
         while self.trouble is None:
             try:
@@ -87,12 +88,12 @@ class SafeStream(io.RawIOBase):
                 break
             if written is not None:
                 return written
-            # Whoever shares the pipe or terminal with us set it not to block.
+            # Another process made the shared pipe or terminal non-blocking.
             select.select([], [self.file], [])
         return memoryview(data).nbytes
 
     def report(self) -> BlogExporterError | None:
-        """Return the error to report for what could not be written; none where nobody wants to read it."""
+        """Return the error of a failed write; ``None`` if the reader closed the pipe."""
         if self.trouble is None or self.trouble.errno == errno.EPIPE:
             return None
         from exporter.archive.atomic import translate
@@ -102,9 +103,9 @@ class SafeStream(io.RawIOBase):
 
 @contextlib.contextmanager
 def safe_streams() -> Iterator[SafeStream]:
-    """Put safe streams under both outputs while the block lasts, and yield that of standard output.
+    """Put safe streams under both outputs, and yield that of standard output.
 
-    A stream that was closed before the program started leads nowhere; one that is no file is left alone.
+    A stream that was closed before the program started discards its data. A stream that is not a file stays unchanged.
     """
     before = sys.stdout, sys.stderr
     with io.FileIO(os.devnull, "w") as nowhere:
@@ -121,7 +122,7 @@ def safe_streams() -> Iterator[SafeStream]:
 
 
 def open_closed_streams() -> None:
-    """Lead the standard streams that are closed nowhere, lest a file of the archive gets the number of one."""
+    """Open ``/dev/null`` for closed standard streams, so that no file of the archive gets their descriptors."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -132,7 +133,7 @@ def open_closed_streams() -> None:
 
 
 def _over(safe: SafeStream, stream: TextIO | None) -> TextIO:
-    """Return a text stream over the safe one that otherwise is like the one given."""
+    """Return a text stream over the safe one, otherwise like the given one."""
     encoding, at_once = "utf-8", False
     if isinstance(stream, io.TextIOWrapper):
         file = getattr(stream.buffer, "raw", stream.buffer)
@@ -147,7 +148,7 @@ def _over(safe: SafeStream, stream: TextIO | None) -> TextIO:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How a command prints; ``verbosity`` is -1 (quiet), 0, 1 or 2."""
+    """The printer of a command; ``verbosity`` is -1 (quiet), 0, 1 or 2."""
 
     as_json: bool = False
     verbosity: int = 0
@@ -158,12 +159,12 @@ class Output:
             click.echo(printable_lines(translated(text)), err=True)
 
     def warn(self, text: str) -> None:
-        """Print a warning on standard error, also when quiet."""
+        """Print a warning on standard error, even if quiet."""
         label = translated(message("warning: {text}", text=text))
         click.echo(f"{PROGRAM}: {printable_lines(label)}", err=True)
 
     def notice(self, text: str) -> None:
-        """Print good news on standard error, also when quiet."""
+        """Print good news on standard error, even if quiet."""
         click.echo(f"{PROGRAM}: {printable_lines(translated(text))}", err=True)
 
     def answer(self, text: str, *, colour: bool = False) -> None:
@@ -172,19 +173,19 @@ class Output:
             click.echo(printable_lines(translated(text), colours=colour), color=colour)
 
     def done(self, text: str) -> None:
-        """Print what a command has changed, on standard output; nothing when quiet or under ``--json``."""
+        """Print a change on standard output; nothing if quiet or with ``--json``."""
         if self.verbosity >= 0:
             self.answer(text)
 
     def document(self, value: dict[str, Any]) -> None:
-        """Print the answer for programs: one JSON object on a line of standard output; nothing without ``--json``."""
+        """Print the answer for programs, a line with one JSON object; nothing without ``--json``."""
         if self.as_json:
             from exporter import lossless_json
 
             self.raw(_harmless(lossless_json.dumps(value)) + b"\n", json=True)
 
     def lines(self, name: str, documents: bytes) -> None:
-        """Print lines of JSON as one document, an object with an array of that name; nothing without ``--json``."""
+        """Print lines of JSON as one object with an array of that name; nothing without ``--json``."""
         if self.as_json:
             from exporter import lossless_json
 
@@ -192,11 +193,11 @@ class Output:
             self.raw(b"{%b:[%b]}\n" % (lossless_json.text(name), _harmless(array)), json=True)
 
     def raw(self, data: bytes, *, json: bool = False) -> None:
-        """Write a text in UTF-8 to standard output: into a file or a pipe as it is, on a terminal made harmless.
+        """Write UTF-8 text to standard output; control characters for a terminal are escaped.
 
         Args:
             data: the text.
-            json: whether it is JSON, which then stays valid and equal.
+            json: whether it is JSON, which stays valid and equal.
         """
         if sys.stdout.isatty():
             text = data.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -207,14 +208,14 @@ class Output:
 
 
 def _harmless(text: bytes) -> bytes:
-    """Escape in a JSON text what a terminal would act on."""
+    """Escape the characters of a JSON text that control a terminal."""
     if text.isascii() and b"\x7f" not in text:
         return text
     return printable_json(text.decode("utf-8")).encode("utf-8")
 
 
 def report(error: BlogExporterError, *, as_json: bool) -> None:
-    """Report what ended the program: a line on standard error, unless reported before; an object under ``--json``."""
+    """Print the error that ended the program, unless it was printed before; with ``--json`` also as an object."""
     if not error.reported:
         line = translated(message("error: {text}", text=printable(translated(said(error)), 2000)))
         click.echo(f"{PROGRAM}: {line}", err=True)
@@ -239,6 +240,9 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "post": lambda n: message_n("{n:,} post", "{n:,} posts", n),
     "category": lambda n: message_n("{n:,} category", "{n:,} categories", n),
     "picture": lambda n: message_n("{n:,} picture", "{n:,} pictures", n),
+    "list item": lambda n: message_n("{n:,} list item", "{n:,} list items", n),
+    "user": lambda n: message_n("{n:,} user", "{n:,} users", n),
+    "upload": lambda n: message_n("{n:,} upload", "{n:,} uploads", n),
     "part": lambda n: message_n("{n:,} part", "{n:,} parts", n),
     "request": lambda n: message_n("{n:,} request", "{n:,} requests", n),
     "retry": lambda n: message_n("{n:,} retry", "{n:,} retries", n),
@@ -246,11 +250,52 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
 
 
 def counted(number: int, noun: str) -> Message:
-    """Write a number with its noun, one of those that the program counts: ``1 entry``, ``2 entries``."""
+    """Return a number with its noun: ``1 entry``, ``2 entries``."""
     return _COUNTED[noun](number)
 
 
+def sentence(part: str) -> Message:
+    """Return a clause as a sentence, in the current language."""
+    said = translated(part)
+    return message("{sentence}.", sentence=said[0].upper() + said[1:])
+
+
 def shown(text: str, limit: int | None = None) -> str:
-    """Make a text harmless for terminals, as :func:`printable` does; a message stays one where it is."""
+    """Escape control characters, as :func:`printable` does; a harmless message stays a message."""
     harmless = printable(text, limit)
     return text if harmless == text else harmless
+
+
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+
+
+def size_text(count: float) -> str:
+    """Return a number of bytes for people: ``3.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def time_text(seconds: float) -> Message:
+    """Return a span of time for people: ``1 h 03 min``."""
+    whole = int(seconds)
+    if whole < 60:
+        return message("{seconds} s", seconds=f"{seconds:.1f}" if seconds < 10 else str(whole))
+    if whole < 3600:
+        return message("{minutes} min {seconds:02d} s", minutes=whole // 60, seconds=whole % 60)
+    return message("{hours} h {minutes:02d} min", hours=whole // 3600, minutes=whole % 3600 // 60)
+
+
+def ago_text(since: timedelta) -> Message:
+    """Return an age in one unit: ``6 h ago``, ``3 days ago``."""
+    if since < _MINUTE:
+        return message("just now")
+    if since < _HOUR:
+        return message("{minutes} min ago", minutes=since // _MINUTE)
+    if since < 2 * _DAY:
+        return message("{hours} h ago", hours=since // _HOUR)
+    return message_n("{n:,} day ago", "{n:,} days ago", since // _DAY)

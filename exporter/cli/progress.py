@@ -1,4 +1,4 @@
-"""Progress of a backup: bars on a terminal, a line every few seconds elsewhere. Consumers of its events."""
+"""Displays of a backup's events: bars on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from exporter.cli.amounts import time_text
+from exporter.cli.output import time_text
 from exporter.clock import for_people
 from exporter.crawl.events import (
     AssetFailed,
@@ -28,7 +28,6 @@ from exporter.text import printable
 from exporter.translation import recalled, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import tzinfo
 
     from rich.progress import Progress as RichProgress
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
     from exporter.http.retry import RetryEvent
     from exporter.library.backup import BackupEvent
 
-_LINE_SECONDS = 10.0
-_LONG_WAIT_SECONDS = 5.0
+LINE_SECONDS = 10.0
+LONG_WAIT_SECONDS = 5.0
 _LIST_NAMES = {
     Kind.ENTRY_LIST: message("entry list"),
     Kind.COMMENTS: message("comment list"),
@@ -48,8 +47,19 @@ _LIST_NAMES = {
 
 
 def progress_for(out: Output, zone: tzinfo) -> Progress:
-    """Return the display that fits: bars on a terminal, lines elsewhere, less when quiet; times are a zone's."""
+    """Return bars on a terminal, otherwise plain lines; times are in ``zone``."""
     return _Bars(out, zone) if _has_terminal(out) else Progress(out, zone)
+
+
+def retry_text(event: RetryEvent) -> str:
+    """Return the line about a scheduled retry."""
+    reason = printable(recalled(event.reason), 120)
+    return message(
+        "  {operation}: {reason}; again in {wait}",
+        operation=event.operation,
+        reason=reason,
+        wait=time_text(event.wait),
+    )
 
 
 def _has_terminal(out: Output) -> bool:
@@ -57,12 +67,12 @@ def _has_terminal(out: Output) -> bool:
 
 
 class Progress:
-    """Plain lines, for cron's mail and log files: what is worth a sentence at once, the counts every ten seconds."""
+    """Plain lines for cron's mail and log files: important events at once, the counts every ten seconds."""
 
     def __init__(self, out: Output, zone: tzinfo) -> None:
         self._out = out
         self._zone = zone
-        self._next = time.monotonic() + _LINE_SECONDS
+        self._next = time.monotonic() + LINE_SECONDS
         self._pages = self._entries = self._assets = 0
         self._entries_planned = self._assets_planned = 0
 
@@ -74,16 +84,11 @@ class Progress:
         if sentence is not None:
             self._say(sentence, level=1 if isinstance(event, AssetFailed) else 0)
         self._count(event)
+        self._show(event)
 
     def retrying(self, event: RetryEvent) -> None:
-        """Show that a request waits to be sent again: long waits always, short ones when asked for."""
-        wait = message(
-            "  {operation}: {reason}; again in {wait}",
-            operation=event.operation,
-            reason=printable(recalled(event.reason), 120),
-            wait=time_text(event.wait),
-        )
-        self._say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
+        """Show that a retry was scheduled: long waits always, short ones if verbose."""
+        self._say(retry_text(event), level=0 if event.wait >= LONG_WAIT_SECONDS else 1)
 
     def close(self) -> None:
         """End the display."""
@@ -103,14 +108,18 @@ class Progress:
                 self._assets_planned = event.count
             case AssetRead() | AssetFailed():
                 self._assets += 1
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _LINE_SECONDS
-            parts: list[str] = [message_n("{n:,} list page", "{n:,} list pages", self._pages)]
-            if self._entries_planned:
-                parts.append(_entries(self._entries, self._entries_planned))
-            if self._assets_planned:
-                parts.append(_assets(self._assets, self._assets_planned))
-            self._out.say(message("{what} read", what=listed(parts)))
+
+    def _show(self, _event: BackupEvent) -> None:
+        """Print the counts, if it is time for it."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + LINE_SECONDS
+        parts: list[str] = [message_n("{n:,} list page", "{n:,} list pages", self._pages)]
+        if self._entries_planned:
+            parts.append(_entries(self._entries, self._entries_planned))
+        if self._assets_planned:
+            parts.append(_assets(self._assets, self._assets_planned))
+        self._out.say(message("{what} read", what=listed(parts)))
 
 
 def _clock_sentence(event: ClockDiffers, zone: tzinfo) -> str:
@@ -118,13 +127,12 @@ def _clock_sentence(event: ClockDiffers, zone: tzinfo) -> str:
     if event.service is None:
         return message(
             "This machine's clock shows {now}, but the run before began at {other}. Set the clock: the archive's times "
-            "are this machine's.",
+            "come from it.",
             now=now,
             other=other,
         )
     return message(
-        "This machine's clock shows {now}, and the service's {other}. Set the clock: the archive's times are this "
-        "machine's.",
+        "This machine's clock shows {now}, the service's {other}. Set the clock: the archive's times come from it.",
         now=now,
         other=other,
     )
@@ -163,7 +171,7 @@ def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
 
 
 class _Bars(Progress):
-    """A row for each list and for what is read by it. Rich is imported only here, so a cron job never pays for it."""
+    """A row for each list and each kind of record. Rich is imported only here, so that cron jobs start faster."""
 
     def __init__(self, out: Output, zone: tzinfo) -> None:
         from rich.console import Console
@@ -182,7 +190,7 @@ class _Bars(Progress):
             expand=True,
         )
         self._tasks: dict[Kind, TaskID] = {}
-        self._begun: dict[Kind, float] = {}
+        self._first_entry: float | None = None
         self._bars.start()
 
     def close(self) -> None:
@@ -193,49 +201,30 @@ class _Bars(Progress):
         if self._out.verbosity >= level:
             self._bars.console.print(translated(text))
 
-    def _count(self, event: BackupEvent) -> None:
+    def _show(self, event: BackupEvent) -> None:
         match event:
             case PageRead():
                 again = message("read again") if event.sweep > 1 else ""
                 total = None if event.pages is None else max(event.pages, event.page)
-                self._show(event.kind, _LIST_NAMES[event.kind], event.page, total, _pages, again)
-            case EntriesPlanned():
-                self._entries_planned += event.count
-                self._show_entries()
-            case EntryRead():
-                self._entries += 1
-                self._show_entries()
-            case AssetsPlanned() if event.count:
-                self._assets_planned = event.count
-                self._show_assets()
-            case AssetRead() | AssetFailed():
-                self._assets += 1
-                self._show_assets()
+                self._row(event.kind, _LIST_NAMES[event.kind], event.page, total, _pages(event.page, total), again)
+            case EntriesPlanned() | EntryRead():
+                self._first_entry = self._first_entry or time.monotonic()
+                seconds = time.monotonic() - self._first_entry
+                rate = f"{self._entries / seconds:.0f}/s" if seconds > 0 and self._entries else ""
+                count = _entries(self._entries, self._entries_planned)
+                self._row(Kind.ENTRIES, message("entries"), self._entries, self._entries_planned, count, rate)
+            case AssetsPlanned(count=0):
+                pass
+            case AssetsPlanned() | AssetRead() | AssetFailed():
+                total = max(self._assets, self._assets_planned)
+                self._row(Kind.ASSETS, message("pictures"), self._assets, total, _assets(self._assets, total))
 
-    def _show_entries(self) -> None:
-        since = time.monotonic() - self._begun.setdefault(Kind.ENTRIES, time.monotonic())
-        rate = f"{self._entries / since:.0f}/s" if since > 0 and self._entries else ""
-        self._show(Kind.ENTRIES, message("entries"), self._entries, self._entries_planned, _entries, rate)
-
-    def _show_assets(self) -> None:
-        total = max(self._assets, self._assets_planned)
-        self._show(Kind.ASSETS, message("pictures"), self._assets, total, _assets)
-
-    def _show(
-        self,
-        kind: Kind,
-        name: str,
-        done: int,
-        total: int | None,
-        count: Callable[[int, int | None], str],
-        note: str = "",
-    ) -> None:
-        """Bring a kind's row up to date; a total of ``None`` is not known yet, and its bar only moves."""
+    def _row(self, kind: Kind, name: str, done: int, total: int | None, count: str, note: str = "") -> None:
+        """Update a kind's row; a total of ``None`` is unknown, and its bar only moves."""
         if kind not in self._tasks:
             self._tasks[kind] = self._bars.add_task(translated(name), total=None, count="", note="")
-        self._bars.update(
-            self._tasks[kind], completed=done, total=total, count=translated(count(done, total)), note=translated(note)
-        )
+        count, note = translated(count), translated(note)
+        self._bars.update(self._tasks[kind], completed=done, total=total, count=count, note=note)
 
 
 def _pages(done: int, total: int | None) -> str:
@@ -244,16 +233,16 @@ def _pages(done: int, total: int | None) -> str:
     return message_n("{done:,} of {n:,} page", "{done:,} of {n:,} pages", total, done=done)
 
 
-def _entries(done: int, total: int | None) -> str:
-    return message_n("{done:,} of {n:,} entry", "{done:,} of {n:,} entries", total or 0, done=done)
+def _entries(done: int, total: int) -> str:
+    return message_n("{done:,} of {n:,} entry", "{done:,} of {n:,} entries", total, done=done)
 
 
-def _assets(done: int, total: int | None) -> str:
-    return message_n("{done:,} of {n:,} picture or file", "{done:,} of {n:,} pictures and files", total or 0, done=done)
+def _assets(done: int, total: int) -> str:
+    return message_n("{done:,} of {n:,} picture or file", "{done:,} of {n:,} pictures and files", total, done=done)
 
 
 class ProgressBar:
-    """One bar for a command that has no events; nothing where there is no terminal."""
+    """One bar for a command without events; nothing without a terminal."""
 
     def __init__(self, out: Output, name: str) -> None:
         self._bars: RichProgress | None = None
@@ -265,7 +254,7 @@ class ProgressBar:
             self._task = self._bars.add_task(name, total=None)
 
     def update(self, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` are done."""
+        """Show that ``done`` of ``total`` items are done."""
         if self._bars is not None:
             self._bars.update(self._task, completed=done, total=total)
 

@@ -1,67 +1,81 @@
-"""Questions on a terminal: each is asked until its answer can be used. They go to standard error, as all talk does."""
+"""Questions on a terminal, each repeated until its answer is valid. They go to standard error, as all talk does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Sequence
 
 import click
 
+from exporter.cli.signals import ended_at_a_question
+from exporter.message import message
 from exporter.text import printable
+from exporter.translation import translated
+
+Check = Callable[[str], str | None]
+"""Returns the complaint about an invalid answer, or nothing."""
 
 
 class Questions:
-    """Asks in one language.
+    """Asks a person, in the language of the program.
 
     Args:
-        words: the texts of that language.
+        silent: ask nothing and print nothing; every answer is the default.
     """
 
-    def __init__(self, words: Mapping[str, str]) -> None:
-        self.words = words
+    def __init__(self, *, silent: bool = False) -> None:
+        self.silent = silent
 
     def say(self, text: str = "") -> None:
-        """Print a line; untrusted text in it cannot steer the terminal."""
-        click.echo(printable(text), err=True)
+        """Print a line; untrusted text in it cannot control the terminal."""
+        if not self.silent:
+            click.echo(printable(translated(text)), err=True)
 
-    def text(self, question: str, default: str = "", check: Callable[[str], str] | None = None) -> str:
-        """Ask for a text.
-
-        Args:
-            question: what is asked.
-            default: the answer of whoever only presses Enter.
-            check: returns what is wrong with an answer, or nothing.
-        """
-        shown = f"{printable(question)} [{printable(default)}]" if default else printable(question)
+    def text(self, question: str, default: str = "", check: Check | None = None) -> str:
+        """Ask for a text; Enter means ``default``."""
+        if self.silent:
+            return default
+        shown = printable(translated(question)) + (f" [{printable(default)}]" if default else "")
         while True:
-            answer = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
-            wrong = "" if check is None else check(answer)
+            answer: str = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
+            wrong = None if check is None else check(answer)
             if not wrong:
                 return answer
             self.say(wrong)
 
     def number(self, question: str, options: Sequence[str], default: int | None = None) -> int:
-        """Ask for one of several options and return its place in the list, from 0."""
+        """Ask for one of several options and return its index."""
         self.say(question)
         for number, option in enumerate(options, 1):
-            self.say(f"{number:>4}  {option}")
+            self.say(f"{number:>3}  {translated(option)}")
 
-        def check(answer: str) -> str:
+        def check(answer: str) -> str | None:
             fits = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(options)
-            return "" if fits else self.words["no_number"].format(most=len(options))
+            return None if fits else message("Please type a number from 1 to {most}.", most=len(options))
 
-        return int(self.text(self.words["number"], "" if default is None else str(default + 1), check)) - 1
+        return int(self.text(message("Number"), "" if default is None else str(default + 1), check)) - 1
 
     def agreed(self, question: str, *, default: bool) -> bool:
-        """Ask whether something is so."""
-        letters = "Y/n" if default else "y/N"
+        """Ask a question of yes or no."""
 
-        def check(answer: str) -> str:
-            return "" if not answer or _meaning(answer) is not None else self.words["yes_or_no"]
+        def check(answer: str) -> str | None:
+            return None if not answer or yes_or_no(answer) is not None else message("Please type y or n.")
 
-        answer = self.text(f"{question} [{letters}]", "", check)
-        return default if not answer else bool(_meaning(answer))
+        answer = self.text(f"{translated(question)} [{'Y/n' if default else 'y/N'}]", "", check)
+        return default if not answer else bool(yes_or_no(answer))
+
+    def secret(self, question: str) -> str | None:
+        """Ask for a text that the terminal does not show; ``None`` for no answer, or without a terminal."""
+        if self.silent or not sys.stdin.isatty():
+            return None
+        with ended_at_a_question():
+            shown = printable(translated(question))
+            answer: str = click.prompt(shown, default="", show_default=False, hide_input=True, err=True)
+        return answer.strip() or None
 
 
-def _meaning(answer: str) -> bool | None:
-    known = {"y": True, "yes": True, "はい": True, "n": False, "no": False, "いいえ": False}
-    return known.get(answer.lower())
+def yes_or_no(answer: str) -> bool | None:
+    """Return the meaning of an answer in English or Japanese; ``None`` if it is neither yes nor no."""
+    if answer.lower() in {"y", "yes", "はい", "する"}:
+        return True
+    return False if answer.lower() in {"n", "no", "never", "いいえ", "しない"} else None

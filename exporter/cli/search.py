@@ -1,4 +1,4 @@
-"""``search``: any substring of the blog's texts, in any script, ranked and with the hits marked."""
+"""``search``: substrings of the blog's texts in any script, ranked, with marked hits."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
     help=message(
         """Find WORDS in the titles, bodies, comments and file names of the archive in DIR.
 
-        Every word must be there, as any part of the text; upper and lower case, full and half width are the
-        same. Put a phrase in double quotes. What holds them in similar spellings only, hiragana for katakana or
-        a long vowel written otherwise, comes after that and is counted apart."""
+        Every word must occur, as any part of the text. Case and width do not matter. Put a phrase in double
+        quotes. Records with similar spellings only, such as hiragana for katakana or another long vowel, come
+        last and are counted separately."""
     ),
 )
 @readable_archive("RECORDS")
 @click.argument("words", nargs=-1, required=True)
-@click.option("--kind", metavar="KIND", help=message("Only entry, comment or file."))
-@click.option("--since", metavar="DATE", help=message("Only what was written at or after DATE."))
+@click.option("--kind", metavar="KIND", help=message("Search only the kind entry, comment or file."))
+@click.option("--since", metavar="DATE", help=message("Search only texts written on DATE or later."))
 @click.option(
     "--sort",
     type=click.Choice(["relevance", "date"]),
     default="relevance",
     show_default=True,
-    help=message("The best first, or the newest."),
+    help=message("Order of the hits."),
 )
-@click.option("--regex", is_flag=True, help=message("WORDS is a regular expression, in Python's syntax."))
+@click.option("--regex", is_flag=True, help=message("Read WORDS as a regular expression of Python."))
 @click.option(
     "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=message("Show at most N hits.")
 )
 @at_option
-@with_archive("timezone", on_loss=OnLoss.STOP)
-def command(
+@with_archive(on_loss=OnLoss.STOP)
+def search_command(
     *,
     out: Output,
     archive: Archive,
@@ -109,7 +109,7 @@ def command(
 
 
 def print_hit(out: Output, hit: Hit, blog_id: str = "") -> None:
-    """Print a hit for people: its date, its blog where one is given, what it is, its title; below it the excerpt."""
+    """Print a hit: its date, its blog if one is given, its kind and title; below it the excerpt."""
     colour = sys.stdout.isatty()
     day = "" if hit.date is None else f"{hit.date.date()}  "
     what: str = message("{kind} {id}", kind=_NAMES[hit.kind], id=printable(hit.record_id, 40))

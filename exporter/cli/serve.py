@@ -25,7 +25,7 @@ _EPILOG = message(
     """\b
 Examples:
   blog-exporter serve DIR --open                 (show it in the browser; Ctrl-C ends it)
-  blog-exporter serve DIR --at 2020-01-31        (the blog as it was)
+  blog-exporter serve DIR --at 2020-01-31        (an earlier state)
   blog-exporter serve DIR --host 192.168.1.5 --let-the-network-read-all
 """
 )
@@ -35,29 +35,29 @@ Examples:
     "serve",
     epilog=_EPILOG,
     help=message(
-        """Show the archive in DIR in a browser: its site, and a search that finds what earlier versions said too.
+        """Show the archive in DIR in a browser: its site, and a search that includes earlier versions.
 
-        Nothing in the archive is changed, and a backup may run meanwhile."""
+        It changes nothing in the archive, and a backup may run at the same time."""
     ),
 )
 @readable_archive("PICTURES")
 @at_option
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help=message("The port. [default: a free one]")
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help=message("Port. [default: a free one]")
 )
 @click.option(
-    "--host", default="127.0.0.1", metavar="HOST", help=message("Where to listen. [default: this machine alone]")
+    "--host", default="127.0.0.1", metavar="HOST", help=message("Address to listen at. [default: this machine alone]")
 )
-@click.option("--open", "opens", is_flag=True, help=message("Show it in the browser."))
-@click.option("--no-secret", is_flag=True, help=message("No secret in the address: all on this machine may read it."))
+@click.option("--open", "opens", is_flag=True, help=message("Open it in the browser."))
+@click.option("--no-secret", is_flag=True, help=message("Use no secret address: all users here may read it."))
 @click.option(
     "--let-the-network-read-all",
     "consent",
     is_flag=True,
-    help=message("With --host: others may read the whole blog, unencrypted, private entries and past versions too."),
+    help=message("With --host: allow others to read all, unencrypted."),
 )
-@with_archive("timezone", "site_lang", "entry_url", on_loss=OnLoss.STOP)
-def command(
+@with_archive(on_loss=OnLoss.STOP)
+def serve_command(
     *,
     out: Output,
     archive: Archive,
@@ -81,8 +81,8 @@ def command(
     if not is_loopback(host) and not consent:
         raise UsageError(
             message(
-                "With --host {host} everyone in that network who has the address can read the whole blog, private "
-                "entries and past versions too, and it travels unencrypted. If you want that, add "
+                "With --host {host} everyone in that network with the address can read the whole blog, private entries "
+                "and past versions included, and it travels unencrypted. If you want that, add "
                 "--let-the-network-read-all.",
                 host=host,
             )
@@ -117,10 +117,9 @@ async def _run(server: Server, out: Output, signals: Signals, *, opens: bool) ->
 
 @contextlib.contextmanager
 def _shown_in_browser(address: str) -> Iterator[None]:
-    """Open an address in a browser, by a file that only this user can read.
+    """Open an address in a browser, through a file that only this user can read.
 
-    Every user of the machine can read the words that a browser is started with, so the address, which holds a secret,
-    must not be among them.
+    Other users of the machine can read the arguments of the browser, so they must not contain the secret address.
     """
     import html
     import tempfile

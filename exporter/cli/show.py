@@ -1,4 +1,4 @@
-"""``show``: one record, as it is or as it was."""
+"""``show``: one record of any version. ``inspect``: the values of the undocumented flags."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import at_option, with_archive
-from exporter.cli.output import OnLoss, Output
+from exporter.cli.output import OnLoss, Output, shown
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import BY_NAME, Kind
 from exporter.settings import Settings
 from exporter.text import printable
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from exporter.archive.history import LastKnown, RecordVersion
+
 
 _KINDS = {**BY_NAME, **{str(kind): kind for kind in Kind}}
 _WORDS = {
@@ -48,17 +50,17 @@ Examples:
     help=message(
         """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR.
 
-        A record that is gone is shown as the version that last had it. The user needs no ID."""
+        For a record that is gone, shows the last version that has it. The user needs no ID."""
     ),
 )
 @readable_archive("RECORDS")
 @click.argument("kind", type=click.Choice(list(_KINDS)), metavar="KIND")
 @click.argument("record_id", metavar="[ID]", required=False)
 @at_option
-@click.option("--markdown", "form", flag_value="markdown", help=message("As Markdown (entries and comments)."))
-@click.option("--html", "form", flag_value="html", help=message("As a page of HTML."))
-@with_archive("timezone", on_loss=OnLoss.STOP)
-def command(
+@click.option("--markdown", "form", flag_value="markdown", help=message("Print Markdown (entries and comments)."))
+@click.option("--html", "form", flag_value="html", help=message("Print a page of HTML."))
+@with_archive(on_loss=OnLoss.STOP)
+def show_command(
     *,
     out: Output,
     archive: Archive,
@@ -113,10 +115,10 @@ def command(
 
 
 def _only_id(archive: Archive, kind: str, version: int) -> str:
-    """Return the id of the user, of which a blog has one; other records have to be named."""
+    """Return the id of the only user; other records need an ID."""
     if _KINDS[kind] is not Kind.USER:
         raise UsageError(
-            message("Which {kind}? Name its ID: show DIR {kind} ID (search and files tell IDs).", kind=kind)
+            message("Which {kind}? Name its ID: show DIR {kind} ID (search and files show IDs).", kind=kind)
         )
     state = archive.state(version, [Kind.USER])
     found = [printable(each, 40) for each in state.ids(Kind.USER)]
@@ -139,7 +141,7 @@ def _gone(kind: str, record_id: str, known: LastKnown, zone: tzinfo) -> str:
 
 
 def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings) -> bytes:
-    """Return a page without files: in place of pictures are links to where they were."""
+    """Return a page without files, with links in place of pictures."""
     from exporter.html.page_body import BodyWriter
     from exporter.html.pages import record_page
     from exporter.service.registry import service_of
@@ -178,3 +180,52 @@ def _print(out: Output, name: str, stored: RecordVersion) -> None:
         out.answer(f"  {printable(field)}: {rows[0]}")
         for row in rows[1:]:
             out.answer(f"    {row}")
+
+
+_INSPECT_EPILOG = """\b
+Examples:
+  blog-exporter inspect DIR
+  blog-exporter inspect DIR --at 3 --json
+"""
+
+
+@click.command(
+    "inspect",
+    epilog=_INSPECT_EPILOG,
+    help=message(
+        """Show the values of the flags that decide who may see an entry or a comment in the archive in DIR.
+
+        If the service does not document them, an export publishes nothing until you declare which values are
+        public."""
+    ),
+)
+@readable_archive("RECORDS")
+@at_option
+@with_archive(on_loss=OnLoss.STOP)
+def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
+    """Run ``inspect``."""
+    from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
+    from exporter.service.registry import service_of
+
+    version = archive.version_at(at, settings.timezone)
+    state, service = archive.state(version), service_of(settings, archive.info.service)
+    try:
+        if out.as_json:
+            out.document(
+                {
+                    "archive": str(archive.path.resolve()),
+                    "blog_id": archive.info.blog_id,
+                    "version": version,
+                    "entries": [one.document() for one in entry_combinations(state, service)],
+                    "comments": [one.document() for one in comment_combinations(state, service)],
+                }
+            )
+        else:
+            words = map(translated, (message("entries"), message("comments"), message("such as")))
+            for line in flag_lines(state, service, *words):
+                out.answer(shown(line))
+            out.say()
+            out.say(service.flag_hint)
+    finally:
+        state.close()
+    return 0

@@ -1,7 +1,7 @@
 """SIGINT and SIGTERM: the first ends the run with its checkpoint saved, a second one ends it at once.
 
-Every instant is a safe one to die at, so the process never waits longer than two seconds for what will not end by
-itself, such as a name lookup that hangs.
+The process may end safely at any moment. So it never waits longer than two seconds for a blocked call, such as a name
+lookup.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ERRORS: Final = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
 
 
 class Signals:
-    """What the two signals do, for as long as :func:`catch_signals` lasts; ``kept`` gives the end of their messages."""
+    """The handler of both signals inside :func:`catch_signals`; ``kept`` returns the end of their messages."""
 
     def __init__(self, kept: Callable[[], str]) -> None:
         self._kept = kept
@@ -40,7 +40,7 @@ class Signals:
 
     @contextmanager
     def passed_to(self, stop: Callable[[Interrupted], None]) -> Iterator[None]:
-        """Call ``stop`` in the running event loop, in place of raising an error wherever the program happens to be."""
+        """Call ``stop`` in the running event loop instead of raising an error at the current line."""
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -57,10 +57,10 @@ class Signals:
             self._stop = None
 
     async def cancelling(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do work that a signal cancels, in the running event loop.
+        """Run work in the running event loop until it ends or a signal cancels it.
 
         Raises:
-            Interrupted: a signal came, and the work has ended.
+            Interrupted: a signal cancelled the work.
         """
         import asyncio
 
@@ -80,7 +80,7 @@ class Signals:
         """Handle a signal, in the main thread.
 
         Raises:
-            Interrupted: no event loop is running that it could be passed to.
+            Interrupted: no event loop is running to receive it.
         """
         kind = _ERRORS[signal.Signals(number)]
         if self._error is not None:
@@ -93,9 +93,9 @@ class Signals:
         self._stop(error)
 
     def start_watchdog(self) -> None:
-        """Start what ends the process after a signal where nothing else does.
+        """Start the thread that ends a blocked process after a signal.
 
-        Before any signal comes: a thread that its handler starts may wait for a lock that the interrupted code holds.
+        It starts before any signal: a thread started by the handler could wait for a lock of the interrupted code.
         """
         self._watchdog = threading.Thread(target=self._end_late, name="signal watchdog", daemon=True)
         self._watchdog.start()
@@ -109,9 +109,9 @@ class Signals:
             os._exit(self._error.exit_code)
 
     def raise_if_signalled(self) -> None:
-        """Raise the error of a signal that was lost where the program happened to be.
+        """Raise the error of a signal that was lost.
 
-        Native code that calls back into Python, such as the sanitiser, cannot pass on what is raised there.
+        Native code that calls back into Python, such as the sanitiser, cannot pass on an exception.
 
         Raises:
             Interrupted: a signal came.
@@ -124,16 +124,16 @@ class Signals:
         self._over.set()
         self._signalled.set()
         if self._watchdog is not None:
-            # A thread that the end of Python has to stop takes memory that there may not be, and aborts without it.
+            # Without this join, Python stops the thread at exit, which aborts if memory has run out.
             self._watchdog.join()
 
 
 @contextmanager
 def catch_signals(kept: Callable[[], str] = lambda: _KEPT) -> Iterator[Signals]:
-    """Catch both signals; outside of the main thread, where Python has none, nothing is caught.
+    """Catch both signals; other threads than the main one receive none.
 
     Args:
-        kept: gives the end of their messages, at the moment that one comes.
+        kept: returns the end of their messages when one arrives.
     """
     signals = Signals(kept)
     if threading.current_thread() is not threading.main_thread():
@@ -155,7 +155,7 @@ def catch_signals(kept: Callable[[], str] = lambda: _KEPT) -> Iterator[Signals]:
 
 @contextmanager
 def ended_by_sigterm(kept: str) -> Iterator[None]:
-    """Let SIGTERM end the work as Ctrl-C does, by an exception; ``kept`` ends its message."""
+    """Let SIGTERM raise an exception, as Ctrl-C does; ``kept`` is the end of its message."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -172,9 +172,9 @@ def ended_by_sigterm(kept: str) -> Iterator[None]:
 
 @contextmanager
 def ended_at_a_question() -> Iterator[None]:
-    """Let both signals end a question by an exception, at once and with a terminal that shows what is typed.
+    """Let both signals end a question by an exception, so that the terminal echoes again.
 
-    While an event loop runs, Ctrl-C only cancels its task, which is not there to be cancelled while it asks.
+    In an event loop, Ctrl-C would only cancel the task, which cannot be cancelled while it asks.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""``site``: the offline site again, of any version, or a copy of it in a folder of its own."""
+"""``site``: the offline site of any version, or a copy of it in a separate folder."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive, read_consistently
-from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import at_option, config_option, opened, setting_options, with_output
-from exporter.cli.output import Output, counted
+from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.service.registry import FLAG_SETTINGS
@@ -41,28 +40,26 @@ Examples:
     help=message(
         """Make the site of the archive in DIR: in latest/site, or with its pictures in the new folder OUT.
 
-        With --at and without OUT, latest/ shows that older version until the next backup, rebuild or site."""
+        With --at but no OUT, latest/ shows that older version until the next backup, rebuild or site."""
     ),
 )
 @readable_archive("PICTURES")
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @at_option
-@click.option(
-    "--title", "site_title", metavar="TEXT", help=message("What the site calls the blog; kept. [default: its id]")
-)
+@click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
 @click.option(
     "--lang",
     "site_lang",
     type=click.Choice(list(LANGUAGES)),
-    help=message("Language of the interface; kept. [default: ja]"),
+    help=message("Language of the site. [default: ja]"),
 )
-@click.option("--public-only", is_flag=True, help=message("Only what is public, fit to be published; with OUT."))
-@click.option("--open", "opens", is_flag=True, help=message("Show it in the browser."))
+@click.option("--public-only", is_flag=True, help=message("Copy only public content, to publish OUT."))
+@click.option("--open", "opens", is_flag=True, help=message("Open it in the browser."))
 @click.option("--force", is_flag=True, help=message("Replace an earlier site in OUT."))
-@setting_options("timezone", "entry_url", *FLAG_SETTINGS, "wait_lock")
+@setting_options("entry_url", *FLAG_SETTINGS, "wait_lock")
 @config_option
 @with_output()
-def command(
+def site_command(
     *,
     out: Output,
     archive: Path,
@@ -76,7 +73,7 @@ def command(
 ) -> int:
     """Run ``site``."""
     if target is None and public_only:
-        raise UsageError(message("--public-only makes a site of its own: name a new folder OUT for it."))
+        raise UsageError(message("--public-only makes a separate site: name a new folder OUT."))
     found, settings = opened(out, archive, options, config)
     version = None if at is None else read_consistently(archive, lambda one: one.version_at(at, settings.timezone))
     if not has_pillow():

@@ -1,18 +1,18 @@
-"""``status``: what state an archive is in, for people and for monitors; one line first."""
+"""``status``: the state of an archive, for people and for monitors; one line first."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exporter.cli.amounts import ago_text
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import config_option, duration_option, opened, setting_options, with_output
-from exporter.cli.output import Output, counted
-from exporter.cli.summary import completeness_lines, problem_text
+from exporter.cli.output import Output, ago_text, counted
+from exporter.cli.summary import completeness_lines, problem_text, saved_and_all
 from exporter.clock import SystemClock, for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
@@ -31,31 +31,33 @@ OUTCOMES = {
     "interrupted": message("was interrupted"),
 }
 
+_NOUNS: Mapping[str, str] = {
+    Kind.ENTRIES: "entry", Kind.ENTRY_LIST: "list item", Kind.COMMENTS: "comment", Kind.FILES: "file",
+    Kind.ASSETS: "asset",
+}  # fmt: skip
+
 
 @click.command(
     "status",
     help=message(
-        """Show what state the archive in DIR is in: one line, then the details.
+        """Show the state of the archive in DIR: one line, then the details.
 
-        Exits with 0 only when the last run succeeded: with 7 when it failed, was refused or never ended, with 6
-        when the last success is older than --max-age, with 3 when something is not saved. With -q, prints
-        nothing when all is well."""
+        Exits with 0 only if the last run succeeded, and with 7 if it failed, was refused or never ended. Exits with
+        6 if the last success is older than --max-age, and with 3 if something is not saved. With -q it prints
+        nothing after a success."""
     ),
 )
 @readable_archive("MANIFESTS")
-@click.option(
-    "--max-age", metavar="AGE", help=message("Exit with 6 when the last successful run is older, such as 2d.")
-)
-@click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
-@setting_options("timezone", "closing")
+@click.option("--max-age", metavar="AGE", help=message("Exit with 6 if the last success is older, such as 2d."))
+@click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus."))
+@setting_options("closing")
 @config_option
 @with_output()
-def command(
+def status_command(
     *,
     out: Output,
     archive: Path,
     config: Path | None,
-    timezone: str | None,
     closing: str | None,
     max_age: str | None,
     prometheus: bool,
@@ -64,11 +66,11 @@ def command(
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
     _require_begun(archive)
-    reader, settings = opened(out, archive, {"timezone": timezone, "closing": closing}, config)
+    reader, settings = opened(out, archive, {"closing": closing}, config)
     found = status(reader, max_age=_limit(max_age))
     remaining = None
     if settings.closing is not None:
-        from exporter.cli.closing import countdown_of
+        from exporter.cli.summary import countdown_of
 
         remaining = countdown_of(reader, settings, SystemClock().now())
     found.document["closing"] = None if remaining is None else remaining.document()
@@ -82,7 +84,7 @@ def command(
     elif out.verbosity >= 0:
         _print(out, local, found)
         if remaining is not None:
-            from exporter.cli.closing import countdown_line
+            from exporter.cli.summary import countdown_line
 
             out.answer(countdown_line(remaining))
     _warn_of_sign_in(out, settings)
@@ -92,7 +94,7 @@ def command(
 
 
 def _warn_of_sign_in(out: Output, settings: Settings) -> None:
-    """Warn days before a sign-in ends that the next backups need, also when quiet."""
+    """Warn a few days before the sign-in for the next backups ends, even if quiet."""
     if settings.base_url is None or settings.token or settings.token_command:
         return
     from datetime import UTC, datetime
@@ -105,7 +107,7 @@ def _warn_of_sign_in(out: Output, settings: Settings) -> None:
 
 
 def _require_begun(path: Path) -> None:
-    """Raise where a first backup is under way, before it has made an archive to open."""
+    """Raise an error if a first backup is under way and the archive does not exist yet."""
     from exporter.archive.layout import Layout
     from exporter.archive.lock import ArchiveLock
     from exporter.archive.reader import is_archive
@@ -113,33 +115,17 @@ def _require_begun(path: Path) -> None:
     layout = Layout(path)
     if not is_archive(layout) and ArchiveLock(layout.lock).holder():
         raise NoArchive(
-            message("The first backup into {path} has just begun; the service has not answered yet.", path=path)
+            message("The first backup into {path} has just begun, and still waits for the service.", path=path)
         )
 
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
-    """Return a copy of the document for people to read, with its times in the blog's time zone."""
+    """Return a copy of the document with its times in the blog's time zone."""
     local = {**document, "last_success": for_people(str(document["last_success"]), zone)}
     for place, time in (("newest", "finished_at"), ("last_run", "finished_at"), ("writer", "since")):
         if document[place]:
             local[place] = {**document[place], time: for_people(str(document[place].get(time)), zone)}
     return local
-
-
-def _records(kind: str, count: int) -> Message:
-    match kind:
-        case Kind.ENTRIES:
-            return counted(count, "entry")
-        case Kind.ENTRY_LIST:
-            return message_n("{n:,} list item", "{n:,} list items", count)
-        case Kind.COMMENTS:
-            return counted(count, "comment")
-        case Kind.FILES:
-            return counted(count, "file")
-        case Kind.ASSETS:
-            return counted(count, "asset")
-        case _:
-            return message_n("{n:,} user", "{n:,} users", count)
 
 
 def _limit(text: str | None) -> timedelta | None:
@@ -171,7 +157,7 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
         case StatusProblem.DAMAGED:
             return ArchiveDamaged(
                 message(
-                    "{blog} in {archive} is damaged: {paths}. To see what can be done: {command}",
+                    "{blog} in {archive} is damaged: {paths}. For the possible repairs: {command}",
                     **place,
                     paths=listed(printable(path, 120) for path in document["damaged"][:3]),
                     command=suggested("verify", Path(document["archive"])),
@@ -239,7 +225,8 @@ def _headline(found: Status) -> Message:
     if found.age is None:
         return message("{state} · no success yet", state=state)
     success = ago_text(max(found.age, timedelta()))
-    entries, files = (_numbers(found.document, kind) for kind in ("entries", "assets"))
+    reasons = ("pending", "lost", "refused", "doubtful")
+    entries, files = (saved_and_all(found.document["completeness"], kind, *reasons) for kind in ("entries", "assets"))
     return message(
         "{state} · last success {ago} · {entries} · {files}",
         state=state,
@@ -247,20 +234,6 @@ def _headline(found: Status) -> Message:
         entries=_of(entries, message_n("{n:,} entry", "{n:,} entries", entries[1])),
         files=_of(files, message_n("{n:,} picture", "{n:,} pictures", files[1])),
     )
-
-
-def _numbers(document: dict[str, Any], kind: str) -> tuple[int, int]:
-    """Return how many are saved, and how many there are that no setting leaves out."""
-    part = document["completeness"].get(kind)
-    part = part if isinstance(part, dict) else {}
-    left_out = part.get("left_out")
-    missing = (
-        [left_out.get(reason) for reason in ("pending", "lost", "refused", "doubtful")]
-        if isinstance(left_out, dict)
-        else []
-    )
-    saved, *others = (each if isinstance(each, int) else 0 for each in (part.get("saved"), *missing))
-    return saved, saved + sum(others)
 
 
 def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
@@ -278,7 +251,9 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
         out.answer(
             message(
                 "Records: {records}",
-                records=listed(_records(kind, count) for kind, count in document["records"].items() if count),
+                records=listed(
+                    counted(count, _NOUNS.get(kind, "user")) for kind, count in document["records"].items() if count
+                ),
             )
         )
     if last is not None:

@@ -1,23 +1,25 @@
-"""The words at the end of a backup: what is new, changed, gone and missing, whether it is complete, and where it is."""
+"""The texts at the end of a backup: counts, problems, completeness, and the countdown of a closing service."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from exporter.cli.amounts import size_text, time_text
-from exporter.cli.output import counted, shown
+from exporter.cli.output import counted, shown, size_text, time_text
 from exporter.message import Message, listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable, right
 from exporter.translation import recalled, translated
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.crawl.assets.summary import AssetSummary
     from exporter.crawl.outcome import Outcome
+    from exporter.notify.closing import ClosingReport, Countdown, Outside
+    from exporter.settings import Settings
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
 _LISTS = {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
@@ -31,6 +33,15 @@ KIND_NAMES: Mapping[str, Message] = {
 }
 _PROBLEMS_SHOWN = 20
 _NAMED = 3
+_CLOSING_PAGE: Final = "docs/closing.md"
+_OUTSIDE_SHOWN: Final = 10
+_OUTSIDE_NOUNS: Final = {"entries": "entry", "comments": "comment", "assets": "picture or file", "files": "upload"}
+_STATES: Final = {
+    "pending": message("not saved yet; every backup tries it again"),
+    "lost": message("gone; every backup tries it again"),
+    "left_out": message("left out by a setting"),
+    "refused": message("refused, since its address is private: see --allow-private-network"),
+}
 
 
 def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str]:
@@ -57,7 +68,7 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
 
 
 def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
-    """Yield what the lists show, and what they cannot show."""
+    """Yield the lines of a dry run: the facts in the lists, and their limits."""
     yield message("A dry run: only the lists were read, nothing was written. They show:")
     yield from _count_lines(outcome, _LISTS)
     yield message(
@@ -73,14 +84,14 @@ def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
 
 
 def missing_things(outcome: Outcome) -> list[str]:
-    """Return what a run could not save, in numbers."""
+    """Return the numbers of things that a run could not save."""
     return _missing(outcome.completeness or {})
 
 
 def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | None:
-    """Return the one line worth saying under ``-q``: what is missing, newly gone or damaged; else ``None``.
+    """Return the one line for ``-q`` about missing, newly gone or damaged things; ``None`` without any.
 
-    Where what lasts is ``known`` it is left out.
+    Lasting problems are left out if they are ``known``.
     """
     parts: list[str] = []
     if outcome.problems and not known:
@@ -116,11 +127,11 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
 
 
 def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield whether all is there, in numbers, and what is not.
+    """Yield whether everything is saved, in numbers, and the problems.
 
     Args:
         completeness: the object of that name in a manifest, also one of an earlier program without some numbers.
-        problems: what could not be read, as the manifest names it.
+        problems: the problems in the manifest.
     """
     numbers = listed(_saved(completeness))
     if completeness.get("complete"):
@@ -146,7 +157,7 @@ def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mappi
             "Left out by a setting: {files}; blog-exporter files DIR --missing lists them.", files=_files(by_choice)
         )
     if not completeness.get("sweeps_agreed", True):
-        yield message("The blog kept changing while it was read; what was there throughout is saved.")
+        yield message("The blog kept changing while it was read; everything that existed throughout is saved.")
 
 
 def _count_lines(outcome: Outcome, nouns: Mapping[Kind, str]) -> Iterator[str]:
@@ -158,7 +169,7 @@ def _count_lines(outcome: Outcome, nouns: Mapping[Kind, str]) -> Iterator[str]:
 
 
 def changes_text(*, new: int, changed: int, gone: int) -> str:
-    """Return how many are new, changed and gone, or nothing."""
+    """Return the numbers of new, changed and gone records, or an empty text."""
     parts: list[str] = [message("{n:,} new", n=new)] if new else []
     parts += [message("{n:,} changed", n=changed)] if changed else []
     parts += [message("{n:,} gone", n=gone)] if gone else []
@@ -172,7 +183,7 @@ def _cost_line(outcome: Outcome, took: timedelta) -> str:
 
 
 def _asset_lines(assets: AssetSummary) -> Iterator[str]:
-    """Yield where uploads were looked for, if that was inferred, and each file that this run is the first to miss."""
+    """Yield the inferred addresses of uploads, and each file that this run is the first to miss."""
     if assets.inferred:
         yield message(
             "Uploads are read from {pattern}, as {n:,} addresses in the entries show; --file-url gives another rule.",
@@ -199,7 +210,7 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:
-    """Return a problem on one line: what could not be saved, and why."""
+    """Return a problem on one line: the record and the reason."""
     return message("{name}: {reason}", name=_problem_name(problem), reason=_reason(problem))
 
 
@@ -215,7 +226,7 @@ def _reason(problem: Mapping[str, Any]) -> str:
 
 
 def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the problems; pictures of one host that fail for one reason share a line, since one dead host has many."""
+    """Yield the problems; pictures of one host that fail for one reason share a line."""
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for number, problem in enumerate(problems):
         of_host = problem["kind"] == str(Kind.ASSETS) and problem["id"] is not None
@@ -235,7 +246,7 @@ def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _saved(completeness: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how many of each kind are saved, of how many where some are missing."""
+    """Yield the number of saved records of each kind, with the total if some are missing."""
     for kind, noun in (("entries", "entry"), ("comments", "comment")):
         part = _part(completeness, kind)
         saved, pending = _number(part.get("saved")), _left_out(completeness, kind, "pending")
@@ -264,7 +275,7 @@ def _with_carried_over(what: str, entries: Mapping[str, Any]) -> str:
 
 
 def _missing(completeness: Mapping[str, Any]) -> list[str]:
-    """Return what is missing, in numbers."""
+    """Return the numbers of missing things."""
     entries, comments = (_left_out(completeness, kind, "pending") for kind in ("entries", "comments"))
     files = _missing_files(completeness)
     found: list[str] = [counted(count, noun) for count, noun in ((entries, "entry"), (comments, "comment")) if count]
@@ -276,6 +287,12 @@ def _missing(completeness: Mapping[str, Any]) -> list[str]:
     }
     found += [words for kind, words in lists.items() if not _part(completeness, kind).get("list_complete", True)]
     return found + ([] if _part(completeness, "user").get("read", True) else [message("the user")])
+
+
+def saved_and_all(completeness: Mapping[str, Any], kind: str, *reasons: str) -> tuple[int, int]:
+    """Return the number of saved records of a kind, and the same with those left out for these reasons."""
+    saved = _number(_part(completeness, kind).get("saved"))
+    return saved, saved + sum(_left_out(completeness, kind, reason) for reason in reasons)
 
 
 def _missing_files(completeness: Mapping[str, Any]) -> int:
@@ -309,3 +326,130 @@ def _number(value: object) -> int:
 
 def _files(count: int) -> str:
     return counted(count, "picture or file")
+
+
+def countdown_of(archive: Archive, settings: Settings, now: datetime) -> Countdown | None:
+    """Return the time until the service closes; ``None`` if no closing was announced."""
+    if settings.closing is None:
+        return None
+    from exporter.clock import at_home
+    from exporter.notify.closing import countdown
+
+    begun = (at_home(str(run.get("started_at")), settings.timezone) for run in archive.newest_runs())
+    return countdown(settings.closing, now, settings.timezone, (each for each in begun if each is not None))
+
+
+def closing_report(root: Path, settings: Settings, outcome: Outcome, now: datetime) -> ClosingReport | None:
+    """Return the report for a closing service; ``None`` if no closing was announced.
+
+    Raises:
+        BlogExporterError: the archive cannot be read.
+    """
+    if settings.closing is None:
+        return None
+    from exporter.archive.archive import Archive
+    from exporter.cli.answers import declared_flags
+    from exporter.notify.closing import ClosingReport, unseen_entries, what_is_outside
+    from exporter.service.registry import service_of
+
+    archive = Archive.open(root)
+    remaining = countdown_of(archive, settings, now)
+    if remaining is None:
+        return None
+    service, blog_id = service_of(settings, archive.info.service), archive.info.blog_id
+    declared = declared_flags(service, settings, blog_id, lambda _said, _path: None, all_as_draft=False)
+    state = archive.state()
+    try:
+        unseen = unseen_entries(state, service, declared)
+    finally:
+        state.close()
+    return ClosingReport(remaining, what_is_outside(outcome), unseen, _is_signed_in(settings))
+
+
+def _is_signed_in(settings: Settings) -> bool:
+    if settings.token or settings.token_command or settings.base_url is None:
+        return bool(settings.token or settings.token_command)
+    from exporter.http.address_guard import check_base_url, origin_of
+    from exporter.login.store import SignInStore
+
+    return SignInStore().choose(origin_of(check_base_url(settings.base_url)), settings.account) is not None
+
+
+def countdown_line(remaining: Countdown) -> Message:
+    """Return the line about the closing day."""
+    day = remaining.day.isoformat()
+    if remaining.days < 0:
+        return message(
+            "The closing day, {day}, is over: the service may be gone. Keep the archive on two disks; {page} lists the "
+            "remaining steps.",
+            day=day, page=_CLOSING_PAGE,
+        )  # fmt: skip
+    if remaining.days == 0:
+        return message("The service closes today, on {day}.", day=day)
+    days = message_n("{n:,} day", "{n:,} days", remaining.days)
+    if remaining.backups is None:
+        return message("The service closes on {day}, in {days}: schedule a backup every night.", day=day, days=days)
+    backups = message_n("{n:,} backup", "{n:,} backups", remaining.backups)
+    return message(
+        "The service closes on {day}, in {days}: about {backups} to come, at the pace of the last ones.",
+        day=day, days=days, backups=backups,
+    )  # fmt: skip
+
+
+def closing_lines(report: ClosingReport, *, has_fallback: bool) -> Iterator[Message]:
+    """Yield the lines of the report; content that only the owner can save comes first."""
+    yield countdown_line(report.countdown)
+    yield from _unseen_lines(report)
+    outside = report.outside
+    if not outside:
+        yield message("Everything that you asked for is in the archive.")
+        return
+    yield message("Not in the archive yet:")
+    for each in outside[:_OUTSIDE_SHOWN]:
+        yield _outside_line(each)
+    if len(outside) > _OUTSIDE_SHOWN:
+        more = sum(each.count for each in outside[_OUTSIDE_SHOWN:])
+        yield message_n("  … and {n:,} more.", "  … and {n:,} more.", more)
+    if not has_fallback and any(each.state == "lost" for each in outside):
+        yield message("A web archive may have the pictures that are gone: --archive-fallback asks one.")
+
+
+def _unseen_lines(report: ClosingReport) -> Iterator[Message]:
+    unseen = report.unseen
+    if unseen.private or unseen.drafts:
+        yield message(
+            "Only you can save these, and they are saved: {private}, {drafts}.",
+            private=message_n("{n:,} private entry", "{n:,} private entries", unseen.private),
+            drafts=message_n("{n:,} draft", "{n:,} drafts", unseen.drafts),
+        )  # fmt: skip
+    if unseen.undeclared:
+        yield message_n(
+            "{n:,} entry may be a draft, since the meaning of the service's flags is not declared: see inspect DIR.",
+            "{n:,} entries may be drafts, since the meaning of the service's flags is not declared: see inspect DIR.",
+            unseen.undeclared,
+        )
+    if not report.signed_in:
+        yield message("Read without signing in: drafts and private entries may be missing. Sign in while you can.")
+    elif not any((unseen.private, unseen.drafts, unseen.undeclared)):
+        yield message(
+            "No draft and no private entry was seen: if the blog has some, sign in as its owner while you can."
+        )
+
+
+def _outside_line(each: Outside) -> Message:
+    noun = counted(each.count, _OUTSIDE_NOUNS[each.kind]) if each.kind in _OUTSIDE_NOUNS else printable(each.kind, 40)
+    reason = printable(translated(recalled(each.reason)), 200)
+    if not reason:
+        return message("  - {what}: {state}", what=noun, state=_STATES[each.state])
+    return message("  - {what}: {state} ({reason})", what=noun, state=_STATES[each.state], reason=reason)
+
+
+def quiet_closing_line(blog: str, report: ClosingReport) -> Message:
+    """Return the one line for a mail."""
+    outside = sum(each.count for each in report.outside)
+    return message(
+        "{blog}: {countdown} {outside}", blog=blog, countdown=countdown_line(report.countdown),
+        outside=message_n(
+            "{n:,} thing is not in the archive yet.", "{n:,} things are not in the archive yet.", outside
+        ),
+    )  # fmt: skip

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.layout import MANIFEST, SUMS
-from exporter.cli.amounts import size_text
 from exporter.cli.copy_options import StoreChoice, places, store_options, tell_locked
 from exporter.cli.help import option
 from exporter.cli.options import duration_option, setting_options, with_output
-from exporter.cli.output import Output, counted, shown
+from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.message import listed, message, message_n, said, suggested
 from exporter.text import printable

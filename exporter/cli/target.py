@@ -1,18 +1,18 @@
-"""Which blog a command is about, where its archive is, and all that its settings are joined from."""
+"""The blog that a command line names: its ID, its archive and its settings."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive import settings_file
-from exporter.cli.blog_address import require_blog_id
 from exporter.cli.language import adopt
 from exporter.cli.output import Output
-from exporter.errors import BlogExporterError
+from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import listed, message, suggested
 from exporter.settings import SETTINGS, BlogTable, Origin, Remembered, Settings, own_config_path, read_config, resolve
 
@@ -20,25 +20,115 @@ if TYPE_CHECKING:
     from exporter.archive.archive import Archive
     from exporter.archive.settings_file import ArchiveSettings
 
+
+_SCHEME: Final = re.compile(r"(?:h?ttps?:|feed:)?//+", re.IGNORECASE)
+_OTHER_SCHEME: Final = re.compile(r"(?!h?ttps?:|feed:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_AROUND: Final = "\"'`<>()[]「」『』《》〈〉【】,;"
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_LONGEST: Final = 253
+
+
+def blog_id_in(text: str) -> str:
+    """Return the host of a pasted address in lower case ASCII, for the service's API.
+
+    The address may have full-width letters, spaces, brackets around it, a path, or a scheme without its ``h``. A
+    Japanese host becomes its punycode (RFC 3490).
+
+    Raises:
+        ValueError: the text contains no host, or a password.
+    """
+    plain = unicodedata.normalize("NFKC", text).replace("。", ".")
+    plain = "".join(char for char in plain if unicodedata.category(char) not in _INVISIBLE).strip(_AROUND)
+    host = re.split(r"[/?#\\]", _SCHEME.sub("", plain, count=1) if _SCHEME.match(plain) else plain, maxsplit=1)[0]
+    if "@" in host:
+        raise ValueError(message("an address without a name and a password before @ is expected"))
+    name = host.partition(":")[0].strip(".").lower()
+    try:
+        ascii_name = name.encode("idna").decode("ascii")
+    except UnicodeError:
+        ascii_name = ""
+    labels = ascii_name.split(".")
+    if len(labels) < 2 or len(ascii_name) > _LONGEST or not all(map(_LABEL.fullmatch, labels)) or labels[-1].isdigit():
+        raise ValueError(message("the address of a blog is expected, such as https://name.blog.example.jp/"))
+    return ascii_name
+
+
+def require_blog_id(text: str) -> None:
+    """Check that a text can be the ID of a blog and the name of a folder.
+
+    Raises:
+        NoArchive: the text is the path of a missing folder.
+        UsageError: the text is anything else.
+    """
+    if text and not text.startswith((".", "~")) and not any(mark in text for mark in "/\\:\0"):
+        return
+    shown = repr(text)
+    if not text or "\0" in text:
+        raise UsageError(message("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown))
+    if _OTHER_SCHEME.match(text):
+        raise UsageError(
+            message(
+                "{text} is not a folder, and a backup needs one. To restore a copy from there: {command}",
+                text=shown,
+                command=suggested("sync", text, "DIR"),
+            )
+        )
+    if _SCHEME.match(text) or not _is_like_a_path(text):
+        raise UsageError(_of_an_address(text))
+    path = Path(text)
+    if path.is_dir():
+        raise UsageError(
+            message(
+                "{folder} is a folder without an archive: name the blog itself, such as NAME.blog.example.jp.",
+                folder=shown,
+            )
+        )
+    if path.exists():
+        raise UsageError(message("{path} is a file: name the folder of an archive, or a blog ID.", path=shown))
+    raise NoArchive(
+        message(
+            "The folder {path} does not exist. If it is on another disk, connect that disk first. To begin a new "
+            "archive there: {command}",
+            path=shown,
+            command=suggested("backup", "NAME.blog.example.jp", "--archive", path),
+        )
+    )
+
+
+def _is_like_a_path(text: str) -> bool:
+    return any(mark in text for mark in "/\\") or text.startswith((".", "~"))
+
+
+def _of_an_address(text: str) -> str:
+    """Return the error for an address, with the blog ID in it."""
+    try:
+        blog_id = blog_id_in(text)
+    except ValueError:
+        hidden = re.sub(r"[^/]*@", "***@", text)
+        return message("{text} is not a blog ID such as NAME.blog.example.jp.", text=repr(hidden))
+    return message("{text} is an address: name the blog by its ID, {blog_id}.", text=repr(text), blog_id=blog_id)
+
+
 _FULL_ID: Final = re.compile(r"[^/\\:]+\.[^/\\:]+\.[^/\\:]+")
 _BACKUP: Final = "backup"
 _OF_A_SERVICE: Final = frozenset({"base_url", "profile", "account"})
-"""The options of ``login`` and the other commands about a service."""
-_TELLING: Final = frozenset({"token_file"})
-"""What no archive may propose to type."""
+"""The options of commands about a service, such as ``login``."""
+_NEVER_PROPOSED: Final = frozenset({"token_file"})
+"""The options that no archive may make a user type."""
 _ON: Final = frozenset({"yes", "true", "1", "on"})
 
 
 @dataclass(frozen=True, slots=True)
 class BlogTarget:
-    """A blog, as somebody named it.
+    """A blog, as the user named it.
 
     Attributes:
         blog_id: the blog.
-        root: its archive, which may not be there yet.
-        settings: all of them.
+        root: its archive, which may not exist yet.
+        settings: its settings.
         table: its table in the settings file, if it has one.
-        notices: sentences about what the archive remembers and may not be used.
+        notices: sentences about settings in the archive that may not be used.
         label: the name of its table with the path of the settings file; ``None`` without a table.
     """
 
@@ -60,20 +150,20 @@ def find_target(
     new: bool = True,
     warn: Callable[[str], None] = lambda _: None,
 ) -> BlogTarget:
-    """Find the blog that is meant.
+    """Find the blog that the user named.
 
     Args:
         words: the name of a table ``[blogs.NAME]``, the folder of an archive, or a blog ID.
-        options: what the command line gave; ``None`` where it gave nothing. Only settings are looked at.
-        archive: the archive's folder, where it was named beside a blog ID.
-        config: the settings file asked for.
+        options: the options of the command line, or ``None`` values; only settings are used.
+        archive: the archive's folder, if it was named in addition to a blog ID.
+        config: the settings file named on the command line.
         command: the command to suggest if the archive proposes settings that no run of this user's wrote.
-        new: whether the command may go on without an archive that was known at this place.
-        warn: called with a sentence about what is unwise.
+        new: whether the command may continue if a known archive is missing.
+        warn: called with warnings.
 
     Raises:
-        UsageError: the words are none of these, or a setting cannot be right.
-        NoArchive: the words are a path, and no folder exists there; or a known archive is missing.
+        UsageError: the words name no blog, or a setting is invalid.
+        NoArchive: the words are the path of a missing folder, or a known archive is missing.
     """
     from exporter.archive.settings_file import require_archive_if_known
 
@@ -102,7 +192,7 @@ def find_target(
 
 
 def named_archive(words: str, archive: Path | None, config: Path | None) -> Path:
-    """Return where the archive is that ``backup`` is about, as far as that can be told before its settings are read."""
+    """Return the archive's folder for ``backup``, as far as known before the settings are read."""
     if archive is not None:
         return archive
     try:
@@ -115,14 +205,17 @@ def named_archive(words: str, archive: Path | None, config: Path | None) -> Path
 def settings_to_read_with(
     archive: Archive, options: Mapping[str, str | None], config: Path | None, warn: Callable[[str], None]
 ) -> Settings:
-    """Return the settings for a command that reads an archive, see :mod:`exporter.archive.settings_file`."""
+    """Return the settings for a command that reads an archive, with its table and its own settings of views.
+
+    An unusable settings file only causes a warning.
+    """
     return adopt(settings_file.settings_to_read_with(archive, options, config, warn))
 
 
 def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) -> Path | None:
-    """Have an archive remember the options of its backup, and return the file where that is news.
+    """Keep the options of a backup in its archive; return the file if it changed.
 
-    A file that cannot be written is warned about: the backup itself is done.
+    A file that cannot be written only causes a warning, since the backup is done.
     """
     from exporter.archive.settings_file import FILE_NAME, OF_ONE_RUN, is_kept, remember
 
@@ -137,14 +230,14 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
     passed_over = [f"--{name.replace('_', '-')}" for name in left]
     if news and passed_over:
         text = message(
-            "An archive does not remember {options}: put that into your settings file.", options=listed(passed_over)
+            "An archive does not remember {options}: add this to your settings file.", options=listed(passed_over)
         )
         out.say(text)
     return target.root / FILE_NAME if news else None
 
 
 def _blog_in(words: str) -> str | None:
-    """Return the blog of the archive in a folder; ``None`` where the words are no archive's folder but a blog ID."""
+    """Return the blog of the archive in a folder; ``None`` if the words are a blog ID."""
     from exporter.archive.archive import Archive
 
     if not words or "\0" in words or not Path(words).is_dir() or not Archive.exists(Path(words)):
@@ -155,12 +248,12 @@ def _blog_in(words: str) -> str | None:
         if _FULL_ID.fullmatch(words):
             return None
         raise
-    # A whole ID says which blog is meant; a folder of that name with another blog in it is a mistake.
+    # A full ID names the blog; a folder of that name with another blog in it is a mistake.
     return None if _FULL_ID.fullmatch(words) and words != blog_id else blog_id
 
 
 def _service_of(root: Path) -> str | None:
-    """Return the type of service that the archive at ``root`` names, if an archive exists there and can be read."""
+    """Return the type of service that the archive at ``root`` names; ``None`` without a readable archive."""
     from exporter.archive.layout import Layout
     from exporter.archive.reader import read_info
 
@@ -177,7 +270,7 @@ def _archive_settings(root: Path) -> ArchiveSettings:
 
 
 def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str) -> list[str]:
-    """Say what an archive proposes that no run of this user's wrote, where nothing else decides it."""
+    """Return notices of settings that another user wrote into the archive and that nothing else decides."""
     proposed = {
         name: str(value)
         for name, value in kept.unconfirmed.items()
@@ -185,7 +278,7 @@ def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str
     }
     if not proposed:
         return []
-    allowed = proposed.keys() - _TELLING if command == _BACKUP else proposed.keys() & _OF_A_SERVICE
+    allowed = proposed.keys() - _NEVER_PROPOSED if command == _BACKUP else proposed.keys() & _OF_A_SERVICE
     words = [word for name in sorted(allowed) for word in _option(name, proposed[name])]
     facts = {
         "path": kept.path,
@@ -211,7 +304,7 @@ def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str
 
 
 def _option(name: str, value: str) -> list[str]:
-    """Return the words of a command line that give a setting this value."""
+    """Return the arguments that give a setting this value."""
     flag = f"--{name.replace('_', '-')}"
     if SETTINGS[name].default == "no":
         return [flag] if value.lower() in _ON else []

@@ -1,10 +1,9 @@
-"""``verify``: two questions, answered apart: is the archive intact, and is it complete."""
+"""``verify``: two separate checks: is the archive intact, and is it complete."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +15,7 @@ from exporter.cli.options import with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
-from exporter.message import message, suggested
+from exporter.message import Message, message, suggested
 from exporter.settings import resolve
 from exporter.text import printable
 
@@ -31,54 +30,49 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 @click.command(
     "verify",
     help=message(
-        """Check every hash, chain and fold of the archive in DIR, or of a copy at an address such as
-        s3://bucket/prefix, and tell whether everything was read.
+        """Check every hash, chain and fold of the archive in DIR, or of a copy such as s3://bucket/prefix, and
+        whether the archive is complete.
 
-        --repair writes damaged files of versions again from undamaged copies of their records, each to exactly
-        the bytes that were written or not at all, and rebuilds latest/; what it cannot restore is listed.
+        --repair restores damaged files of versions from undamaged copies of their records, always to the original
+        bytes, and rebuilds latest/. It lists the files that it cannot restore.
 
-        Prints the archive's head, a hash that covers all of it: kept elsewhere and given to --expect later, it
-        shows that this is the same archive, as of then or newer. Of an encrypted copy, without --identity, only what
-        can be seen from outside is checked. Exits with 13 when something is damaged or
-        --expect does not hold, with 3 when it is intact but incomplete."""
+        The command prints the archive's head, a hash of everything. Keep it elsewhere: --expect shows later that
+        this is the same archive or a newer state of it. Without --identity, the check of an encrypted copy is
+        limited to sizes. Exits with 13 if something is damaged or --expect fails, and with 3 if the archive is
+        intact but incomplete."""
     ),
 )
 @click.argument("archive", metavar="DIR", shell_complete=places)
-@click.option(
-    "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
-)
-@click.option(
-    "--repair", "repairs", is_flag=True, help=message("First restore what can be restored without the service.")
-)
-@click.option(
-    "--expect", metavar="HASH", help=message("Fail unless HASH is, or once was, the head that verify printed.")
-)
+@click.option("--quick", is_flag=True, help=message("Check sizes, chains, and the hashes of changed files."))
+@click.option("--repair", "repairs", is_flag=True, help=message("First restore damaged files, without the service."))
+@click.option("--expect", metavar="HASH", help=message("Fail unless HASH is the present head, or an earlier one."))
 @store_options()
 @with_output()
-def command(*, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, store: StoreChoice) -> int:
+def verify_command(
+    *, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, store: StoreChoice
+) -> int:
     """Run ``verify``."""
     digits = None if expect is None else _digits(expect)
     if store.is_copy(archive):
         if quick or repairs:
             raise UsageError(
                 message(
-                    "A copy is always checked whole, and sync from a whole archive mends it: leave out --quick and "
-                    "--repair."
+                    "A copy is always checked completely, and sync from an intact archive repairs it: leave out "
+                    "--quick and --repair."
                 )
             )
         return _verify_copy(out, archive, store, digits)
     reader = Archive.open(Path(archive))
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
-    checked = _Checked(
-        archive, str(reader.path.absolute()), reader, digits, quick=quick, restored=restored, folder=Path(archive)
-    )
+    place = str(reader.path.absolute())
     with _bar(out) as bar:
-        return checked.tell(out, ((found, found.mend) for found in reader.verify(quick=quick, progress=bar.update)))
+        found = _printed(out, reader.verify(quick=quick, progress=bar.update), lambda finding: finding.mend)
+        return _report(out, reader, archive, place, found, digits, quick=quick, restored=restored, folder=Path(archive))
 
 
 def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None) -> int:
-    """Check a copy through its store."""
+    """Check a copy in its store."""
     from exporter.copies.checks import CopyCheck
     from exporter.copies.opening import locks_of
 
@@ -90,27 +84,22 @@ def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None
         return _look_from_outside(out, place)
     with CopyCheck(opened) as check, _bar(out) as bar:
         check.archive.resolve()
-        return _Checked(opened.place, opened.place, check.archive, digits).tell(
-            out, ((found, _mend_of_a_copy(found)) for found in check.findings(bar.update)), locks_of(place, opened)
-        )
+        found = _printed(out, check.findings(bar.update), _mend_of_a_copy)
+        return _report(out, check.archive, opened.place, opened.place, found, digits, locked=locks_of(place, opened))
 
 
 def _look_from_outside(out: Output, place: str) -> int:
-    """Check what can be seen of an encrypted copy without a key.
+    """Check an encrypted copy without its key.
 
     Raises:
-        ArchiveDamaged: something is missing or cut short.
+        ArchiveDamaged: a file is missing or truncated.
     """
     from exporter.copies.checks import KeylessCheck
     from exporter.copies.opening import plain_store
 
     seen = KeylessCheck(plain_store(place))
-    found = []
     with _bar(out) as bar:
-        for finding in seen.findings(bar.update):
-            found.append((finding, _mend_of_a_copy(finding)))
-            _print_finding(out, *found[-1])
-    damage = sum(finding.damage for finding, _ in found)
+        findings, damage = _printed(out, seen.findings(bar.update), _mend_of_a_copy)
     out.document(
         {
             "archive": place,
@@ -119,21 +108,15 @@ def _look_from_outside(out: Output, place: str) -> int:
             "objects": seen.objects,
             "bytes": seen.bytes,
             "intact": None if not damage else False,
-            "findings": [_finding_document(*each) for each in found],
+            "findings": findings,
         }
     )
     if damage:
-        raise ArchiveDamaged(
-            message(
-                "{archive} is damaged: {findings}; the lines above say what to do.",
-                archive=place,
-                findings=counted(damage, "finding"),
-            )
-        )
+        raise ArchiveDamaged(_damaged(place, damage))
     out.answer(
         message(
-            "As far as can be seen without a key nothing is missing and nothing is cut short: {versions}, {files}. "
-            "What is in them was not read; --identity reads it.",
+            "No file is missing or truncated: {versions}, {files}. Their content was not checked, since that needs "
+            "--identity.",
             versions=counted(seen.versions, "version"),
             files=counted(seen.objects, "file"),
         )
@@ -141,25 +124,24 @@ def _look_from_outside(out: Output, place: str) -> int:
     return 0
 
 
-def _print_finding(out: Output, finding: Finding, mend: str) -> None:
-    values = {"path": printable(finding.path), "detail": shown(finding.detail, 2000), "mend": mend}
-    out.answer(message("{code}: {path}: {detail} ({mend})", code=finding.code, **values))
-
-
-def _finding_document(finding: Finding, mend: str) -> dict[str, object]:
-    return {
-        "code": str(finding.code),
-        "path": finding.path,
-        "detail": finding.detail,
-        "damage": finding.damage,
-        "mend": mend,
-    }
+def _printed(
+    out: Output, findings: Iterable[Finding], mend_of: Callable[[Finding], str]
+) -> tuple[list[dict[str, object]], int]:
+    """Print every finding with its repair; return the documents, and the number of damaged files."""
+    documents: list[dict[str, object]] = []
+    for each in findings:
+        mend = mend_of(each)
+        values = {"path": printable(each.path), "detail": shown(each.detail, 2000), "mend": mend}
+        out.answer(message("{code}: {path}: {detail} ({mend})", code=each.code, **values))
+        found = {"code": str(each.code), "path": each.path, "detail": each.detail, "damage": each.damage, "mend": mend}
+        documents.append(found)
+    return documents, sum(bool(each["damage"]) for each in documents)
 
 
 def _mend_of_a_copy(found: Finding) -> str:
     if not found.damage:
         return found.mend
-    return message("remove it there, and run sync from a whole archive to it")
+    return message("remove it there, and run sync from an intact archive to it")
 
 
 def _bar(out: Output) -> ProgressBar:
@@ -168,107 +150,107 @@ def _bar(out: Output) -> ProgressBar:
     return ProgressBar(out, message("verifying"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """What was checked, and how.
+def _report(
+    out: Output,
+    reader: Archive,
+    name: str,
+    place: str,
+    found: tuple[list[dict[str, object]], int],
+    digits: str | None,
+    *,
+    quick: bool = False,
+    restored: Sequence[str] = (),
+    folder: Path | None = None,
+    locked: Locked | None = None,
+) -> int:
+    """Print the result of a check.
 
-    Attributes:
-        name: what to call it.
-        place: where it is.
-        reader: the archive, or what tells as much of a copy.
-        digits: of the head that was expected.
-        quick: whether only a part was looked at.
-        restored: what was restored before.
+    Args:
+        out: prints it.
+        reader: reads the archive or copy.
+        name: its name in messages.
+        place: its path or address.
+        found: the findings and the number of damaged files.
+        digits: the expected head.
+        quick: whether the check was quick.
+        restored: the files that were restored before.
         folder: the archive's folder; ``None`` for a copy, which no backup writes.
+        locked: the locks of a copy.
+
+    Raises:
+        ArchiveDamaged: something is damaged, or the head is not the expected one.
+        Incomplete: everything is intact, but not complete.
     """
-
-    name: str
-    place: str
-    reader: Archive
-    digits: str | None
-    quick: bool = False
-    restored: list[str] = field(default_factory=list)
-    folder: Path | None = None
-
-    def tell(self, out: Output, found: Iterable[tuple[Finding, str]], locked: Locked | None = None) -> int:
-        """Print every finding with what to do about it, and the result; return the exit code.
-
-        Raises:
-            ArchiveDamaged: something is damaged, or not what was expected.
-            Incomplete: all is intact, but not everything could be read.
-        """
-        findings = []
-        for finding, mend in found:
-            findings.append((finding, mend))
-            _print_finding(out, finding, mend)
-        damage = sum(finding.damage for finding, _ in findings)
-        completeness, problems = self.reader.completeness()
-        complete = bool(completeness.get("complete"))
-        newest = self.reader.head()
-        known = None if self.digits is None else _has_been(self.reader, self.digits)
-        versions = len(self.reader.versions())
-        out.document(
-            {
-                "archive": self.place,
-                "versions": versions,
-                "head": newest,
-                "expected": known,
-                "quick": self.quick,
-                "restored": self.restored,
-                "intact": not damage,
-                "complete": complete,
-                "completeness": completeness,
-                "problems": problems,
-                "locked": None if locked is None else locked.document(),
-                "findings": [_finding_document(*each) for each in findings],
-            }
+    findings, damage = found
+    completeness, problems = reader.completeness()
+    complete = bool(completeness.get("complete"))
+    newest = reader.head()
+    known = None if digits is None else _has_been(reader, digits)
+    versions = len(reader.versions())
+    out.document(
+        {
+            "archive": place,
+            "versions": versions,
+            "head": newest,
+            "expected": known,
+            "quick": quick,
+            "restored": list(restored),
+            "intact": not damage,
+            "complete": complete,
+            "completeness": completeness,
+            "problems": problems,
+            "locked": None if locked is None else locked.document(),
+            "findings": findings,
+        }
+    )
+    if locked is not None:
+        tell_locked(out, locked)
+    if known is False:
+        raise ArchiveDamaged(
+            message(
+                "{archive} never had the head {digits}: it is an older state, or another archive. Use the newest copy.",
+                archive=name,
+                digits=digits,
+            )
         )
-        if locked is not None:
-            tell_locked(out, locked)
-        if known is False:
-            raise ArchiveDamaged(
-                message(
-                    "{archive} never had the head {digits}: it is an older state, or another archive; use its newest "
-                    "copy.",
-                    archive=self.name,
-                    digits=self.digits,
-                )
-            )
-        if damage:
-            raise ArchiveDamaged(
-                message(
-                    "{archive} is damaged: {findings}; the lines above say what to do.",
-                    archive=self.name,
-                    findings=counted(damage, "finding"),
-                )
-            )
-        there = counted(versions, "version")
-        if self.quick:
-            out.answer(message("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there))
-        else:
-            out.answer(message("Intact: {versions}, every hash, chain and fold holds.", versions=there))
-        for line in completeness_lines(completeness, problems):
-            out.answer(line)
-        out.answer(message("Head: {head}", head=newest or message("none yet, the next backup seals this archive")))
-        if not complete:
-            raise Incomplete(self._incomplete())
-        return 0
-
-    def _incomplete(self) -> str:
-        if self.folder is None:
-            return message(
+    if damage:
+        raise ArchiveDamaged(_damaged(name, damage))
+    there = counted(versions, "version")
+    if quick:
+        out.answer(message("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there))
+    else:
+        out.answer(message("Intact: {versions}, every hash, chain and fold holds.", versions=there))
+    for line in completeness_lines(completeness, problems):
+        out.answer(line)
+    out.answer(message("Head: {head}", head=newest or message("none yet, the next backup seals this archive")))
+    if not complete and folder is None:
+        raise Incomplete(
+            message(
                 "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
-                archive=self.name,
+                archive=name,
             )
-        return message(
-            "{archive} is intact, but not everything could be read. The next backup tries again: {command}",
-            archive=self.name,
-            command=suggested("backup", self.folder),
         )
+    if not complete:
+        raise Incomplete(
+            message(
+                "{archive} is intact, but not everything could be read. The next backup tries again: {command}",
+                archive=name,
+                command=suggested("backup", folder),
+            )
+        )
+    return 0
+
+
+def _damaged(name: str, damage: int) -> Message:
+    return message(
+        "{archive} is damaged: {findings}; the lines above say what to do.",
+        archive=name,
+        findings=counted(damage, "finding"),
+    )
 
 
 def _repair(out: Output, archive: Archive) -> list[str]:
-    """Repair what can be repaired, tell of every file, and return the paths of those that are as they were written."""
+    """Repair damaged files, print each result, and return the paths of the restored files."""
     from exporter.library.views import repair
 
     restored = []
@@ -292,7 +274,7 @@ def _digits(text: str) -> str:
 
 
 def _has_been(reader: Archive, digits: str) -> bool:
-    """Tell whether the archive has, or had, a head that begins with these digits."""
+    """Return whether these digits begin the present or an earlier head of the archive."""
     from exporter.archive.documents import count_heads
 
     found = count_heads(reader.layout, digits)

@@ -1,4 +1,4 @@
-"""``export`` on a terminal: asks where the blog goes and what that needs, writes it, and tells what to do there."""
+"""``export`` on a terminal: asks where the blog goes, exports it, and prints the steps that its owner takes there."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from typing import Any, Final
 from exporter.archive.archive import Archive
 from exporter.archive.state import State
 from exporter.cli import answers
-from exporter.cli.amounts import size_text
-from exporter.cli.answers import flag_answers
+from exporter.cli.answers import FlagQuestions, flag_answers
+from exporter.cli.destinations import DESTINATIONS, OUT, WEB_SPACE, Destination
 from exporter.cli.export_options import Job, check_options, old_urls, resolved, run
-from exporter.cli.flag_questions import FlagQuestions
-from exporter.cli.output import Output
+from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
-from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination
 from exporter.errors import BlogExporterError, UsageError
 from exporter.export.flags import entry_combinations
 from exporter.export.folder import check_target, report_path
@@ -28,14 +26,15 @@ from exporter.export.interface import Comments
 from exporter.export.media import FOLDER, MADE_FIELDS
 from exporter.export.own_links import infer_entry_url
 from exporter.export.targets import TARGETS, Matter, Target
-from exporter.export.words import INFERRED, Language
+from exporter.export.words import INFERRED
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
-from exporter.translation import current_language
+from exporter.translation import current_language, translated
 
 _REPEATED: Final = {
     "limits_of": "--target",
@@ -48,26 +47,31 @@ _REPEATED: Final = {
     },
 }  # fmt: skip
 """The options that the same export needs again, by the names of their values."""
+_CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
+"""The options that choose a part of the blog, which other commands share."""
+_COMMENTS: Final = {
+    Comments.BODY: message("Show them below the entries"),
+    Comments.SIDECAR: message("Put them into separate files (to show them with Disqus, for example)"),
+    Comments.NONE: message("Leave them out (the archive keeps them)"),
+}
+_NO_ADDRESS: Final = message("Please answer with an address that begins with https://.")
+_NO_HOME: Final = message("Please answer with an address that begins with https://, or leave it empty.")
 
 
 def ask_and_export(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
-    """Ask what is needed, show what an export would hold, and make it once that is agreed to.
+    """Ask about an export, show its content, and write it after a confirmation.
 
     Args:
-        out: how the command talks.
-        archive: the archive's folder, where it was named.
-        given: the options of the command line; what they say is not asked for.
+        out: prints warnings.
+        archive: the archive's folder, if it was named.
+        given: the options of the command line; the questions that they answer are not asked.
     """
-    language = current_language()
-    wizard = _Wizard(Questions(WORDS[language]), language, dict(given))
-    return wizard.run(out, archive)
+    return _Wizard(dict(given)).run(out, archive)
 
 
 class _Wizard:
-    def __init__(self, ask: Questions, language: Language, given: dict[str, Any]) -> None:
-        self._ask = ask
-        self._words = ask.words
-        self._language = language
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._ask = Questions()
         self._given = given
         self._home = ""
 
@@ -75,8 +79,10 @@ class _Wizard:
         archive = named if named is not None else self._archive()
         reader = Archive.open(archive)
         blog_id = reader.info.blog_id
-        self._ask.say(self._words["of"].format(blog_id=blog_id))
-        place = self._destination()
+        self._ask.say(message("Moving the blog {blog_id}. Ctrl-C ends this at any time.", blog_id=blog_id))
+        offered = [place for place in DESTINATIONS if place.form in NAMED]
+        where = message("Where does the blog go?")
+        place = offered[self._ask.number(where, [one.label for one in offered])]
         self._given = {**self._given, **place.preset}
         check_options(place.form, self._given)
         if not NAMED[place.form].whole:
@@ -84,9 +90,9 @@ class _Wizard:
         self._wishes(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
-        # Stored answers are printed once, in the language of the questions.
+        # The kept answers were printed before.
         tried, _ = run(job, out, dry_run=True, on_stored=_ignore)
-        if self._agreed(tried, NAMED[place.form].target):
+        if self._confirmed(tried, NAMED[place.form].target):
             done, _ = run(job, out, dry_run=False, on_stored=_ignore)
             redirects = self._redirects(place, job)
             if redirects is not None:
@@ -98,21 +104,19 @@ class _Wizard:
         here = sorted(path.parent for path in Path().glob("*/archive.json"))
         default = str(here[0]) if len(here) == 1 else ""
 
-        def check(answer: str) -> str:
-            found = bool(answer) and Path(answer).expanduser().joinpath("archive.json").is_file()
-            return "" if found else self._words["no_archive"].format(path=answer)
+        def check(answer: str) -> str | None:
+            if answer and Path(answer).expanduser().joinpath("archive.json").is_file():
+                return None
+            return message("{path} is not an archive; name a folder with an archive.json in it.", path=answer)
 
-        return Path(self._ask.text(self._words["archive"], default, check)).expanduser()
-
-    def _destination(self) -> Destination:
-        offered = [place for place in DESTINATIONS if place.form in NAMED]
-        return offered[self._ask.number(self._words["where"], [one.label[self._language] for one in offered])]
+        question = message("Which archive do you want to export (its folder)")
+        return Path(self._ask.text(question, default, check)).expanduser()
 
     def _about_the_blog(self, out: Output, reader: Archive, place: Destination) -> None:
-        """Ask what concerns the blog itself: its addresses, old and new, and what its flags mean.
+        """Ask about the blog's old and new addresses, and what its flags mean.
 
         Raises:
-            UsageError: what was said already names no value that occurs.
+            UsageError: an option declares a value that does not occur.
         """
         settings = resolved(self._given, reader.info.blog_id, out)
         service = service_of(settings, reader.info.service)
@@ -124,44 +128,55 @@ class _Wizard:
             self._flags(out, settings, state, FlagQuestions(self._ask, state, service, known), NAMED[place.form])
 
     def _inferred(self, state: State, service: Records) -> tuple[AddressPattern, ...]:
-        """Return how the texts' own links show the addresses of entries, and say so; nothing where they do not."""
-        shown = infer_entry_url(service, state)
-        if shown is None:
+        """Return the pattern of entry addresses that the links in the texts show, and print it."""
+        found = infer_entry_url(service, state)
+        if found is None:
             return ()
-        self._ask.say(INFERRED[self._language].format(pattern=shown.pattern.text, count=f"{shown.matches:,}"))
-        return (shown.pattern,)
+        self._ask.say(INFERRED[current_language()].format(pattern=found.pattern.text, count=f"{found.matches:,}"))
+        return (found.pattern,)
 
     def _addresses(
         self, place: Destination, state: State, service: Records, known: tuple[AddressPattern, ...]
     ) -> tuple[AddressPattern, ...]:
-        """Ask where the new blog is, and how old and new addresses of entries are made; return how the old ones are."""
-        words, given = self._words, self._given
-        self._home = self._ask.text(words["home"], "", self._no_home)
+        """Ask for the new blog's address and for the patterns of entry addresses; return the old patterns."""
+        given = self._given
+        question = message("Address of the new blog (such as https://example.com/; empty if there is none yet)")
+        self._home = self._ask.text(question, "", partial(_no_address, _NO_HOME))
         if self._home:
             self._home = f"{self._home.rstrip('/')}/"
         combinations = entry_combinations(state, service)
         if not known and combinations:
-            entry_id, question = combinations[0].first, words["old"].format(title=combinations[0].samples[0])
-            answer = self._ask.text(question, "", partial(self._no_old, entry_id))
+            entry_id = combinations[0].first
+            question = message(
+                "Address of the entry “{title}” on the old blog (empty if you do not know)",
+                title=combinations[0].samples[0],
+            )
+            answer = self._ask.text(question, "", partial(_no_old, entry_id))
             pattern = _pattern_of(answer, entry_id, service.key_fields[Kind.ENTRIES])
             known = (AddressPattern(pattern or "", "--old-url"),) if answer else ()
         given["old_urls"] = tuple(pattern.text for pattern in known)
         if self._home and known and not given["new_url"]:
             fields = (*service.post_fields, *MADE_FIELDS)
-            shown = ", ".join(
-                f"{{{name}}}" for name in (service.key_fields[Kind.ENTRIES], "name", *MADE_FIELDS) if name in fields
-            )
+            offered = (service.key_fields[Kind.ENTRIES], "name", *MADE_FIELDS)
+            shown = ", ".join(f"{{{name}}}" for name in offered if name in fields)
             default = f"{self._home}{place.new_url}" if place.new_url else ""
-            question = words["new"].format(fields=shown)
-            given["new_url"] = self._ask.text(question, default, partial(self._no_new, fields)) or None
+            question = message(
+                "Pattern of entry addresses on the new blog ({fields} can be used; empty if you do not know)",
+                fields=shown,
+            )
+            given["new_url"] = self._ask.text(question, default, partial(_no_new, fields)) or None
         return known
 
     def _flags(self, out: Output, settings: Settings, state: State, questions: FlagQuestions, form: Format) -> None:
-        """Ask which values of the flags are public, as far as nothing says so yet."""
-        words, given, blog_id = self._words, self._given, state.blog_id
+        """Ask which values of the flags are public, if nothing says it yet."""
+        given, blog_id = self._given, state.blog_id
 
         def on_stored(said: str, path: Path) -> None:
-            self._ask.say(words["using"].format(blog_id=blog_id, said=said, path=path))
+            self._ask.say(
+                message(
+                    "Using the answers kept for {blog_id}: {said} (in {path})", blog_id=blog_id, said=said, path=path
+                )
+            )
 
         names, drafts = questions.service.flag_settings, given["all_as_draft"]
         declared = answers.declared_flags(questions.service, settings, blog_id, on_stored, all_as_draft=drafts)
@@ -169,106 +184,122 @@ class _Wizard:
             answers.check_answers(declared, given, state, questions.service, out.warn)
             return
         self._ask.say()
-        self._ask.say(words["flags"])
+        self._ask.say(
+            message(
+                "Nothing says yet which entries are public. Here is a sample of each kind: open it in a browser where "
+                "you are not signed in."
+            )
+        )
         found = questions.entries()
         while not found.public and not form.drafts:
-            self._ask.say(words["no_drafts"])
+            self._ask.say(
+                message(
+                    "This format has no drafts, so without a public entry there is nothing to write. Once more; Ctrl-C "
+                    "ends here."
+                )
+            )
             found = questions.entries()
         if found.public:
             given[names.public] = ",".join(found.public)
             given[names.period] = given[names.period] or found.period
         else:
-            self._ask.say(words["drafts"])
+            self._ask.say(
+                message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
+            )
             given["all_as_draft"] = True
         if form.comments and not declared.visible_comment_flags:
             given[names.comments] = ",".join(questions.comments()) or None
 
     def _wishes(self, place: Destination, blog_id: str) -> None:
-        """Ask what is a matter of taste: pictures, the look of a book, what is not public."""
-        words, given = self._words, self._given
+        """Ask about pictures, comments, the look of a book, and entries that are not public."""
+        given = self._given
         if place.fetches and not given["media_base_url"] and not given["media_folder"]:
-            brings = not self._ask.number(words["pictures"], [words["bring"], words["stay"]], 0)
-            proposed = f"{self._home}{place.media}" if self._home and place.media else ""
-            base = self._ask.text(words["base"], proposed, self._no_base) if brings else ""
-            if base:
-                given["media_base_url"], given["media_folder"] = base, True
-            elif brings:
-                self._ask.say(words["stays"])
+            self._about_pictures(place)
         self._about_comments(place)
         if NAMED[place.form].book:
-            given["title"] = given["title"] or self._ask.text(words["title"], blog_id)
-            given["vertical"] = given["vertical"] or self._ask.agreed(words["vertical"], default=False)
-            given["by_year"] = given["by_year"] or self._ask.agreed(words["by_year"], default=False)
-        settled = given["only"] != "public" or given["public_only"]
-        rest = words["rest_of_drafts" if given["all_as_draft"] else "rest"]
-        if not settled and self._ask.agreed(rest, default=False):
+            given["title"] = given["title"] or self._ask.text(message("Title of the book"), blog_id)
+            for name, question in (
+                ("vertical", message("Should its lines run from top to bottom?")),
+                ("by_year", message("A book for each year?")),
+            ):
+                given[name] = given[name] or self._ask.agreed(question, default=False)
+        question = message("Write drafts and private entries also, into a separate folder?")
+        if given["all_as_draft"]:
+            question = message("Write private entries also, into a separate folder?")
+        if given["only"] == "public" and self._ask.agreed(question, default=False):
             given["only"] = "all"
 
+    def _about_pictures(self, place: Destination) -> None:
+        ways = [
+            message("Export them; I will put them in a new place"),
+            message("Leave them where they are (they may be lost when the old blog goes)"),
+        ]
+        if self._ask.number(message("What about the pictures?"), ways, 0):
+            return
+        question = message("Address of that place (such as https://example.com/media/; empty if you have none)")
+        proposed = f"{self._home}{place.media}" if self._home and place.media else ""
+        base = self._ask.text(question, proposed, partial(_no_address, _NO_ADDRESS))
+        if base:
+            self._given["media_base_url"], self._given["media_folder"] = base, True
+        else:
+            self._ask.say(message("Pictures stay where they are."))
+
     def _about_comments(self, place: Destination) -> None:
-        """Ask how comments come along, where readers see the format; what stands beside pages needs a site."""
-        words, given, form = self._words, self._given, NAMED[place.form]
-        if form.shows is None or given["comments"] is not None or given["no_comments"]:
+        """Ask how comments come along in a format that readers see; separate files need a site."""
+        form = NAMED[place.form]
+        if form.shows is None or self._given["comments"] is not None:
             return
         ways = [way for way in Comments if place.home or way is not Comments.SIDECAR]
-        shown = [words[f"comments_{way}"] for way in ways]
-        way = ways[self._ask.number(words["comments_how"], shown, ways.index(form.shows))]
-        given["comments"] = None if way is form.shows else str(way)
-
-    def _no_base(self, answer: str) -> str:
-        return "" if not answer or _is_address(answer) else self._words["no_base"]
-
-    def _no_home(self, answer: str) -> str:
-        return "" if not answer or _is_address(answer) else self._words["no_home"]
-
-    def _no_old(self, entry_id: str, answer: str) -> str:
-        fits = not answer or (_is_address(answer) and _pattern_of(answer, entry_id, "") is not None)
-        return "" if fits else self._words["no_old"].format(id=entry_id)
-
-    def _no_new(self, fields: Sequence[str], answer: str) -> str:
-        try:
-            if answer:
-                AddressPattern(answer, "--new-url", path=True).check(fields)
-        except UsageError as error:
-            return self._words["no_new"].format(wrong=error)
-        return ""
+        question = message("What about your readers' comments?")
+        way = ways[self._ask.number(question, [_COMMENTS[way] for way in ways], ways.index(form.shows))]
+        self._given["comments"] = None if way is form.shows else str(way)
 
     def _target(self, archive: Path, proposed: str) -> Path:
-        def check(answer: str) -> str:
+        def check(answer: str) -> str | None:
             path = Path(answer).expanduser()
             try:
                 for folder in _folders(path):
                     check_apart(folder, archive)
                     check_target(folder, force=self._given["force"])
             except UsageError:
-                return self._words["taken"].format(path=answer)
-            return ""
+                return message(
+                    "{path} cannot be written to: name a folder that does not exist yet, outside the archive.",
+                    path=answer,
+                )
+            return None
 
-        return Path(self._ask.text(self._words["out"], _free(proposed), check)).expanduser()
+        return Path(self._ask.text(message("New folder to write into"), _free(proposed), check)).expanduser()
 
-    def _agreed(self, tried: list[Exported], target: Target | None) -> bool:
-        """Show what the export would hold, and ask whether to make it."""
-        self._ask.say()
-        self._ask.say(self._words["checking"])
+    def _confirmed(self, tried: list[Exported], target: Target | None) -> bool:
+        """Show the content of the export, and ask whether to write it."""
+        say = self._ask.say
+        say()
+        say(message("Checking; nothing is written yet."))
         for side in tried:
-            self._ask.say()
-            self._ask.say(str(side.folder))
-            for line in side.report.lines(self._language):
-                self._ask.say(line)
-        self._ask.say()
+            say()
+            for line in (str(side.folder), *side.report.lines(current_language())):
+                say(line)
+        say()
         if target is not None and not target.keeps(Matter.FORMAT):
-            self._ask.say(self._words["unsure"].format(title=target.title, form=target.form))
+            say(
+                message(
+                    "It is not confirmed that {title} takes {form} files: try one of a few entries first.",
+                    title=target.title,
+                    form=target.form,
+                )
+            )
         if not any(side.document["out"]["entries"] for side in tried):
-            self._ask.say(self._words["nothing"])
+            say(message("No entry is public; the lines above say why."))
         if self._given["dry_run"]:
-            self._ask.say(self._words["only_checked"])
+            say(message("This was a check only; nothing was written."))
             return False
-        if self._ask.agreed(self._words["go"], default=True):
+        if self._ask.agreed(message("Write this?"), default=True):
             return True
-        self._ask.say(self._words["stopped"])
+        say(message("Nothing was written."))
         return False
 
     def _redirects(self, place: Destination, job: Job) -> Job | None:
-        """Return what makes the redirects beside an export; ``None`` where there is nothing public to lead to."""
+        """Return the export of the redirects; ``None`` if there is no public entry to redirect to."""
         given = job.given
         if not given["new_url"] or given["all_as_draft"] or given["only"] == "private":
             return None
@@ -277,52 +308,72 @@ class _Wizard:
         return Job("redirects", job.archive, _redirects_of(job.target), {**given, **unused, "limits_of": limits})
 
     def _finish(self, out: Output, place: Destination, job: Job, done: list[Exported], redirects: Job | None) -> None:
-        words, say = self._words, self._ask.say
+        say = self._ask.say
         say()
         for side in done:
-            size = size_text(side.document["bytes"])
-            say(words["done"].format(path=side.folder, files=f"{side.document['file_count']:,}", size=size))
-            say(words["report"].format(path=report_path(side.folder)))
+            files, size = counted(side.document["file_count"], "file"), size_text(side.document["bytes"])
+            say(message("Written to {path} ({files}, {size}).", path=side.folder, files=files, size=size))
+            say(message("The whole report: {path}", path=report_path(side.folder)))
             if side.private:
-                say(words["private"].format(path=side.folder))
+                say(message("{path} holds content that is not public: never import or publish it.", path=side.folder))
         if redirects is not None:
-            say(words["redirects"].format(path=redirects.target))
+            say(message("Redirects from the old addresses to the new ones: {path}", path=redirects.target))
         self._keep(out, job, done[0].document["blog_id"], say)
         if NAMED[place.form].whole or not done[0].private:
             say()
-            say(words["next"])
+            say(message("Next steps"))
             for number, step in enumerate(self._steps(place, job, done[0], redirects), 1):
-                say(f"  {number}. {step}")
+                say(f"  {number}. {translated(step)}")
         say()
-        say(words["again"])
+        say(message("To do the same again"))
         for each in filter(None, (job, redirects)):
             say(f"  {command_line(each)}")
 
     def _steps(self, place: Destination, job: Job, done: Exported, redirects: Job | None) -> Iterator[str]:
-        """Yield what to do next, as the answers want it."""
-        words, base, home = self._words, job.given["media_base_url"], self._home or "NEW_HOME"
+        """Yield the next steps that follow from the answers."""
+        base, home = job.given["media_base_url"], self._home or "NEW_HOME"
         if place.form == "wordpress":
             user = ("--to", home, "--new-home-user", "USER")
-            yield words["move"].format(command=_again("move", job, "wordpress", str(job.archive), *user))
+            yield message(
+                "The program can do all of it by the API of WordPress, pictures included: {command} To do it by hand, "
+                "continue with the next steps.",
+                command=_again("move", job, "wordpress", str(job.archive), *user),
+            )
         brought = [file.path for file in done.files if file.path.startswith(f"{FOLDER}/")] if base else []
         if brought:
-            sample = f"{base.rstrip('/')}/{brought[0].removeprefix(f'{FOLDER}/')}"
-            folder = place.folder[self._language] if self._home and base == f"{self._home}{place.media}" else ""
-            yield words["upload"].format(
-                media=done.folder / FOLDER, folder=folder or words["web_space"], base=base, sample=sample
+            yield message(
+                "Put the content of {media} into {folder}, so that it is found at {base}; open {sample} in a "
+                "browser to check it.",
+                media=done.folder / FOLDER,
+                folder=place.folder if self._home and base == f"{self._home}{place.media}" else WEB_SPACE,
+                base=base,
+                sample=f"{base.rstrip('/')}/{brought[0].removeprefix(f'{FOLDER}/')}",
             )
         comments = job.given["comments"] or NAMED[place.form].shows
-        for step in place.steps[self._language]:
-            if step.when in {"", "bring" if base else "stay", comments}:
-                yield step.text.format(out=done.folder)
+        for step in place.steps("bring" if base else "stay", comments):
+            yield step.replace(OUT, str(done.folder))
         if comments == Comments.SIDECAR:
-            yield words["beside"].format(path=done.folder / NAMED[place.form].beside)
+            yield message(
+                "The comments are in {path}: the .xml with disqus in its name is for the import of Disqus, the .json "
+                "for your own script.",
+                path=done.folder / NAMED[place.form].beside,
+            )
         if redirects is not None:
-            yield words["forward"].format(path=redirects.target)
-            yield words["rented"]
+            yield message(
+                "To bring visitors of old links to the new blog, use the one file of {path} that suits the old server: "
+                "include nginx.conf in the server block of nginx; put the content of apache.conf into .htaccess for "
+                "Apache; put _redirects into the folder that Netlify or Cloudflare Pages publish. redirects.csv is the "
+                "same list as a table.",
+                path=redirects.target,
+            )
+            yield message(
+                "A rented blog takes no such files: write the new address into its last entry and its profile before "
+                "it closes."
+            )
         if place.home:
             left_out = () if comments in {None, Comments.BODY} else ("--no-comments",)
-            yield words["proof"].format(command=_again("compare", job, str(job.archive), home, *left_out))
+            command = _again("compare", job, str(job.archive), home, *left_out)
+            yield message("In the end, check that everything arrived: {command}", command=command)
 
     def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
         try:
@@ -331,20 +382,16 @@ class _Wizard:
             out.warn(str(error))
             return
         if path is not None:
-            say(self._words["kept"].format(path=path))
+            say(message("Your answers are kept in {path}, and will not be asked for again.", path=path))
 
 
 def command_line(job: Job) -> str:
-    """Return the command that does the same again without a question; the answers about the flags are kept."""
+    """Return the command that repeats an export without a question; the answers about the flags are kept."""
     return f"{_again('export', job, job.form, str(job.archive), str(job.target), names=tuple(_REPEATED))} --force"
 
 
-_CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
-"""What chooses a part of the blog, as other commands take it too."""
-
-
 def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOSEN) -> str:
-    """Return a command for the same blog, with those options of an export that are named, and the old addresses."""
+    """Return a command for the same blog, with the named options of an export, and the old addresses."""
     parts = ["blog-exporter", command, *arguments]
     for name in names:
         value = job.given[name]
@@ -355,15 +402,37 @@ def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOS
 
 
 def _ignore(_said: str, _path: Path) -> None:
-    """Stand in for what prints the stored answers: they were printed already."""
+    pass
 
 
 def _is_address(answer: str) -> bool:
     return answer.startswith(("https://", "http://")) and absolute(answer, "") is not None
 
 
+def _no_address(wrong: str, answer: str) -> str | None:
+    return None if not answer or _is_address(answer) else wrong
+
+
+def _no_old(entry_id: str, answer: str) -> str | None:
+    if not answer or (_is_address(answer) and _pattern_of(answer, entry_id, "") is not None):
+        return None
+    return message(
+        "Please answer with an address that contains the number of this entry, {id}, once, or leave it empty.",
+        id=entry_id,
+    )
+
+
+def _no_new(fields: Sequence[str], answer: str) -> str | None:
+    try:
+        if answer:
+            AddressPattern(answer, "--new-url", path=True).check(fields)
+    except UsageError as error:
+        return message("That cannot be used. {wrong}", wrong=error)
+    return None
+
+
 def _pattern_of(address: str, entry_id: str, field: str) -> str | None:
-    """Return an entry's address with ``field`` in place of its id, or ``None`` if the path has not exactly one id."""
+    """Return an entry's address with ``field`` in place of its id; ``None`` unless its path has the id exactly once."""
     scheme, mark, rest = address.partition("://")
     host, slash, path = rest.partition("/")
     made, times = re.subn(rf"(?<![0-9A-Za-z]){re.escape(entry_id)}(?![0-9A-Za-z])", f"{{{field}}}", path)
@@ -375,14 +444,14 @@ def _redirects_of(target: Path) -> Path:
 
 
 def _folders(target: Path) -> tuple[Path, ...]:
-    """Return the folders that an export may need, itself among them."""
+    """Return the folders that an export may write, itself included."""
     if not target.name:
         return (target,)
     return target, target.with_name(f"{target.name}.NOT-PUBLIC"), _redirects_of(target)
 
 
 def _free(proposed: str) -> str:
-    """Return a name no folder here has yet."""
+    """Return a name that no folder here has yet."""
     name, number = proposed, 1
     while any(folder.exists() for folder in _folders(Path(name))):
         number += 1

@@ -246,7 +246,6 @@ class BlogV1(BlogService):
     def __init__(self, options: Options = DEFAULT) -> None:
         self._options = options
         self.timezone = options.timezone
-        self.success_word = options.success_result
 
     @classmethod
     def of(cls, settings: Values) -> Self:

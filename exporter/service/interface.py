@@ -289,7 +289,6 @@ class Records(ABC):
         period_flag: the one of ``post_flags`` that marks an entry as shown for a limited time.
         deleted_flag: the one of ``comment_flags`` that marks a comment as deleted.
         usual_access: the code of most entries, which views do not show.
-        success_word: the word for success in responses.
         bodies: the raw fields that are HTML, for each kind that has some.
         attributes: for each kind, the attribute of the neutral record by the raw field that it is read from.
         roles: for each kind, the documented raw fields in the service's order, and their content.
@@ -316,7 +315,6 @@ class Records(ABC):
     period_flag: str
     deleted_flag: str
     usual_access: str
-    success_word: str = "ok"
     bodies: ClassVar[Mapping[Kind, tuple[str, ...]]]
     attributes: ClassVar[Mapping[Kind, Mapping[str, str]]] = {}
     roles: ClassVar[Mapping[Kind, Mapping[str, Role]]] = {}

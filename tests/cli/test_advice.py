@@ -483,7 +483,7 @@ def test_an_address_and_a_file_are_told_from_a_blog_id(shell: Shell) -> None:
         "https://me.blog.example.jp/Entry/1": "me.blog.example.jp",
         "https://me:s3cret@x.example.jp/": "not a blog ID",
         "./a.json": "is a file",
-        "s3://bucket/mine": "bring a copy back from there: blog-exporter sync s3://bucket/mine DIR",
+        "s3://bucket/mine": "restore a copy from there: blog-exporter sync s3://bucket/mine DIR",
         "me.blog.example.jp:80": "me.blog.example.jp",
     }.items():
         done = shell.type(f"blog-exporter backup {words}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.cli.backup_all import ORDER
+from exporter.cli.backup import ORDER
 from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError
 from tests.cli.conftest import Program
@@ -94,7 +94,7 @@ def test_an_unexpected_failure_ends_no_other_backup(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("exporter.cli.backup_all.find_target", broken)
+    monkeypatch.setattr("exporter.cli.backup.find_target", broken)
     done = program("backup", "--all", "--config", config)
     assert done.code == 1
     assert done.err.count("Unexpected: ZeroDivisionError") == 4
@@ -106,7 +106,7 @@ def test_ctrl_c_ends_all_of_it(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("exporter.cli.backup_all.find_target", interrupted)
+    monkeypatch.setattr("exporter.cli.backup.find_target", interrupted)
     done = program("backup", "--all", "--config", written(tmp_path, service))
     assert done.code == 130
     assert "two" not in done.err
@@ -115,8 +115,8 @@ def test_ctrl_c_ends_all_of_it(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--all", "one"], "name no blog and no --archive beside it"),
-        (["--all", "--archive", "x"], "name no blog and no --archive beside it"),
+        (["--all", "one"], "leave out the blog and --archive"),
+        (["--all", "--archive", "x"], "leave out the blog and --archive"),
         ([], "Name what to back up"),
     ],
 )

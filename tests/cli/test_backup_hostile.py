@@ -98,7 +98,7 @@ def test_everything_is_archived_and_nothing_escapes(
     (around / "theirs").write_text("as it was")
     root = around / "archive"
     command = backup_command(service, root, "--assets", "none")
-    done = runs.run(*command, "-vv", "--total-timeout", "5m")
+    done = runs.run(*command, "-vv", environ={"BLOG_EXPORTER_TOTAL_TIMEOUT": "5m"})
     assert done.code == 3, done.err
     assert "entries 110" in done.err
     assert folded(root) == held(blog)

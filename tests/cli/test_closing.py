@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from exporter.cli.closing import closing_lines
 from exporter.cli.main import cli
+from exporter.cli.summary import closing_lines
 from exporter.clock import SystemClock
 from exporter.demo.content import demo_blog
 from exporter.demo.service import DemoService
@@ -56,16 +56,16 @@ def test_it_names_what_nobody_else_can_save_and_what_is_outside(
         shown = program("status", root, "--closing", END)
         document = program("status", root, "--closing", END, "--json")
     assert first.code == second.code == 3
-    assert f"The service closes on {END}, in 29 days: have a backup made every night." in first.err
+    assert f"The service closes on {END}, in 29 days: schedule a backup every night." in first.err
     assert (
         f"The service closes on {END}, in 28 days: about 29 backups to come, at the pace of the last ones."
         in second.err
     )
-    assert "Saved here, and by no copy that readers can make: 1 private entry, 0 drafts." in first.err
-    assert "is not known: what the service's flags mean was never declared. inspect DIR shows them." in first.err
+    assert "Only you can save these, and they are saved: 1 private entry, 0 drafts." in first.err
+    assert "since the meaning of the service's flags is not declared: see inspect DIR." in first.err
     assert "Read without signing in: drafts and private entries may be missing." in first.err
-    assert "Still outside of the archive:\n" in first.err
-    assert "  - 1 entry: not saved yet, and asked for by every backup (" in first.err
+    assert "Not in the archive yet:\n" in first.err
+    assert "  - 1 entry: not saved yet; every backup tries it again (" in first.err
     assert f"The service closes on {END}, in 28 days" in shown.out
     assert document.answer_before_error["closing"] == {"date": END, "days": 28, "backups": 29}
 
@@ -80,10 +80,10 @@ def test_declared_flags_tell_drafts_apart_and_a_token_is_signed_in(
         done = program(
             *backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "--closing", END)
         )
-    assert "by no copy that readers can make: 1 private entry, 3 drafts." in done.err
+    assert "Only you can save these, and they are saved: 1 private entry, 3 drafts." in done.err
     assert "not known" not in done.err
     assert "signing in" not in done.err
-    assert "Nothing that was asked for is outside of the archive." in done.err
+    assert "Everything that you asked for is in the archive." in done.err
     assert calendar.now.year == 2026
 
 
@@ -114,12 +114,12 @@ def test_everything_is_read_and_the_lost_are_asked_for_every_time(
         for _ in range(2):
             done, entries, lost = asked("--refresh", "changed", "--closing", END)
             assert (done.code, entries, lost) == (0, len(blog.entries), 1)
-            assert "  - 1 picture or file: gone, and asked for again by every backup (" in done.err
-            assert "A web archive may have what is gone: --archive-fallback asks one." in done.err
+            assert "  - 1 picture or file: gone; every backup tries it again (" in done.err
+            assert "A web archive may have the pictures that are gone: --archive-fallback asks one." in done.err
         service.before = None
         done, _, lost = asked("--closing", END)
         assert lost == 1
-        assert "gone, and asked for again" not in done.err
+        assert "gone; every backup tries it again" not in done.err
 
 
 def test_quiet_nights_tell_as_the_day_comes_near(program: Program, tmp_path: Path, calendar: Calendar) -> None:
@@ -142,9 +142,9 @@ def test_quiet_nights_tell_as_the_day_comes_near(program: Program, tmp_path: Pat
     told = [night for night, text in said.items() if text]
     assert told == [1, 17, 24, 28, 30, 31, 33], said
     assert "in 6 days: " in said[24]
-    assert "1 thing is still outside of the archive." in said[24]
-    assert "The service was to close on 2026-12-31: it may be gone. Keep the archive, on two disks" in said[31]
-    assert "it may be gone" in said[33]
+    assert "1 thing is not in the archive yet." in said[24]
+    assert "The closing day, 2026-12-31, is over: the service may be gone. Keep the archive on two disks" in said[31]
+    assert "the service may be gone" in said[33]
     assert "error: " in said[33]
 
 

@@ -5,7 +5,6 @@ import json
 import shutil
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ from exporter import __version__, lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.documents import append_run
 from exporter.archive.layout import Layout
-from exporter.cli.main import COMMANDS, main
+from exporter.cli.main import COMMANDS, cli, main
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, entry, record
 from tests.cli.conftest import Program
@@ -28,7 +27,7 @@ def test_help_names_every_command_and_each_has_its_own(program: Program) -> None
     for name, line in COMMANDS.items():
         shown = program(name, "--help")
         assert shown.code == 0
-        command = import_module(f"exporter.cli.{name}").command
+        command = cli.get_command(click.Context(cli), name)
         parts = command.list_commands(click.Context(command)) if isinstance(command, click.Group) else []
         assert all("--json" in each.out for each in [program(name, part, "--help") for part in parts] or [shown])
         assert line
@@ -237,7 +236,7 @@ def test_verify_prints_the_head_and_expects_it_later(program: Program, archive: 
     assert back.code == 13
     assert back.err == (
         f"blog-exporter: error: {older} never had the head {found['head']}: "
-        "it is an older state, or another archive; use its newest copy.\n"
+        "it is an older state, or another archive. Use the newest copy.\n"
     )
     answer = program("verify", older, "--expect", found["head"], "--json").answer_before_error
     assert (answer["expected"], answer["intact"], answer["head"]) == (False, True, first)
@@ -288,13 +287,16 @@ def test_rebuild_mends_a_damaged_view(program: Program, archive: Path) -> None:
     assert "scribble" not in page.read_text(encoding="utf-8")
 
 
-def test_rebuild_makes_the_same_bytes_from_the_versions_alone(program: Program, archive: Path) -> None:
+def test_rebuild_makes_the_same_bytes_from_the_versions_alone(
+    program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = {
         path.relative_to(archive): path.read_bytes() for path in (archive / "latest").rglob("*") if path.is_file()
     }
     shutil.rmtree(archive / "latest")
     shutil.rmtree(archive / ".work")
-    found = program("rebuild", archive, "--json", "--entry-url", "https://{blog_id}/Entry/{entry_id}/").json
+    monkeypatch.setenv("BLOG_EXPORTER_ENTRY_URL", "https://{blog_id}/Entry/{entry_id}/")
+    found = program("rebuild", archive, "--json").json
     assert found["version"] == 2
     assert found["files_made"] > 60
     after = {path.relative_to(archive): path.read_bytes() for path in (archive / "latest").rglob("*") if path.is_file()}
@@ -314,7 +316,7 @@ def test_demo_tells_what_to_look_at_and_can_be_run_again(program: Program, tmp_p
     again = program("demo", tmp_path / "demo", "--json")
     assert again.code == 0
     assert again.json["versions"] == 4
-    assert "holds a demo already, and gets new versions" in again.err
+    assert "contains an earlier demo, and gets new versions" in again.err
     assert "--at 3" in again.err
     assert program("prune", tmp_path / "demo", "--keep-last", 1).code == 0
     third = program("demo", tmp_path / "demo")
@@ -355,8 +357,8 @@ def test_an_unexpected_error_is_one_line_and_a_traceback_only_on_demand(
     failed = program("log", archive)
     assert failed.code == 1
     assert failed.err == (
-        "blog-exporter: error: Unexpected: ZeroDivisionError: integer division or modulo by zero; please report this, "
-        "with what -vv prints.\n"
+        "blog-exporter: error: Unexpected: ZeroDivisionError: integer division or modulo by zero. Please report this "
+        "with the output of -vv.\n"
     )
     assert "Traceback" in program("log", archive, "-vv").err
 
@@ -472,7 +474,7 @@ def test_diff_replaces_a_page_only_when_asked_and_nothing_of_an_archive(
     page.write_text("years")
     refused = program("diff", archive, "--html", page)
     assert (refused.code, page.read_text()) == (2, "years")
-    assert f"{page} is there already; add --force" in refused.err
+    assert f"{page} exists already. Add --force" in refused.err
     assert program("diff", archive, "--html", page, "--force").code == 0
     assert b"<ins>" in page.read_bytes()
     page.unlink()

@@ -94,7 +94,7 @@ def test_the_report_is_written_once_and_not_into_the_archive(
     assert json.loads(report.read_text(encoding="utf-8")) == done.json
     again = program("compare", archive, home, "--report", report)
     assert again.code == 2
-    assert "is there already" in again.err
+    assert "exists already" in again.err
     assert program("compare", archive, home, "--report", report, "--force").code == 0
     assert "inside the archive" in program("compare", archive, home, "--report", archive / "x.json").err
     assert "is a folder" in program("compare", archive, home, "--report", tmp_path).err
@@ -121,7 +121,7 @@ def test_nothing_changes_in_the_archive_or_the_new_home(program: Program, archiv
         (["{archive}", "{archive}"], 2, "Nothing says yet which entries are public"),
         (["{archive}", "nowhere", *SAID], 2, "is not a folder"),
         (["{archive}", "", *SAID], 2, "NEW_HOME is empty"),
-        (["{archive}", "http://127.0.0.1:1", *SAID, "--retries", "0"], 20, "cannot connect"),
+        (["{archive}", "http://127.0.0.1:1", *SAID], 20, "cannot connect"),
         (["{archive}", "http://user:word@x", *SAID], 2, "must not hold a user name or password"),
         (["{archive}", "http://x/?y", *SAID], 2, "without ? or #"),
         (["{archive}", "http://[/x.xml", *SAID], 2, "not a valid URL"),
@@ -131,8 +131,9 @@ def test_nothing_changes_in_the_archive_or_the_new_home(program: Program, archiv
     ],
 )
 def test_every_failure_is_one_line_and_its_code(
-    program: Program, archive: Path, arguments: list[str], code: int, said: str
+    program: Program, archive: Path, arguments: list[str], code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_RETRIES", "0")
     done = program("compare", *(each.replace("{archive}", str(archive)) for each in arguments))
     assert done.code == code
     assert said in done.err.splitlines()[-1]
@@ -142,9 +143,10 @@ def test_every_failure_is_one_line_and_its_code(
 def test_a_wordpress_is_compared_with_its_owners_password(
     program: Program, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_RETRIES", "0")
     with wordpress_in_thread() as home:
         numbers = put_public(home, archive)
-        plain = ("compare", archive, home.url, *SAID, "--no-comments", "--retries", "0")
+        plain = ("compare", archive, home.url, *SAID, "--no-comments")
         done = program(*plain, "--json")
         found = done.answer_before_error
         assert found["home"]["kind"] == "WordPress"
@@ -168,7 +170,7 @@ def test_a_wordpress_is_compared_with_its_owners_password(
 
 
 def test_answers_of_an_earlier_export_are_used(program: Program, archive: Path, home: Path) -> None:
-    assert "Using what was kept" in program("compare", archive, home).err
+    assert "Using the answers kept" in program("compare", archive, home).err
 
 
 def test_drafts_and_everything_are_expected_where_they_were_asked_for(

@@ -195,8 +195,6 @@ def test_a_target_splits_by_its_limits_unless_told_otherwise(
         (("--target", "movable-type"), "Movable Type takes movabletype, not wxr: export movable-type DIR OUT."),
         (("--since", "2020-01-02", "--until", "2020-01-01"), "No day is both"),
         (("--media-base-url", "javascript:x"), "must be an address such as"),
-        (("--public-only", "--only", "all"), "--public-only goes with neither"),
-        (("--public-only", "--all-as-draft"), "--public-only goes with neither"),
         (("--lang", "de"), "ja"),
     ],
 )

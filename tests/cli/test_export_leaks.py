@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 
 import pytest
 
-from exporter.cli.wizard_texts import DESTINATIONS, WORDS
+from exporter.cli.destinations import DESTINATIONS
 from exporter.export.formats import NAMED
 from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, Built, record
@@ -30,6 +30,7 @@ from tests.cli.conftest import Program
 from tests.export.memory import PIXEL
 from tests.site.building import stored
 from tests.support.parquet import read_parquet
+from tests.support.questions import questions
 from tests.support.terminal import Terminal
 
 Seen = Literal["public", "period", "draft", "private"]
@@ -370,7 +371,7 @@ def test_no_byte_of_an_export_tells_a_secret(
     result = program("export", form, secrets, tmp_path / "out", *options, *patterns, "--json")
     refused = is_refused(form, variant)
     assert result.code == (2 if refused else 0), result.err
-    shown = "" if NAMED[form].whole else "Using what was kept for sea.example: public_open_flg"
+    shown = "" if NAMED[form].whole else "Using the answers kept for sea.example: public_open_flg"
     assert not variant.startswith("kept") or refused or shown in result.err
     checked(form, variant, tmp_path, result.out + result.err, taken=not refused)
 
@@ -451,7 +452,7 @@ COMMENTS_HID: Final = (("shown", ""), ("shown", ""))
 def test_no_answer_to_the_questions_publishes_a_secret(
     secrets: Path, tmp_path: Path, service: str, replies: list[tuple[str, str]], variant: str
 ) -> None:
-    words = WORDS["en"]
+    words = questions("en")
     if variant == "kept":
         keep(tmp_path / "config")
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LC_ALL": "C.UTF-8"}
@@ -464,6 +465,6 @@ def test_no_answer_to_the_questions_publishes_a_secret(
     terminal.answer(words["out"], "out")
     terminal.answer(words["go"], "y")
     assert terminal.end() == 0, terminal.shown
-    assert ("Using what was kept for sea.example" in terminal.shown) == (variant == "kept")
+    assert ("Using the answers kept for sea.example" in terminal.shown) == (variant == "kept")
     form = next(each.form for each in DESTINATIONS if each.name == service)
     checked(form, variant, tmp_path, terminal.shown[asked_until:])

@@ -110,7 +110,7 @@ def test_it_is_refused_whoever_says_it(
     result = program("export", "wxr", made, tmp_path / "out", *options, *arguments)
     assert result.code == 2
     assert "public_open_flg is banana, which no entry has: open_flg is 1" in result.err.splitlines()[-1]
-    assert ("Using what was kept" in result.err) == (said_by == "kept")
+    assert ("Using the answers kept" in result.err) == (said_by == "kept")
     assert tree(tmp_path) == before
 
 
@@ -145,16 +145,16 @@ def test_answers_that_were_kept_are_said_when_they_are_used(program: Program, ma
     blog = "shiodamari.blog.example.jp"
     place = tmp_path / "config" / "blog-exporter" / "exports.json"
     first = program("export", "csv", made, tmp_path / "one", *SAID)
-    assert "Using what was kept" not in first.err
-    all_of_it = f'Using what was kept for {blog}: public_open_flg = "1", visible_delete_flg = "f" (in {place})'
+    assert "Using the answers kept" not in first.err
+    all_of_it = f'Using the answers kept for {blog}: public_open_flg = "1", visible_delete_flg = "f" (in {place})'
     for arguments, said in (
         (("export", "csv", made, tmp_path / "two"), all_of_it),
         (("export", "csv", made, tmp_path / "three", "--dry-run", "--json"), all_of_it),
         (("site", made, tmp_path / "four", "--public-only"), all_of_it),
         (("export", "wxr", made, tmp_path / "five", "--public-open-flg", "1"),
-         f'Using what was kept for {blog}: visible_delete_flg = "f" (in {place})'),
+         f'Using the answers kept for {blog}: visible_delete_flg = "f" (in {place})'),
         (("export", "wxr", made, tmp_path / "six", "--all-as-draft"),
-         f'Using what was kept for {blog}: visible_delete_flg = "f" (in {place})'),
+         f'Using the answers kept for {blog}: visible_delete_flg = "f" (in {place})'),
     ):  # fmt: skip
         result = program(*arguments)
         assert (result.code, result.err.splitlines().count(said)) == (0, 1), result.err
@@ -226,7 +226,6 @@ def test_a_draft_in_markdown_is_held_back_from_every_generator(program: Program,
         ("hatena", ("--comments", "none"), "not for hatena; leave it out"),
         ("hugo", ("--preset", "astro"), "--preset is for markdown, not for hugo; leave it out"),
         ("markdown", ("--preset", "obsidian", "--body", "html"), "--preset obsidian is for bodies in Markdown"),
-        ("epub", ("--no-comments", "--comments", "body"), "--no-comments and --comments body contradict each other"),
     ],
 )
 def test_a_choice_that_a_format_does_not_have_is_refused(
@@ -237,9 +236,8 @@ def test_a_choice_that_a_format_does_not_have_is_refused(
     assert said in result.err
 
 
-def test_no_comments_means_comments_none(program: Program, made: Path, tmp_path: Path) -> None:
+def test_a_book_without_comments_has_none(program: Program, made: Path, tmp_path: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
-    for name, options in {"a": ("--no-comments",), "b": ("--comments", "none"), "c": ()}.items():
-        assert program("export", "epub", made, tmp_path / name, *said, *options).code == 0
-    books = [(tmp_path / name / "book-public.epub").read_bytes() for name in "abc"]
-    assert (books[0] == books[1], books[0] == books[2]) == (True, False)
+    for name, options, has_some in (("a", ("--comments", "none"), False), ("b", (), True)):
+        result = program("export", "epub", made, tmp_path / name, *said, *options, "--json")
+        assert (result.code, result.json["exports"][0]["out"]["comments"] > 0) == (0, has_some)

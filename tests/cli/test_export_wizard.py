@@ -5,17 +5,19 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from string import Formatter
 
 import pytest
 
+from exporter.cli.destinations import DESTINATIONS, OUT
 from exporter.cli.language import language as language_for
-from exporter.cli.wizard_texts import DESTINATIONS, WORDS
 from exporter.export.formats import NAMED
 from exporter.export.targets import TARGETS
+from exporter.message import Message
 from exporter.model.kinds import Kind
+from exporter.translation import translated
 from tests.archive.builder import Built, record
 from tests.cli.conftest import Program
+from tests.support.questions import questions
 from tests.support.runs import tree
 from tests.support.terminal import Terminal
 
@@ -31,11 +33,11 @@ class Asked:
     def __init__(self, folder: Path, language: str, *arguments: object) -> None:
         self.folder = folder
         environment = {"XDG_CONFIG_HOME": str(folder / "config"), "LC_ALL": "", "LC_MESSAGES": "", "LANG": language}
-        self.words = WORDS[language_for([], environment)]
+        self.words = questions(language_for([], environment))
         self.terminal = Terminal(["export", *arguments], folder, environment)
 
     def reply(self, name: str, text: str = "") -> None:
-        self.terminal.answer(self.words[name].rpartition("}")[2], text)
+        self.terminal.answer(self.words[name], text)
 
     def flags(self, *public: str, shown: tuple[str, ...] = ()) -> None:
         """Answer for each sample, in the order they are shown, and for each of comments."""
@@ -84,7 +86,7 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
         "この内容で書き出しますか"
     )
     again = Asked(home, "en_US.UTF-8", "my-blog", "--lang", "ja")
-    again.words = WORDS["ja"]
+    again.words = questions("ja")
     again.reply("number", NUMBERS["csv"])
     again.reply("rest")
     again.reply("out", out.name)
@@ -123,7 +125,7 @@ def test_the_command_that_is_shown_does_the_same(home: Path, program: Program, m
     steps = shown.partition("Next steps")[2]
     for text in (
         f"blog-exporter move wordpress my-blog --to https://new.example/ --new-home-user USER --old-url 'https://{BLOG}",
-        "Put what is in 新しい ブログ/media into your web space, so that it is found at https://new.example/media/",
+        "Put the content of 新しい ブログ/media into your web space, so that it is found at https://new.example/media/",
         "Pictures are fetched then from their new place",
         "the one file of 新しい ブログ.redirects that suits the old server",
         "compare my-blog https://new.example/",
@@ -373,32 +375,28 @@ def test_without_a_terminal_one_line_says_what_to_do(program: Program, made: Pat
     result = program("export", *(made if argument == "DIR" else argument for argument in arguments))
     assert result.code == 2
     (line,) = result.err.splitlines()
-    assert line.startswith("blog-exporter: error: Say what to write: export FORMAT DIR OUT")
+    assert line.startswith("blog-exporter: error: Name the format: export FORMAT DIR OUT")
     assert "with FORMAT one of wxr, movabletype, blogger-atom, " in line
-    assert "or a target, one of wordpress, hatena, note, livedoor, ameba, fc2, seesaa, movable-type, blogger;" in line
+    assert "or a target, one of wordpress, hatena, note, livedoor, ameba, fc2, seesaa, movable-type, blogger." in line
 
 
 def test_json_is_not_asked_for_on_a_terminal(home: Path) -> None:
     asked = Asked(home, "ja_JP.UTF-8", "--json")
-    assert "only on a terminal" in asked.end()
+    assert "Questions need a terminal" in asked.end()
     assert asked.code == 2
 
 
-def test_every_text_is_there_in_every_language() -> None:
-    assert set(WORDS) == {"ja", "en"}
-    for name in WORDS["ja"]:
-        fields = [sorted(filter(None, (part[1] for part in Formatter().parse(WORDS[lang][name])))) for lang in WORDS]
-        assert fields[0] == fields[1], name
-    assert WORDS["ja"].keys() == WORDS["en"].keys()
-    for service in DESTINATIONS:
-        assert set(service.label) == set(service.steps) == set(service.folder) == {"ja", "en"}
-        assert service.form in NAMED
-        for language in WORDS:
-            assert all(step.text.format(out="OUT") for step in service.steps[language])
-            assert {step.when for step in service.steps[language]} <= (
-                {"", "bring", "stay"} if service.fetches else {"", "body"}
-            )
-        assert all(any(ord(char) > 0x3000 for char in step.text) for step in service.steps["ja"])
+def test_every_destination_is_described_in_every_language() -> None:
+    for place in DESTINATIONS:
+        assert place.form in NAMED
+        conditions = ("bring", "stay") if place.fetches else ("body",)
+        steps = [list(place.steps(*conditions, language=language)) for language in ("en", "ja")]
+        assert not [step for step in steps[0] + steps[1] if step.startswith("[")]
+        for english, japanese in zip(*steps, strict=True):
+            assert any(ord(char) > 0x3000 for char in japanese), english
+            assert (OUT in japanese) == (OUT in english)
+        label = place.label if isinstance(place.label, Message) else place.folder
+        assert translated(label, "ja") != label
     assert len(NUMBERS) == len(DESTINATIONS)
 
 

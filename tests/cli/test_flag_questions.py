@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from exporter.cli.flag_questions import EntryAnswers, FlagQuestions
+from exporter.cli.answers import EntryAnswers, FlagQuestions
 from exporter.cli.questions import Questions
-from exporter.cli.wizard_texts import WORDS
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.memory import Memory
@@ -18,7 +17,7 @@ class Owner(Questions):
     """Answers in the order of the questions, and notes what is said."""
 
     def __init__(self, answers: str) -> None:
-        super().__init__(WORDS["en"])
+        super().__init__()
         self.answers = list(answers)
         self.said: list[str] = []
 
@@ -89,4 +88,4 @@ def test_a_sample_is_shown_with_its_address() -> None:
     for text in ("Entries with open_flg 1, is_private f, period_flg f: 1. Sample: “題1”", f"https://{blog.blog_id}/Entry/1/",
                  "is_private t, period_flg f: 1. They are marked as private", "Comments with delete_flg f: 1."):  # fmt: skip
         assert text in said, text
-    assert said.count("Where it is on the blog is not known") == 1
+    assert said.count("Its address is unknown") == 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 import pytest
 
-from exporter.cli.help import HEADINGS, helped
+from exporter.cli.help import _MAIN, _MOST_OPTIONS, helped
 from exporter.cli.main import COMMANDS, GROUPS, cli
 from exporter.message import Message
 from exporter.settings import SETTINGS
@@ -26,19 +28,64 @@ def test_the_main_help_has_all_commands(program: Program) -> None:
         assert line.split()[0] in shown
 
 
-def test_a_long_help_has_headings_and_what_a_value_may_be(program: Program) -> None:
-    lines = program("backup", "--help").out.splitlines()
-    for heading in ("Service:", "Reading:", "Pictures and files:", "Politeness and patience:", "Settings:", "Output:"):
-        assert heading in lines
+def commands() -> list[tuple[list[str], click.Command]]:
+    """Return every command that is no group, with its words."""
+    context, found = click.Context(cli), []
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            inner = ((each, command.get_command(context, each)) for each in command.list_commands(context))
+            found += [([name, each], one) for each, one in inner if one is not None]
+        else:
+            found.append(([name], command))
+    return found
+
+
+def options_in(shown: str) -> set[str]:
+    """Return the options that a help lists, each by its long name."""
+    return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", shown.partition("Options:")[2], re.MULTILINE))
+
+
+@pytest.mark.parametrize(("words", "command"), commands(), ids=lambda each: each[0] if isinstance(each, list) else "")
+def test_a_help_shows_the_options_that_matter_and_help_all_shows_all(
+    program: Program, words: list[str], command: click.Command
+) -> None:
+    declared = {
+        max(each.opts, key=len) for each in command.params if isinstance(each, click.Option) and not each.hidden
+    }
+    short = options_in(program(*words, "--help").out)
+    assert 1 < len(short) <= _MOST_OPTIONS
+    assert "--help" in short
+    assert ("--help-all" in short) == (len(declared) >= _MOST_OPTIONS)
+    assert (
+        options_in(program(*words, "--help-all").out)
+        - {
+            "--help",
+            "--help-all",
+        }
+        == declared
+    )
+
+
+def test_the_main_options_exist() -> None:
+    by_name = {words[0]: {each.name for each in command.params} for words, command in commands()}
+    assert {name: set(names) - by_name[name] - {"FLAGS"} for name, names in _MAIN.items()} == {
+        name: set() for name in _MAIN
+    }
+
+
+def test_a_long_help_has_what_a_value_may_be(program: Program) -> None:
+    lines = program("backup", "--help-all").out.splitlines()
     for option in ("--refresh all|changed|auto", "--assets linked|embedded|files|none", "--profile ninja|NAME"):
         assert any(line.startswith(f"  {option}") for line in lines)
-    assert lines.index("Reading:") < next(at for at, line in enumerate(lines) if "--refresh" in line)
+    assert lines.index("Options:") < lines.index("More options:")
 
 
-def test_a_short_help_has_none(program: Program) -> None:
+def test_a_short_help_has_no_second_heading(program: Program) -> None:
     shown = program("log", "--help").out
     assert "Options:" in shown
-    assert "Output:" not in shown
+    assert "More options:" not in shown
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -96,15 +143,6 @@ def test_what_a_typing_error_gets(program: Program, words: str, said: str) -> No
 def test_help_lines_can_be_translated() -> None:
     assert [name for name, setting in SETTINGS.items() if not isinstance(setting.help, Message)] == []
     assert [name for name, line in COMMANDS.items() if not isinstance(line, Message)] == []
-
-
-def test_headings_name_options_that_there_are() -> None:
-    known = {"help"}
-    for name in COMMANDS:
-        command = cli.get_command(click.Context(cli), name)
-        assert command is not None
-        known |= {each.name or "" for each in command.params}
-    assert {name for names in HEADINGS.values() for name in names} - known == set()
 
 
 def test_a_group_of_commands_gets_the_same_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,6 @@ def test_the_first_help_reads_no_settings_and_no_archive() -> None:
         "cli.output",
         "cli.language",
         "cli.help",
-        "cli.usage",
         "errors",
         "message",
         "text",

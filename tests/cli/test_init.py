@@ -86,7 +86,7 @@ def test_without_a_question_it_takes_what_enter_would_take(init: Beginner, servi
     assert tables(init.config) == {"generated": values}
     assert init.config.read_text("utf-8").startswith("# Settings of blog-exporter.")
     assert f"backup {init.root} --wait-lock" in init.machine.table.read_text()
-    assert "Verified: every file is there" in done.err
+    assert "Verified: every file exists" in done.err
     assert init._program("backup", init.root).code == 0
     assert init._program("backup", "generated").code == 0
     assert init._program("verify", init.root).code == 0
@@ -126,7 +126,7 @@ def test_twice_is_once(init: Beginner, service: DemoService) -> None:
     before = init.config.read_bytes(), init.machine.table.read_bytes()
     again = init(ADDRESS)
     assert again.code == 0, again.err
-    assert f"{init.config} has it already, as [blogs.generated]." in again.err
+    assert f"The blog is already in {init.config}, as [blogs.generated]." in again.err
     assert "Nothing had changed" in again.err
     assert (init.config.read_bytes(), init.machine.table.read_bytes()) == before
     assert "?" not in again.err
@@ -161,7 +161,7 @@ def test_a_settings_file_that_no_table_can_be_added_to_is_left_alone(init: Begin
 def test_a_service_that_is_not_there_leaves_nothing(init: Beginner) -> None:
     done = init(ADDRESS, "--base-url", "http://127.0.0.1:9", "--yes")
     assert done.code == 20
-    assert "Nothing was written; mend that and run init again." in done.err
+    assert "Nothing was written; fix that and run init again." in done.err
     assert init.left_nothing()
 
 
@@ -190,11 +190,11 @@ def test_a_scheduler_that_refuses_does_not_undo_the_backup(
     init.machine.now("refuses")
     done = init(*arguments)
     assert (done.code, done.json["scheduled"]) == (0, None)
-    assert "The backup is not repeated by itself yet." in done.err
+    assert "The backup is not scheduled yet." in done.err
     (init.machine.folder / "refuses").unlink()
     done = init(*arguments)
     assert (done.code, done.json["scheduled"]) == (0, "cron")
-    assert "cron does not know your variable with the token" in done.err
+    assert "cron does not have your variable with the token" in done.err
     assert "sesame" not in done.err + init.config.read_text("utf-8") + init.machine.table.read_text()
 
 

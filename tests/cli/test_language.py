@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from exporter.cli import language as cli_language
-from exporter.cli.amounts import ago_text, size_text, time_text
 from exporter.cli.language import language
+from exporter.cli.output import ago_text, size_text, time_text
 from tests.support.runs import Runs
 
 

@@ -139,7 +139,7 @@ def test_what_else_is_missing_is_told_and_what_comes_back_is_not(program: Progra
 
 
 def test_everything_is_said_with_json_without_quiet_and_before_there_is_an_archive(
-    program: Program, tmp_path: Path
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(generated_blog(5)) as service:
         run = backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "--retries", 0)
@@ -151,7 +151,8 @@ def test_everything_is_said_with_json_without_quiet_and_before_there_is_an_archi
         for options in ((), ("-q", "--json"), ()):
             assert "error: " in program(*run, *options).err
         assert program(*run, "-q").err == ""
-        every = program(*run, "-q", "--remind-after", "0s").err
+        monkeypatch.setenv("BLOG_EXPORTER_REMIND_AFTER", "0s")
+        every = program(*run, "-q").err
         assert "has had the following trouble since" in every
 
 

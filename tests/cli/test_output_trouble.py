@@ -96,7 +96,7 @@ def test_a_lost_answer_of_a_backup_is_said(service: DemoService, tmp_path: Path)
     done = shell('"$@" -q --json >/dev/full', *command(service, tmp_path / "archive"))
     assert done.returncode == 0
     assert done.stderr.count("\n") == 1
-    assert "blog-exporter: warning: standard output could not be written, the backup itself" in done.stderr
+    assert "blog-exporter: warning: Standard output could not be written; the backup itself" in done.stderr
 
 
 def test_a_failure_keeps_its_code_whatever_becomes_of_its_words(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_what_may_hold_a_secret_is_not_remembered(first: Path, program: Program)
     fallback = "https://web.example/{url}?key=hush"
     done = program("backup", first, "--archive-fallback", fallback, "--retries", "1")
     assert done.code == 0
-    assert "An archive does not remember --archive-fallback: put that into your settings file." in done.err
+    assert "An archive does not remember --archive-fallback: add this to your settings file." in done.err
     assert "hush" not in done.err
     assert "archive_fallback" not in memory(first)
     assert memory(first)["retries"] == "1"

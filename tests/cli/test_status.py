@@ -233,7 +233,7 @@ def test_a_first_backup_under_way_is_told(runs: Runs, tmp_path: Path, program: P
         run.signal(signal.SIGKILL)
         run.wait()
         service.before = None
-    assert (begun.code, "has just begun; the service has not answered yet" in begun.err) == (10, True)
+    assert (begun.code, "has just begun, and still waits for the service" in begun.err) == (10, True)
     assert (reading.code, reading.out.splitlines()[0]) == (3, "FIRST BACKUP UNDER WAY")
     assert "is under way, by process" in reading.err
     assert "blog_exporter_running{" in metrics.out

@@ -62,7 +62,7 @@ def test_without_a_key_it_is_looked_at_from_outside(program: Program, copy: Path
     assert done.json["intact"] is None
     assert done.json["versions"] == len(list((copy / "versions").iterdir()))
     assert done.json["objects"] == sum(path.suffix == ".age" for path in copy.rglob("*"))
-    assert "What is in them was not read; --identity reads it." in right(program("verify", copy)).out
+    assert "Their content was not checked, since that needs --identity." in right(program("verify", copy)).out
     assert program("verify", copy, "--expect", "0" * 64).code == 2
 
 

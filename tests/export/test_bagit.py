@@ -56,11 +56,10 @@ def test_a_bag_is_the_archive_with_sums(program: Program, made: Path, tmp_path: 
 
 @pytest.mark.parametrize(("given", "said"), [
     ((), "say --only all"),
-    (("--public-only",), "say --only all"),
     (("--only", "private"), "say --only all"),
     (("--only", "all", "--at", "1"), "leave out --at"),
     (("--only", "all", "--since", "2020-01-01"), "leave out --since"),
-    (("--only", "all", "--no-comments"), "--no-comments is for books"),
+    (("--only", "all", "--comments", "none"), "--comments is for formats"),
 ])  # fmt: skip
 def test_a_bag_is_refused_unless_everything_was_asked_for(
     program: Program, made: Path, tmp_path: Path, given: tuple[str, ...], said: str

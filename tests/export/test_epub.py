@@ -323,7 +323,8 @@ def test_books_from_the_command_line(program: Program, made: Path, tmp_path: Pat
         "--title",
         "潮だまり",
         "--vertical",
-        "--no-comments",
+        "--comments",
+        "none",
     )
     assert result.code == 0
     books = sorted(path.name for path in (tmp_path / "out").iterdir())

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -32,8 +33,8 @@ def service(blog: Blog) -> Iterator[DemoService]:
         yield running
 
 
-def back_up(runs: Runs, service: DemoService, root: Path, *options: object) -> Done:
-    return runs.run(*backup_command(service, root, "--assets", "embedded", "--no-site", *options))
+def back_up(runs: Runs, service: DemoService, root: Path, *options: object, **how: Any) -> Done:
+    return runs.run(*backup_command(service, root, "--assets", "embedded", "--no-site", *options), **how)
 
 
 def quarter(runs: Runs, blog: Blog, root: Path, seed: int) -> faults.Log:
@@ -91,7 +92,8 @@ def test_every_address_fails_once(runs: Runs, service: DemoService, blog: Blog, 
 @pytest.mark.parametrize("fault", [faults.hang, faults.drip(0.1)], ids=["hang", "drip"])
 def test_answers_that_never_end(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, fault: Fault) -> None:
     service.before = faults.only("entry_id=7", faults.times(1, fault))
-    done = back_up(runs, service, tmp_path / "archive", "--read-timeout", "0.3s", "--total-timeout", "0.6s")
+    patience = {"BLOG_EXPORTER_READ_TIMEOUT": "0.3s", "BLOG_EXPORTER_TOTAL_TIMEOUT": "0.6s"}
+    done = back_up(runs, service, tmp_path / "archive", environ=patience)
     assert done.code == 0, done.err
     assert folded(tmp_path / "archive") == held(blog)
 

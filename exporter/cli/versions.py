@@ -1,10 +1,11 @@
-"""``diff``: what changed between two versions, field by field, word by word."""
+"""``log``: the versions of an archive, or of one entry. ``diff``: the changes between two versions, word by word."""
 
 from __future__ import annotations
 
-import os
+import re
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,19 +13,62 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import with_archive
+from exporter.cli.options import require_new_file, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.summary import KIND_NAMES, changes_text
 from exporter.clock import for_people
-from exporter.errors import NoSuchRecord, UsageError
+from exporter.errors import NoSuchRecord
 from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
-from exporter.text import left
+from exporter.text import left, printable
 from exporter.translation import current_language, translated
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from exporter.archive.history import Revision
     from exporter.service.interface import Records
+
+
+_KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
+
+
+@click.command(
+    "log",
+    help=message("List the versions of the archive in DIR, with new (+), changed (~) and gone (-) records."),
+)
+@readable_archive("MANIFESTS")
+@click.option("--entry", metavar="ID", help=message("List the versions of one entry."))
+@with_archive(on_loss=OnLoss.STOP)
+def log_command(*, out: Output, archive: Archive, settings: Settings, entry: str | None) -> int:
+    """Run ``log``."""
+    zone = settings.timezone
+    if entry is not None:
+        return _life(archive, entry, out, zone)
+    log = archive.log()
+    out.lines("versions", log.documents)
+    if not log.versions:
+        archive.resolve()
+    said = for_people(log.texts.decode("utf-8").removesuffix("\n"), zone)
+    out.answer(_KIND.sub(lambda found: translated(KIND_NAMES[found[0]]), said))
+    return 0
+
+
+def _life(reader: Archive, entry_id: str, out: Output, zone: tzinfo) -> int:
+    steps = reader.revisions(Kind.ENTRIES, entry_id)
+    if not steps:
+        raise NoSuchRecord(message("No version of {root} has an entry {id}.", root=reader.layout.root, id=entry_id))
+    out.document({"entry": entry_id, "steps": [{**asdict(step), "change": str(step.change)} for step in steps]})
+    for step in steps:
+        out.answer(_step_text(step, zone))
+    return 0
+
+
+def _step_text(step: Revision, zone: tzinfo) -> str:
+    said = ", ".join(printable(name, 40) for name in step.fields) if step.change == "changed" else ""
+    return f"{step.version:>6}  {for_people(step.date, zone)}  {step.change:<8} {said}".rstrip()
+
 
 _EPILOG = message(
     """\b
@@ -48,14 +92,12 @@ Examples:
 @readable_archive("RECORDS")
 @click.argument("a", metavar="[A]", required=False)
 @click.argument("b", metavar="[B]", required=False)
-@click.option("--stat", is_flag=True, help=message("Only how many records of each kind are new, changed and gone."))
-@click.option(
-    "--html", "page", type=click.Path(path_type=Path), metavar="OUT", help=message("Write a page for people.")
-)
-@click.option("--force", is_flag=True, help=message("Let the page replace a file that is there."))
-@click.option("--colour/--no-colour", default=None, help=message("Colours. [default: on a terminal]"))
-@with_archive("timezone", on_loss=OnLoss.STOP)
-def command(
+@click.option("--stat", is_flag=True, help=message("Print only the numbers of new, changed and gone records."))
+@click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help=message("Write a page of HTML."))
+@click.option("--force", is_flag=True, help=message("Replace an existing page."))
+@click.option("--colour/--no-colour", default=None, help=message("Use colours. [default: on a terminal]"))
+@with_archive(on_loss=OnLoss.STOP)
+def diff_command(
     *,
     out: Output,
     archive: Archive,
@@ -82,7 +124,7 @@ def command(
         from exporter.archive import atomic
         from exporter.html.pages import diff_page
 
-        _check_page(page, force=force)
+        require_new_file(page, force=force)
         names = [
             message("version {number} ({time})", number=number, time=_finished(archive, number, settings))
             for number in (before, after)
@@ -118,18 +160,6 @@ def command(
 
 def _finished(archive: Archive, number: int, settings: Settings) -> str:
     return for_people(archive.manifest(number).finished_at, settings.timezone)
-
-
-def _check_page(page: Path, *, force: bool) -> None:
-    from exporter.archive.reader import require_outside_archives
-
-    require_outside_archives(page)
-    if page.is_dir():
-        raise UsageError(message("{path} is a folder; name a file.", path=page))
-    if os.path.lexists(page) and not force:
-        raise UsageError(
-            message("{path} is there already; add --force to replace it, or name another file.", path=page)
-        )
 
 
 def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:

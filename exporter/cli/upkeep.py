@@ -1,4 +1,4 @@
-"""``prune``: remove versions by rules, in the way of ``restic forget``; what is kept reads back identically."""
+"""``prune``: remove versions by rules, as ``restic forget`` does. ``rebuild``: make ``latest/`` from the versions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.amounts import size_text
-from exporter.cli.options import archive_argument, with_archive
-from exporter.cli.output import Output, counted
+from exporter.cli.options import archive_argument, with_archive, without_views
+from exporter.cli.output import Output, counted, size_text
 from exporter.message import listed, message
 from exporter.settings import Settings
 
@@ -40,15 +39,15 @@ def _keep_options(command: Any) -> Any:
     help=message(
         """Remove the versions of the archive in DIR that no rule keeps.
 
-        The newest state loses nothing, and every version kept reads back identically; what existed only in a
-        removed version is gone for good."""
+        The newest state and every kept version stay identical. Content that only a removed version had is gone
+        for good."""
     ),
 )
 @archive_argument
 @_keep_options
-@click.option("--dry-run", is_flag=True, help=message("Only say what would be kept and what would be removed."))
-@with_archive("timezone", "wait_lock")
-def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool, **keep: int) -> int:
+@click.option("--dry-run", is_flag=True, help=message("Only print the versions to keep and to remove."))
+@with_archive("wait_lock")
+def prune_command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool, **keep: int) -> int:
     """Run ``prune``."""
     from exporter.library.views import prune
 
@@ -80,5 +79,29 @@ def command(*, out: Output, archive: Archive, settings: Settings, dry_run: bool,
         say(message("Kept {versions}, removed {n:,}.", versions=keeps, n=drops))
     if pruned.assets:
         unused, size = counted(pruned.assets, "unused asset"), size_text(pruned.asset_bytes)
-        say(message("Removed {assets} with them ({size}).", assets=unused, size=size))
+        say(message("Also removed {assets} ({size}).", assets=unused, size=size))
+    return 0
+
+
+@click.command(
+    "rebuild",
+    help=message(
+        """Rebuild latest/ of the archive in DIR, offline. It changes nothing in versions/.
+
+        With --at, latest/ shows an older version until the next backup or rebuild."""
+    ),
+)
+@archive_argument
+@click.option("--at", metavar="N|DATE", help=message("Show version N, or that of a date. [default: the newest]"))
+@without_views
+@with_archive("wait_lock")
+def rebuild_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
+    """Run ``rebuild``."""
+    from exporter.library.views import rebuild
+
+    number = archive.version_at(at, settings.timezone)
+    made = rebuild(archive, settings, at=number)
+    out.document({"archive": str(archive.path.absolute()), "version": number, "files_made": made.files})
+    files = counted(made.files, "file")
+    out.say(message("latest/ shows version {version}; {files} of its views were made.", version=number, files=files))
     return 0
