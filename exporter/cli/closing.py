@@ -19,7 +19,7 @@ from exporter.notify.closing import (
 )
 from exporter.service.registry import service_of
 from exporter.text import printable
-from exporter.translation import recalled, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,7 +149,7 @@ def _unseen_lines(report: ClosingReport) -> Iterator[Message]:
 
 def _outside_line(each: Outside) -> Message:
     noun = _NOUNS[each.kind](each.count) if each.kind in _NOUNS else printable(each.kind, 40)
-    reason = printable(translated(recalled(each.reason)), 200)
+    reason = printable(translated(each.reason), 200)
     if not reason:
         return message("  - {what}: {state}", what=noun, state=_STATES[each.state])
     return message("  - {what}: {state} ({reason})", what=noun, state=_STATES[each.state], reason=reason)

@@ -25,7 +25,7 @@ from exporter.message import listed, message, message_n
 from exporter.service.registry import service_of
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import left, printable, right
-from exporter.translation import current_language, recalled, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -232,7 +232,7 @@ def _print(out: Output, moved: Moved) -> None:
     """Say what became of the archive's records, and what was done in the new home."""
     from exporter.move.outcome import Did
 
-    for line in moved.report.lines(current_language()):
+    for line in moved.report.lines(translated):
         out.say(shown(line))
     outcome = moved.outcome
     heading = left(translated(message("new home")), 12)
@@ -241,7 +241,7 @@ def _print(out: Output, moved: Moved) -> None:
         out.say(left(translated(thing.words), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
         what, told = counted(len(keys), thing.noun), shown(_some(outcome.told(thing, keys)))
-        reason = shown(recalled(why))
+        reason = shown(translated(why))
         out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=told))
     for thing, missing in outcome.missing.items():
         out.warn(
@@ -357,7 +357,7 @@ class _Progress:
         wait = message(
             "  {operation}: {reason}; again in {wait}",
             operation=event.operation,
-            reason=shown(recalled(event.reason), 120),
+            reason=shown(translated(event.reason), 120),
             wait=time_text(event.wait),
         )
         self.out.say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)

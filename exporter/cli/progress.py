@@ -25,7 +25,7 @@ from exporter.library.views import LatestRepaired
 from exporter.message import listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable
-from exporter.translation import recalled, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ class Progress:
         wait = message(
             "  {operation}: {reason}; again in {wait}",
             operation=event.operation,
-            reason=printable(recalled(event.reason), 120),
+            reason=printable(translated(event.reason), 120),
             wait=time_text(event.wait),
         )
         self._say(wait, level=0 if event.wait >= _LONG_WAIT_SECONDS else 1)
@@ -132,7 +132,7 @@ def _clock_sentence(event: ClockDiffers, zone: tzinfo) -> str:
 
 def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
     def shown(text: str, most: int) -> str:
-        return for_people(printable(recalled(text), most), zone)
+        return for_people(printable(translated(text), most), zone)
 
     match event:
         case Resumed():

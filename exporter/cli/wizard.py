@@ -27,14 +27,14 @@ from exporter.export.formats import NAMED, Format
 from exporter.export.interface import Comments
 from exporter.export.media import FOLDER, MADE_FIELDS
 from exporter.export.own_links import infer_entry_url
+from exporter.export.report import inferred_line
 from exporter.export.targets import TARGETS, Matter, Target
-from exporter.export.words import INFERRED, Language
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
-from exporter.translation import current_language
+from exporter.translation import Language, current_language, translated
 
 _REPEATED: Final = {
     "limits_of": "--target",
@@ -127,7 +127,7 @@ class _Wizard:
         shown = infer_entry_url(service, state)
         if shown is None:
             return ()
-        self._ask.say(INFERRED[self._language].format(pattern=shown.pattern.text, count=f"{shown.matches:,}"))
+        self._ask.say(translated(inferred_line(shown.pattern.text, shown.matches)))
         return (shown.pattern,)
 
     def _addresses(
@@ -247,7 +247,7 @@ class _Wizard:
         for side in tried:
             self._ask.say()
             self._ask.say(str(side.folder))
-            for line in side.report.lines(self._language):
+            for line in side.report.lines(translated):
                 self._ask.say(line)
         self._ask.say()
         if target is not None and not target.keeps(Matter.FORMAT):

@@ -10,8 +10,8 @@ from exporter.export.formats import Format
 from exporter.export.interface import Comments, ExportFile
 from exporter.export.media import Copies, Media, address_of
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
 from exporter.message import message
 

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Final
 
 from exporter import __version__
-from exporter.export.closing import why_not_saved
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
+from exporter.export.reasons import why_not_saved
 from exporter.export.report import Report
 from exporter.html.text import collapse
 from exporter.message import message

@@ -18,8 +18,8 @@ from exporter.export.media import Copies, Media
 from exporter.export.post_html import as_html, comments_html, report_bodies
 from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
 from exporter.html.text import collapse
 from exporter.message import message

@@ -21,8 +21,8 @@ from exporter.export.interface import Comments, Content, Copy, ExportFile, Inlin
 from exporter.export.media import Media
 from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.export.xml import visible_xml
 from exporter.html.links import commenter_link
 from exporter.html.page_body import BodyWriter

@@ -21,9 +21,9 @@ from exporter.export.media import Copies, Media, PostPicture
 from exporter.export.post_html import as_html, report_bodies
 from exporter.export.post_names import NAME_BYTES
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.export.targets import Matter, Target
-from exporter.export.words import Reason
 from exporter.export.xml import cleaned, escaped
 from exporter.html.limits import too_complex, too_large
 from exporter.html.links import commenter_link

@@ -11,12 +11,11 @@ from functools import cached_property, lru_cache, partial
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from exporter.export.closing import why_not_saved
 from exporter.export.file_names import slug
 from exporter.export.interface import Copy, ExportOptions
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Link, Report
-from exporter.export.words import Reason
 from exporter.html.anchors import mark_places, place_of, rename_places, wanted_places
 from exporter.html.embedded import (
     EmbeddedAddress,

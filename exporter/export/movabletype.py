@@ -18,8 +18,8 @@ from exporter.export.interface import ExportFile
 from exporter.export.post_html import as_html, comment_html
 from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.reasons import Reason
 from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.words import Reason
 from exporter.export.xml import cleaned
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse

@@ -8,8 +8,8 @@ from html import escape
 
 from exporter.export.entry_page import day
 from exporter.export.posts import ExportPost, PostComment
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.html.anchors import rename_places
 from exporter.html.embeds import parse_body, scripts_in
 from exporter.html.limits import TooComplex, TooLarge, too_large, too_large_words

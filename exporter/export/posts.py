@@ -10,14 +10,15 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from exporter.export.closing import old_hosts
 from exporter.export.id_list import IdList
 from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
 from exporter.export.post_names import Spelling, UniqueNames
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.export.visibility import Newest, Visibility
-from exporter.export.words import Reason
+from exporter.html.links import host_of
 from exporter.html.text import collapse
+from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Hidden, PostStatus, Verdict
 from exporter.model.records import Comment, Post, Raw
@@ -129,7 +130,7 @@ class Posts:
         self._post_names: dict[str, str] = {}
         self._statuses = array("B")
         self._moments = array("q")
-        report.old_hosts = old_hosts(records, options)
+        report.old_hosts = _old_hosts(records, options)
         self._choose()
         for name in self._categories:
             report.category(name)
@@ -316,3 +317,13 @@ def _second_of(comment: Comment, post_second: int) -> int:
 def _when(post: Post) -> datetime:
     known = [post.date, post.listed_on, post.updated, post.period_date]
     return next((date for date in known if date is not None), _NO_DATE)
+
+
+def _old_hosts(records: RecordSource, options: ExportOptions) -> frozenset[str]:
+    """Return the hosts that close with the blog: its own, those of its addresses and of its uploaded files."""
+    hosts = {host_of(f"https://{records.blog_id}/")} | {host_of(pattern.text) for pattern in options.old_urls}
+    for _, raw in records.scan(Kind.ASSETS):
+        asset = Asset.from_raw(raw)
+        if asset.ids("file"):
+            hosts.add(host_of(asset.url))
+    return frozenset(hosts - {""})

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 from exporter import text
-from exporter.export.closing import CLOSING, Fading
-from exporter.export.words import (
-    HEADINGS,
-    IDS,
-    INFERRED,
-    LINKS,
-    NOTHING_LOST,
-    ROWS,
-    Language,
-    Part,
-    Reason,
-    kind_name,
-    sentence,
-)
+from exporter.export.reasons import Reason, kind_name, sentence
 from exporter.html.links import host_of
+from exporter.message import filled, message, message_template
 from exporter.model.publication import Cause, Hidden
 
+Part = Literal["left_out", "by_address", "changed", "preflight", "closing"]
+
+CLOSING: Final[dict[str, tuple[str, Reason]]] = {
+    "fetched": ("pictures", Reason.LOST_UNLESS_FETCHED),
+    "old_address": ("pictures", Reason.LOST_WITH_THE_OLD),
+    "not_saved_yet": ("pictures", Reason.LOST_UNLESS_SAVED),
+    "gone": ("pictures", Reason.LOST_ALREADY),
+    "not_saved": ("pictures", Reason.NOT_IN_ARCHIVE),
+    "not_read": ("entries", Reason.LOST_UNLESS_SAVED),
+    "links": ("links", Reason.LINK_DEAD),
+    "drafts": ("entries", Reason.DRAFT_STAYS),
+    "private": ("entries", Reason.PRIVATE_STAYS),
+}
+"""What is lost when the old blog closes, by its name in the report: the kind of record and the reason."""
+
+_HEADINGS: Final = (message("in"), message("written"), message("referred"), message("left out"))
+_LINES: Final[Mapping[Part, str]] = {
+    "left_out": message_template("left out: {count} {kind}: {why}"),
+    "by_address": message_template("referred: {count} {kind}: {why}"),
+    "changed": message_template("changed: {count} {kind}: {why}"),
+    "preflight": message_template("mind: {count} {kind}: {why}"),
+    "closing": message_template("closing: {count} {kind}: {why}"),
+}
 KINDS: Final = ("entries", "comments", "pictures", "categories")
 _OF_IDS: Final = ("entries", "comments")
 """The kinds whose names in a report are ids of the service; those of the others are words that people chose."""
@@ -60,6 +71,13 @@ class Row:
     count: int
     ids: list[str]
     times: int
+
+
+class Fading(NamedTuple):
+    """Records with one fate on the closing day: how many, and the ids of the entries they are, or are in."""
+
+    number: int
+    entries: Sequence[str] = ()
 
 
 class _Fate(IntEnum):
@@ -263,27 +281,35 @@ class Report:
             },
         }
 
-    def lines(self, language: Language = "en") -> Iterator[str]:
-        """Yield the report as people read it, with the first few ids; its untrusted text is not made printable."""
+    def lines(self, say: Callable[[str], str] = str) -> Iterator[str]:
+        """Yield the report for people, with the first few ids; its untrusted text is not made printable.
+
+        Args:
+            say: translates a message.
+        """
         rows, totals = self.rows(), self.totals()
-        yield text.left("", 12) + "".join(text.right(heading, 11) for heading in HEADINGS[language])
+        yield text.left("", 12) + "".join(text.right(say(heading), 11) for heading in _HEADINGS)
         for kind in KINDS:
             left = sum(row.count for row in rows["left_out"] if row.kind == kind)
             numbers = (*(totals[part][kind] for part in ("in", "out", "referred")), left)
-            yield text.left(kind_name(kind, 2, language), 12) + "".join(f"{number:>11,}" for number in numbers)
+            yield text.left(say(kind_name(kind, 2)), 12) + "".join(f"{number:>11,}" for number in numbers)
         if self._inferred is not None:
-            pattern, matches = self._inferred
-            yield INFERRED[language].format(pattern=pattern, count=f"{matches:,}")
+            yield say(inferred_line(*self._inferred))
         if self._own_links.total():
-            yield LINKS[language].format(**{str(fate): f"{count:,}" for fate, count in self._own_links.items()})
-        for part, template in ROWS[language].items():
+            yield say(
+                message(
+                    "links to the blog itself: {rewritten:,} lead to the new home, {old_host:,} to the old blog still, "
+                    "{dead:,} to entries that are gone",
+                    **{str(fate): count for fate, count in self._own_links.items()},
+                )
+            )
+        for part, form in _LINES.items():
             for row in rows[part]:
-                why = sentence(row.kind, row.cause, language)
-                yield template.format(
-                    kind=kind_name(row.kind, row.count, language), count=f"{row.count:,}", why=why
-                ) + (IDS[language].format(names(row.ids)) if row.ids else "")
+                kind, why = kind_name(row.kind, row.count), sentence(row.kind, row.cause)
+                line = filled(form, count=f"{row.count:,}", kind=kind, why=why)
+                yield say(message("{line} ({ids})", line=line, ids=names(row.ids)) if row.ids else line)
         if not rows["closing"]:
-            yield NOTHING_LOST[language]
+            yield say(message("closing: nothing of this is lost when the old blog closes"))
 
     def _of_pictures(self, fate: _Fate) -> dict[tuple[str, Cause], list[str]]:
         rows = self._addresses.items()
@@ -308,7 +334,16 @@ def _cause(why: Reason | Cause) -> Cause:
 
 
 def _english(row: Row) -> str:
-    return sentence(row.kind, row.cause, "en")
+    return str(sentence(row.kind, row.cause))
+
+
+def inferred_line(pattern: str, matches: int) -> str:
+    """Return the sentence about a pattern of entry addresses that so many links follow."""
+    return message(
+        "addresses of entries are read as {pattern}, as {count:,} in the texts show; --old-url gives another pattern",
+        pattern=pattern,
+        count=matches,
+    )
 
 
 def names(ids: Sequence[str]) -> str:

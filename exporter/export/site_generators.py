@@ -18,7 +18,7 @@ from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
 from exporter.export.post_html import comment_block, report_bodies, safe_body
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.words import Reason
+from exporter.export.reasons import Reason
 from exporter.export.xml import visible_xml
 from exporter.html.anchors import wanted_places
 from exporter.html.footnotes import Numbering

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from exporter.export.interface import Content
 from exporter.export.posts import Posts
-from exporter.export.words import Reason
+from exporter.export.reasons import Reason
 
 
 class EntryData(NamedTuple):

@@ -21,8 +21,8 @@ from exporter.export.media import Media, PostPicture, address_of
 from exporter.export.post_html import comment_html
 from exporter.export.post_names import wordpress_name
 from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.reasons import Reason
 from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.words import Reason
 from exporter.export.xml import cdata, cleaned, escaped
 from exporter.html.text import collapse
 from exporter.message import message

@@ -12,7 +12,7 @@ import pytest
 
 from exporter.export.movabletype import defused
 from exporter.export.post_html import comment_html, safe_body
-from exporter.export.words import Reason
+from exporter.export.reasons import Reason
 from exporter.html.diff import word_diff
 from exporter.html.embedded import candidates, embedded, rewrite_addresses
 from exporter.html.limits import BODY_CHARACTERS, BODY_MARKS, TooLarge, too_large, too_large_words

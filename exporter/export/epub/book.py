@@ -22,7 +22,7 @@ from exporter.export.interface import Comments, Content, Copy, ExportFile, Packe
 from exporter.export.media import Media
 from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.words import Reason
+from exporter.export.reasons import Reason
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.text import visible

@@ -25,7 +25,7 @@ from exporter.site.pages.site import (
     version_page,
 )
 from exporter.site.pages.states import state_files
-from exporter.translation import recalled
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.archive.log import VersionRow
@@ -232,6 +232,6 @@ def _in_words(site: Site, problems: Sequence[tuple[str, str, str]]) -> list[str]
     """Return problems as lines in the page's language."""
     language, words = site.options.language, site.words
     return [
-        f"{words[kind] if kind in set(Kind) else kind} {record_id}: {recalled(reason, language)}"
+        f"{words[kind] if kind in set(Kind) else kind} {record_id}: {translated(reason, language)}"
         for kind, record_id, reason in problems
     ]
