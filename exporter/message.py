@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 PROGRAM: Final = "blog-exporter"
-_CONTEXT_END: Final = "\x04"
+CONTEXT_END: Final = "\x04"
 """Separates the context from the text in gettext's catalogues."""
 
 
@@ -64,7 +64,7 @@ def message(template: str, /, **values: Any) -> Message:
 
 def message_in_context(context: str, template: str, /, **values: Any) -> Message:
     """Return a sentence like :func:`message`, with a context that selects its translation."""
-    return _made(f"{context}{_CONTEXT_END}{template}", None, 1, values)
+    return _made(f"{context}{CONTEXT_END}{template}", None, 1, values)
 
 
 def message_template(text: str, /) -> str:
@@ -79,7 +79,7 @@ def filled(template: str, /, **values: Any) -> Message:
 
 def without_context(template: str) -> str:
     """Return the text of a catalogue key without the context that may precede it."""
-    return template.rpartition(_CONTEXT_END)[2]
+    return template.rpartition(CONTEXT_END)[2]
 
 
 def message_n(one: str, many: str, n: int, /, **values: Any) -> Message:

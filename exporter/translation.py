@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from exporter.message import Message, without_context
+from exporter.message import CONTEXT_END, Message, without_context
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from gettext import NullTranslations
 
 DOMAIN: Final = "blog-exporter"
@@ -53,6 +54,19 @@ def translated(text: str, language: str | None = None) -> str:
         for name, value in text.values.items()
     }
     return template.format(**values)
+
+
+def translator(language: str) -> Callable[..., str]:
+    """Return a function that translates and fills a template, for pages in a language of their own.
+
+    Its arguments are the template, a literal, its context if it needs one, and the values of its fields by name.
+    """
+
+    def t(text: str, context: str = "", /, **values: Any) -> str:
+        key = f"{context}{CONTEXT_END}{text}" if context else text
+        return (text if language == "en" else _template(language, key, None, 1)).format(**values)
+
+    return t
 
 
 def translated_by_text(text: str) -> str:

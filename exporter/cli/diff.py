@@ -74,9 +74,9 @@ def command(
     service = service_of(settings, archive.info.service)
 
     def name(kind: Kind, field: str) -> str:
-        from exporter.site.words import field_name
+        from exporter.html.diff import field_name
 
-        return field_name(service.attributes.get(kind, {}), field, current_language())
+        return translated(field_name(service.attributes.get(kind, {}), field))
 
     if page is not None:
         from exporter.archive import atomic

@@ -17,8 +17,8 @@ from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.settings import Settings
 from exporter.site.options import has_pillow
-from exporter.site.words import LANGUAGES
 from exporter.text import printable
+from exporter.translation import LANGUAGES
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -52,7 +52,7 @@ Examples:
 @click.option(
     "--lang",
     "site_lang",
-    type=click.Choice(list(LANGUAGES)),
+    type=click.Choice(sorted(LANGUAGES, reverse=True)),
     help=message("Language of the interface; kept. [default: ja]"),
 )
 @click.option("--public-only", is_flag=True, help=message("Only what is public, fit to be published; with OUT."))

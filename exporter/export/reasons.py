@@ -49,9 +49,7 @@ class Reason(Enum):
     NO_PICTURES = message_template("the format has no place for pictures")
     NOT_SHOWN = message_template("the page shows it nowhere")
     OLD_ADDRESS = message_template("only its old address is written; --media-folder would bring the file along")
-    NEW_ADDRESS = message_template(
-        "only its new address is written, below --media-base-url; put the file there"
-    )
+    NEW_ADDRESS = message_template("only its new address is written, below --media-base-url; put the file there")
     FETCHED = message_template("only its address is written, from where the target fetches the file")
     NOT_TAKEN = message_template("the new home does not take it")
     DELETED_THERE = message_template("deleted in the new home since it was moved")

@@ -33,7 +33,7 @@ from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.options import SiteOptions, edition
-from exporter.site.words import LANGUAGES
+from exporter.translation import LANGUAGES
 
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments

@@ -20,7 +20,7 @@ from exporter.site.pages.site import state_page
 from exporter.site.parts import Parts
 from exporter.site.templating import PageRenderer
 from exporter.text import visible
-from exporter.translation import translated
+from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +49,7 @@ class SearchPage:
         parts = Parts(options.language, service_of(self._settings, archive.info.service).timezone)
         renderer = PageRenderer(options, archive.info.blog_id, parts)
         query, kind = asked.get("q", "").strip(), asked.get("kind", "")
+        t = translator(options.language)
         found, problem, status = None, "", 200
         if query:
             try:
@@ -56,7 +57,7 @@ class SearchPage:
             except BlogExporterError as error:
                 problem, status = said(error), 400 if isinstance(error, UsageError) else 500
         context: dict[str, Any] = {
-            "title": parts.words["search"],
+            "title": t("Search"),
             "query": visible(query)[0],
             "kind": kind,
             "kinds": _KINDS,

@@ -13,11 +13,12 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from exporter.message import message
 from exporter.search.folding import fold
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import POLICY, render_alone, script
-from exporter.site.words import LANGUAGES
 from exporter.text import visible
+from exporter.translation import translated, translator
 
 ON_PAGE: Final = 300
 IN_PART: Final = 5_000
@@ -25,9 +26,12 @@ IN_PART: Final = 5_000
 _HERE: Final = Path(__file__).parent
 _FILES: Final = ("fleet_static/fleet.js", "static/icon.svg", "static/site.css", "static/theme.js")
 _SITE: Final = "latest/site/index.html"
-_WORDS_OF_STATES: Final = {
-    "partial": "fleet_partial", "failed": "fleet_failed", "new": "fleet_new", "damaged": "fleet_damaged",
-}  # fmt: skip
+_STATES: Final = {
+    "partial": message("not wholly saved"),
+    "failed": message("last backup failed"),
+    "new": message("not saved yet"),
+    "damaged": message("damaged"),
+}
 
 
 class BlogCard(NamedTuple):
@@ -82,8 +86,8 @@ class FleetPages:
     """
 
     def __init__(self, language: str, title: str = "") -> None:
-        self._words = LANGUAGES[language]
-        self._title = visible(title or self._words["fleet_title"])[0]
+        self._language, self._t = language, translator(language)
+        self._title = visible(title or self._t("The saved blogs"))[0]
 
     def home(self, index: Sequence[IndexRow], blogs: int, entries: int, cards: Sequence[BlogCard]) -> bytes:
         """Return the first page, ``index.html`` of the fleet's folder, with the blogs themselves where they are few."""
@@ -114,7 +118,7 @@ class FleetPages:
 
     def _rendered(self, values: dict[str, object], blogs: int) -> bytes:
         own = {"site_title": self._title, "policy": POLICY, "parts_of_names": -(-blogs // IN_PART)}
-        return visible(render_alone("fleet.html", self._words, {**own, **values}))[0].encode()
+        return visible(render_alone("fleet.html", self._language, {**own, **values}))[0].encode()
 
     def _lines(self, cards: Sequence[BlogCard], root: str) -> Markup:
         return Markup("\n".join(self._line(card, root) for card in cards))  # noqa: S704  escaped there
@@ -130,11 +134,11 @@ class FleetPages:
 
     def _note(self, card: BlogCard) -> str:
         """Return what is said of a blog beside its name: how many entries, and what is wrong with it."""
-        parts = [self._words["fleet_entries"] % f"{card.entries:,}"]
-        if card.state in _WORDS_OF_STATES:
-            parts.append(self._words[_WORDS_OF_STATES[card.state]])
+        parts = [self._t("Entries: {n}", n=f"{card.entries:,}")]
+        if card.state in _STATES:
+            parts.append(translated(_STATES[card.state], self._language))
         if not card.site:
-            parts.append(self._words["fleet_no_site"])
+            parts.append(self._t("no pages to read"))
         return " · ".join(parts)
 
 

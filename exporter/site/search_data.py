@@ -76,9 +76,7 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
     that what both need is read once.
     """
     yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
-    yield site.file(
-        "search.html", "search.html", ["search"], lambda: {"title": site.words["search"], "current": "search"}
-    )
+    yield site.file("search.html", "search.html", ["search"], lambda: {"title": site.t("Search"), "current": "search"})
     data = _SearchData(site)
     chunks = list(_chunks(site.catalogue.posts))
     sharded = len(site.catalogue.posts) >= SMALL_BLOG

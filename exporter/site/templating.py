@@ -11,9 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from exporter import lossless_json
-from exporter.site.parts import CONTENT_LANGUAGE, Parts
-from exporter.site.words import LANGUAGES
+from exporter.message import message
+from exporter.site.parts import CONTENT_LANGUAGE, KIND_NAMES, Parts
 from exporter.text import visible
+from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
     from exporter.site.options import SiteOptions
@@ -25,14 +26,14 @@ POLICY: Final = (
 """What a page may load and run: its own scripts and styles, and pictures beside it; nothing from anywhere else."""
 
 _NAVIGATION: Final = (
-    ("home", "index.html"),
-    ("years", "years.html"),
-    ("categories", "categories.html"),
-    ("comments", "comments.html"),
-    ("gallery", "gallery.html"),
-    ("statistics", "statistics.html"),
-    ("history", "history.html"),
-    ("about", "about.html"),
+    ("home", "index.html", message("Home")),
+    ("years", "years.html", message("By date")),
+    ("categories", "categories.html", message("Categories")),
+    ("comments", "comments.html", message("Comments")),
+    ("gallery", "gallery.html", message("Pictures")),
+    ("statistics", "statistics.html", message("Statistics")),
+    ("history", "history.html", message("History")),
+    ("about", "about.html", message("About this copy")),
 )
 _ESCAPED: Final = (
     (b"<", b"\\u003c"),
@@ -64,10 +65,13 @@ class PageRenderer:
     def __init__(self, options: SiteOptions, blog_id: str, parts: Parts) -> None:
         self._environment = _environment()
         hidden = {"history"} if options.public else set()
+        t = translator(options.language)
         self._frames: dict[tuple[str, str], dict[str, Markup]] = {}
         self._shells: dict[tuple[str, str], Shell] = {}
         self._common: dict[str, Any] = {
-            "t": _Words(LANGUAGES[options.language]),
+            "t": t,
+            "language": options.language,
+            "kind_names": {kind.value: translated(name, options.language) for kind, name in KIND_NAMES.items()},
             "dates": parts.dates,
             "site_title": visible(options.title or blog_id)[0],
             "blog_id": blog_id,
@@ -75,7 +79,11 @@ class PageRenderer:
             "parts": parts,
             "public": options.public,
             "policy": POLICY,
-            "navigation": [(name, path) for name, path in _NAVIGATION if name not in hidden],
+            "navigation": [
+                (name, path, translated(label, options.language))
+                for name, path, label in _NAVIGATION
+                if name not in hidden
+            ],
         }
 
     def render(self, template: str, path: str, **context: Any) -> bytes:
@@ -115,20 +123,9 @@ class PageRenderer:
         return known
 
 
-def render_alone(template: str, words: dict[str, str], values: dict[str, Any]) -> str:
+def render_alone(template: str, language: str, values: dict[str, Any]) -> str:
     """Return a page that is part of no blog's site: no frame of one is around it."""
-    return _environment().get_template(template).render({"t": _Words(words), **values})
-
-
-class _Words:
-    """Words as attributes: templates look for these first, and asking a dictionary for one costs an exception."""
-
-    def __init__(self, words: dict[str, str]) -> None:
-        self.__dict__.update(words)
-
-    def __getitem__(self, name: str) -> str:
-        word: str = self.__dict__[name]
-        return word
+    return _environment().get_template(template).render({"t": translator(language), "language": language, **values})
 
 
 def data_script(kind: str, name: str, value: Any) -> bytes:

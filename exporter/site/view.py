@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.export.interface import Content, Copy, ExportFile, RecordSource, ViewFile
+from exporter.message import message, message_in_context
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
@@ -34,14 +35,50 @@ if TYPE_CHECKING:
 
 _STATIC: Final = Path(__file__).parent / "static"
 _PAST: Final = "past.js"
-_SCRIPT_WORDS: Final = (
-    "results", "searching", "no_results", "show_more", "in_comment", "all", "year_facet", "categories", "load_error",
-    "private", "gone", "untitled", "uncategorised", "undated", "orphans", "close", "previous", "next", "continue",
-    "search", "similar", "hit_before", "hit_after", "hits_clear",
-    "copy_code", "copied", "text_settings", "text_sign", "text_face", "text_sans", "text_serif", "text_size",
-    "text_small", "text_medium", "text_large", "text_largest", "text_way", "text_horizontal", "text_vertical",
-    "picture", "picture_before", "picture_after",
-)  # fmt: skip
+_SCRIPT_WORDS: Final = {
+    "results": message("{n} found", n="%d"),
+    "searching": message("Searching…"),
+    "no_results": message("Nothing was found."),
+    "show_more": message("Show more"),
+    "in_comment": message("Comment"),
+    "all": message_in_context("site", "All"),
+    "year_facet": message("Year"),
+    "categories": message("Categories"),
+    "load_error": message("The search data could not be read."),
+    "private": message("Private"),
+    "gone": message("Entries gone upstream"),
+    "untitled": message("(untitled)"),
+    "uncategorised": message("No category"),
+    "undated": message("Entries without a date"),
+    "orphans": message("Comments without an entry"),
+    "close": message("Close"),
+    "previous": message("Previous entry"),
+    "next": message("Next entry"),
+    "continue": message("Continue reading"),
+    "search": message("Search"),
+    "similar": message("Similar spellings too: {n}", n="%d"),
+    "hit_before": message("Previous place"),
+    "hit_after": message("Next place"),
+    "hits_clear": message("Clear the marks"),
+    "copy_code": message("Copy"),
+    "copied": message("Copied"),
+    "text_settings": message("Text settings"),
+    "text_sign": message("Aa"),
+    "text_face": message("Typeface"),
+    "text_sans": message("Sans serif"),
+    "text_serif": message("Serif"),
+    "text_size": message("Size"),
+    "text_small": message("Small"),
+    "text_medium": message("Medium"),
+    "text_large": message("Large"),
+    "text_largest": message("Largest"),
+    "text_way": message("Direction"),
+    "text_horizontal": message("Horizontal"),
+    "text_vertical": message("Vertical"),
+    "picture": message_in_context("site", "Picture"),
+    "picture_before": message("Previous picture"),
+    "picture_after": message("Next picture"),
+}
 
 
 class SiteView:
@@ -104,7 +141,7 @@ def _static_files(site: Site) -> Iterator[ViewFile]:
             continue
         data = path.read_bytes()
         yield ViewFile(f"static/{path.name}", sha256(data).digest(), partial(bytes, data))
-    words = {name: site.words[name] for name in _SCRIPT_WORDS}
+    words = {name: site.say(text) for name, text in _SCRIPT_WORDS.items()}
     yield ViewFile("data/words.js", fingerprint(repr(words)), lambda: data_script("words", "", words))
 
 

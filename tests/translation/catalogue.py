@@ -1,7 +1,7 @@
 """``python -m tests.translation.catalogue [JA.json]``: bring the catalogues up to date with the program's sentences.
 
 Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in Python, and to ``t``
-in the site's templates. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
+in the site's templates and pages. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
 it; sentences that are no longer used leave it.
 A JSON file, an object of sentences and their translations, adds to these or replaces them; a sentence with a context is
 written as ``CONTEXT\\u0004SENTENCE``.
@@ -58,9 +58,13 @@ def sentences() -> Iterator[Sentence]:
     """Yield the templates in the program."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"t", "_t"}:
+                yield _of_site([_literal(each) for each in node.args], path, node.lineno)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 literals = [_literal(each) for each in node.args]
-                if node.func.id in {"message", "worded", "message_template"}:
+                if node.func.id == "t":
+                    yield _of_site(literals, path, node.lineno)
+                elif node.func.id in {"message", "worded", "message_template"}:
                     yield Sentence(_text(literals[0], path, node.lineno))
                 elif node.func.id == "message_n":
                     one, many = (_text(each, path, node.lineno) for each in literals[:2])
@@ -72,9 +76,12 @@ def sentences() -> Iterator[Sentence]:
     for path in sorted((PACKAGE / "site" / "templates").iterdir()):
         for call in environment.parse(path.read_text("utf-8")).find_all(nodes.Call):
             if isinstance(call.node, nodes.Name) and call.node.name == "t":
-                literals = [getattr(each, "value", None) for each in call.args]
-                texts = [_text(each, path, call.lineno) for each in literals]
-                yield Sentence(texts[0], None, texts[1] if len(texts) > 1 else None)
+                yield _of_site([getattr(each, "value", None) for each in call.args], path, call.lineno)
+
+
+def _of_site(literals: list[object], path: Path, line: int) -> Sentence:
+    text, *context = (_text(each, path, line) for each in literals)
+    return Sentence(text, None, *context)
 
 
 def _literal(node: ast.expr) -> object:

@@ -6,7 +6,6 @@ from collections import defaultdict
 
 from exporter.site.catalogue import PostSummary
 from exporter.site.pages.site import ShownComment, Site
-from exporter.site.parts import escaped
 from exporter.site.threads import Reply, replies
 
 
@@ -28,7 +27,7 @@ def comment_list(site: Site, post: PostSummary) -> str:
     def answers(at: int) -> str:
         return f'\n<ol class="replies">\n{rows(at)}</ol>\n' if at in below else ""
 
-    heading = site.parts.words["n_comments"] % len(comments)
+    heading = site.parts.t("Comments: {n}", n=len(comments))
     return f'<section class="comments" id="comments">\n<h2>{heading}</h2>\n<ol>\n{rows(None)}</ol>\n</section>\n'
 
 
@@ -36,6 +35,6 @@ def _row(site: Site, shown: list[ShownComment], reply: Reply, at: int) -> str:
     to = ""
     if reply.answers is not None:
         answered = shown[reply.answers]
-        label = site.parts.words["answers"] % escaped(answered.name)
+        label = site.parts.t("↩ to {name}", name=answered.name)
         to = f'<p class="to"><a href="#{answered.anchor}">{label}</a></p>'
     return f'<li id="{shown[at].anchor}" class="comment" data-item>{to}{shown[at].html}'

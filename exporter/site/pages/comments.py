@@ -47,20 +47,20 @@ class _Shown(NamedTuple):
 
 def comment_files(site: Site) -> Iterator[ViewFile]:
     """Yield the lists of comments."""
-    catalogue, words, table = site.catalogue, site.words, site.catalogue.comment_table
+    catalogue, table = site.catalogue, site.catalogue.comment_table
     years = table.by_year()
     leaves = {year: _leaves(site, year, places) for year, places in years.items()}
     rows = [(f"comments/{year}.html", site.year_name(year), len(places)) for year, places in years.items()]
     parts = len(catalogue.orphans)
     if parts:
-        rows.append((orphans_page(0), words["orphans"], parts))
+        rows.append((orphans_page(0), site.t("Comments without an entry"), parts))
     newest = list(islice(chain.from_iterable(years.values()), _NEWEST))
-    yield _page(site, "comments.html", words["comments"], newest, _Shown(len(table), rows))
+    yield _page(site, "comments.html", site.t("Comments"), newest, _Shown(len(table), rows))
     for year, places in years.items():
         path = f"comments/{year}.html"
         if leaves[year][0].path != path:
             months = [(leaf.path, leaf.name, len(leaf.places)) for leaf in leaves[year]]
-            title = f"{words['comments']} {site.year_name(year)}"
+            title = f"{site.t('Comments')} {site.year_name(year)}"
             yield _page(site, path, title, places[:_NEWEST].tolist(), _Shown(len(places), months))
     in_order = [leaf for each in leaves.values() for leaf in each]
     for leaf, newer, older in zip(in_order, [None, *in_order], [*in_order[1:], None], strict=False):
@@ -71,7 +71,7 @@ def comment_files(site: Site) -> Iterator[ViewFile]:
 
 def _leaves(site: Site, year: str, places: memoryview) -> list[_Leaf]:
     """Return the pages of a year, the newest first."""
-    title = f"{site.words['comments']} {site.year_name(year)}"
+    title = f"{site.t('Comments')} {site.year_name(year)}"
     if len(places) <= COMMENTS_ON_PAGE:
         return [_Leaf(f"comments/{year}.html", title, "", places)]
     found: list[_Leaf] = []
@@ -88,7 +88,7 @@ def _leaves(site: Site, year: str, places: memoryview) -> list[_Leaf]:
 
 
 def _orphans(site: Site) -> Iterator[ViewFile]:
-    catalogue, words, table = site.catalogue, site.words, site.catalogue.comment_table
+    catalogue, table = site.catalogue, site.catalogue.comment_table
     place_of = {}
     if catalogue.orphans:
         wanted = set(catalogue.orphans)
@@ -100,8 +100,10 @@ def _orphans(site: Site) -> Iterator[ViewFile]:
     ]
     for start in starts:
         ids = catalogue.orphans[start : start + COMMENTS_ON_PAGE]
-        shown = _Shown(len(catalogue.orphans), rows if len(rows) > 1 else (), words["orphans_lead"])
-        yield _page(site, orphans_page(start), words["orphans"], [place_of[each] for each in reversed(ids)], shown)
+        lead = site.t("The entries of these comments are not in the archive.")
+        shown = _Shown(len(catalogue.orphans), rows if len(rows) > 1 else (), lead)
+        title = site.t("Comments without an entry")
+        yield _page(site, orphans_page(start), title, [place_of[each] for each in reversed(ids)], shown)
 
 
 def _page(site: Site, path: str, title: str, places: Sequence[int], shown: _Shown) -> ViewFile:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.clock import timestamp
-from exporter.html.diff import in_context, value_text, word_diff
+from exporter.html.diff import ATTRIBUTE_NAMES, in_context, value_text, word_diff
 from exporter.html.limits import too_large
 from exporter.html.text import plain_text
 from exporter.model.changes import ABSENT, WHOLE_RECORD, FieldChange
@@ -73,17 +73,21 @@ def _diffs(site: Site, kind: Kind, fields: Sequence[FieldChange], before: Raw, a
     for field in fields:
         attribute = attributes.get(field.name, "")
         if field.name in texts:
-            name = site.words.get(f"field_{attribute}", field.name)
+            name = _attribute_name(site, attribute) or field.name
             yield from _text(name, value_text(field.before), value_text(field.after))
         elif attribute in told:
             continue
         elif old.get(attribute, "") != new.get(attribute, ""):
             told.add(attribute)
-            yield from _plain(site.words[f"field_{attribute}"], old.get(attribute, ""), new.get(attribute, ""))
+            yield from _plain(_attribute_name(site, attribute), old.get(attribute, ""), new.get(attribute, ""))
         else:
             # It reads the same, or nothing is known of it: what was sent tells.
-            name = site.words["field_record"] if field.name == WHOLE_RECORD else field.name
+            name = site.t("The record as sent") if field.name == WHOLE_RECORD else field.name
             yield from _plain(name, value_text(field.before), value_text(field.after))
+
+
+def _attribute_name(site: Site, attribute: str) -> str:
+    return site.say(ATTRIBUTE_NAMES.get(attribute, ""))
 
 
 def _values(site: Site, kind: Kind, raw: Raw) -> dict[str, str]:
@@ -98,13 +102,13 @@ def _values(site: Site, kind: Kind, raw: Raw) -> dict[str, str]:
         return {}
     record = readers[kind](raw)
     names = set(service.attributes.get(kind, {}).values())
-    found = {name: _said(site, name, getattr(record, name)) for name in names if f"field_{name}" in site.words}
+    found = {name: _said(site, name, getattr(record, name)) for name in names if name in ATTRIBUTE_NAMES}
     return {name: text for name, text in found.items() if text}
 
 
 def _said(site: Site, name: str, value: Any) -> str:
     if isinstance(value, bool):
-        return site.words["yes" if value else "no"]
+        return site.t("yes") if value else site.t("no")
     if isinstance(value, datetime):
         return f"{site.dates.minute(value)}{f':{value:%S}' if value.second else ''}"
     if name == "modified" and isinstance(value, int):

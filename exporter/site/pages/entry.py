@@ -65,7 +65,7 @@ class _EntryPage:
         self, site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, life: str | None
     ) -> None:
         self._site = site
-        self._words = site.parts.words
+        self._t = site.parts.t
         self._post = post
         self._before = before
         self._after = after
@@ -92,20 +92,21 @@ class _EntryPage:
 
     def _header(self, title: str) -> str:
         post, root = self._post, self._root
-        when, category, gone = self._words["undated"], "", ""
+        when, category, gone = self._t("Entries without a date"), "", ""
         if post.date:
             minute = f'<time datetime="{post.date.isoformat()}">{self._site.dates.minute(post.date)}</time>'
             when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
         minutes = round(post.length / _READ_IN_A_MINUTE)
         if minutes > 1:
-            when += f"<span>{self._words['minutes'] % minutes}</span>"
+            when += f"<span>{self._t('{n} min read', n=minutes)}</span>"
         if post.category:
             category = (
                 f'<a class="category" {_LANG} href="{root}{category_page(post.category)}">{escaped(post.category)}</a>'
             )
         if post.gone_in:
-            since = escaped(self._site.dates.written(post.gone_at))
-            gone = f'<p class="notice" data-gone>{self._words["gone_since"] % since}</p>\n'
+            since = self._site.dates.written(post.gone_at)
+            last = self._t("Gone upstream since {when}. This is how it last was.", when=since)
+            gone = f'<p class="notice" data-gone>{last}</p>\n'
         return (
             f'<header class="title">\n<p class="when">{when}</p>\n<h1 {_LANG}>{title}</h1>\n'
             f'<p class="marks">{category} {self._site.parts.badges(post)}</p>\n</header>\n{gone}'
@@ -117,9 +118,9 @@ class _EntryPage:
         shown = f'<div class="body" {_LANG}>{body}</div>\n'
         more_title = escaped(one_line(entry.more_title))
         if more or more_title:
-            heading = f"<h2 {_LANG}>{more_title}</h2>" if more_title else f"<h2>{self._words['more']}</h2>"
+            heading = f"<h2 {_LANG}>{more_title}</h2>" if more_title else f"<h2>{self._t('Continued')}</h2>"
             shown += f'<section class="more">\n{heading}\n<div class="body" {_LANG}>{more}</div>\n</section>\n'
-        return with_contents(shown, self._site.words["contents"])
+        return with_contents(shown, self._site.t("Contents"))
 
     def _pictures(self, body: str) -> str:
         """Return the pictures that the entry uses and its text does not show, such as those that words lead to."""
@@ -132,14 +133,15 @@ class _EntryPage:
         items = "".join(site.shot(each, file_name(each), self._root) for each in used)
         if not items:
             return ""
-        heading = self._words["pictures"]
+        heading = self._t("Pictures of this entry")
         return f'<section class="used">\n<h2>{heading}</h2>\n<ul class="shots">\n{items}</ul>\n</section>\n'
 
     def _turn(self) -> str:
-        words = self._words
-        before = self._neighbour(self._before, "prev", f"← {words['previous']}") if self._before else "<span></span>"
-        after = self._neighbour(self._after, "next", f"{words['next']} →") if self._after else ""
-        label = f"{words['previous']} / {words['next']}"
+        t = self._t
+        earlier, later = t("Previous entry"), t("Next entry")
+        before = self._neighbour(self._before, "prev", f"← {earlier}") if self._before else "<span></span>"
+        after = self._neighbour(self._after, "next", f"{later} →") if self._after else ""
+        label = f"{earlier} / {later}"
         return f'<nav class="turn" aria-label="{label}">\n{before}{after}</nav>\n'
 
     def _neighbour(self, post: PostSummary, rel: str, label: str) -> str:
@@ -147,22 +149,23 @@ class _EntryPage:
         return f'<a rel="{rel}" href="{self._root}{post.page}"><small>{label}</small>{title}</a>'
 
     def _facts(self, entry: Post) -> str:
-        words, dates = self._words, self._site.dates
+        t, dates = self._t, self._site.dates
         parts = ['<footer class="facts">\n']
         if entry.updated and entry.updated != entry.date:
-            parts.append(f"<p>{words['updated'] % dates.minute(entry.updated)}</p>")
+            parts.append(f"<p>{t('Last update {when}', when=dates.minute(entry.updated))}</p>")
         if entry.period_date and entry.period_date != entry.date:
-            parts.append(f"<p>{words['period'] % dates.minute(entry.period_date)}</p>")
+            parts.append(f"<p>{t('Period date {when}', when=dates.minute(entry.period_date))}</p>")
         original = self._site.catalogue.original_address(entry)
         if original:
             link = escaped(original)
-            parts.append(f'<p>{words["original"]}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
+            parts.append(f'<p>{t("Original address")}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
         if not self._site.options.public:
             if self._life:
-                parts.append(f'<p><a href="{self._root}{self._life}">{words["entry_history"]}</a></p>')
-            record = escaped(_record(entry.raw, self._site.words["cut"]))
+                parts.append(f'<p><a href="{self._root}{self._life}">{t("How this entry changed")}</a></p>')
+            record = escaped(_record(entry.raw, self._site.t("(too long to be shown here)")))
             parts.append(
-                f"<details>\n<summary>{words['record']}</summary>\n<p>{words['record_lead']}</p>\n"
+                f"<details>\n<summary>{t('The record')}</summary>\n"
+                f"<p>{t('The values as the service sent them.')}</p>\n"
                 f'<pre tabindex="0">{record}</pre>\n</details>\n'
             )
         parts.append("</footer>\n")

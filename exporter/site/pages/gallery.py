@@ -43,9 +43,9 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
     years: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in items:
         years[item.post.year if item.post else _UNUSED].append(item)
-    names = {year: site.words["unused"] if year == _UNUSED else site.year_name(year) for year in years}
+    names = {year: site.year_name(year) for year in years} | {_UNUSED: site.t("Pictures no entry uses")}
     rows = [(year, f"gallery/{year}.html", len(years[year])) for year in years]
-    title = site.words["gallery"]
+    title = site.t("Pictures")
 
     def page(path: str, title: str, shown: list[_Item], parts: list[str]) -> ViewFile:
         def context() -> dict[str, Any]:

@@ -25,7 +25,7 @@ from exporter.site.pages.site import (
     version_page,
 )
 from exporter.site.pages.states import state_files
-from exporter.translation import translated
+from exporter.site.parts import KIND_NAMES
 
 if TYPE_CHECKING:
     from exporter.archive.log import VersionRow
@@ -95,7 +95,7 @@ def _overview(site: Site, history: ArchiveHistory, facts: bytes) -> ViewFile:
     changed.sort(key=lambda each: site.catalogue.places[each[0].id], reverse=True)
     parts = [facts, *(post.listed for post in gone), *(post.listed + bytes(str(n), "ascii") for post, _, n in changed)]
     return site.file("history.html", "history.html", parts, lambda: {
-        "title": site.words["history"],
+        "title": site.t("History"),
         "current": "history",
         "rows": rows,
         "shown_kinds": _SHOWN_KINDS,
@@ -109,7 +109,7 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
         found, damaged = history.changes(row.version)
         changes = [change for change in found if change.kind in _SHOWN_KINDS]
         return {
-            "title": site.words["version"] % row.version,
+            "title": site.t("Version {n}", n=row.version),
             "current": "history",
             "row": row,
             "counts": row.counts(),
@@ -120,7 +120,6 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
             "damaged": damaged,
             "more": max(0, len(changes) - MOST_CHANGES),
             "proof_of": _proof(site, history, row),
-            "kinds": list(Kind),
         }
 
     states = repr(history.versions_before(row.version))
@@ -202,13 +201,12 @@ def _about(
     rows = [] if history is None else history.rows()
     versions = [] if history is None else [_proof(site, history, row) for row in reversed(rows[-_MOST_PROOFS:])]
     return {
-        "title": site.words["about"],
+        "title": site.t("About this copy"),
         "current": "about",
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,
         "problems": [] if completeness is None else _in_words(site, completeness.problems[:_MOST_PROBLEMS]),
-        "kinds": list(Kind),
     }
 
 
@@ -230,8 +228,5 @@ def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, An
 
 def _in_words(site: Site, problems: Sequence[tuple[str, str, str]]) -> list[str]:
     """Return problems as lines in the page's language."""
-    language, words = site.options.language, site.words
-    return [
-        f"{words[kind] if kind in set(Kind) else kind} {record_id}: {translated(reason, language)}"
-        for kind, record_id, reason in problems
-    ]
+    names = {str(kind): site.say(name) for kind, name in KIND_NAMES.items()}
+    return [f"{names.get(kind, kind)} {record_id}: {site.say(reason)}" for kind, record_id, reason in problems]

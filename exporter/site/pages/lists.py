@@ -74,7 +74,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
         str(len(catalogue.orphans)),
     ]
     return site.file("years.html", "years.html", parts, lambda: {
-        "title": site.words["years"],
+        "title": site.t("By date"),
         "current": "years",
         "calendar": calendar,
         "undated": len(years.get(UNDATED, ())),
@@ -148,7 +148,7 @@ def _calendar(site: Site, year: str, posts: Sequence[PostSummary]) -> list[_Mont
 def _categories(site: Site) -> Iterator[ViewFile]:
     categories = site.catalogue.by_category()
     rows = [(name, category_page(name), len(posts)) for name, posts in categories.items()]
-    shown = {"title": site.words["categories"], "current": "categories", "rows": rows}
+    shown = {"title": site.t("Categories"), "current": "categories", "rows": rows}
     yield site.file("categories.html", "categories.html", [repr(rows)], lambda: shown)
     for name, posts in categories.items():
         context = partial(_category, site, name, posts)
@@ -157,7 +157,7 @@ def _categories(site: Site) -> Iterator[ViewFile]:
 
 def _category(site: Site, name: str, posts: Sequence[PostSummary]) -> dict[str, Any]:
     return {
-        "title": name or site.words["uncategorised"],
+        "title": name or site.t("No category"),
         "current": "categories",
         "years": [(year, list(of_year)) for year, of_year in groupby(posts, key=lambda post: post.year)],
         "total": len(posts),

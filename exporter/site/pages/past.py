@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.clock import at_home
 from exporter.export.interface import ViewFile
+from exporter.message import message
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line, safe_name
@@ -36,12 +37,41 @@ _SMALLEST: Final = 48
 _UNUSED: Final = "unused"
 _PRIVATE, _GONE, _DAMAGED = 1, 2, 4
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS)
-_WORDS: Final = (
-    "past_title", "past_at", "past_back", "past_pick", "past_older", "past_newer", "past_not_yet", "past_today_only",
-    "past_no_pictures", "past_damaged", "recent", "all_entries", "years", "categories", "gallery", "undated",
-    "untitled", "uncategorised", "private", "access", "gone_word", "n_comments", "count", "previous", "next", "total",
-    "version", "damaged_state", "n_of", "older", "newer",
-)  # fmt: skip
+_WORDS: Final = {
+    "past_title": message("The blog on another day"),
+    "past_at": message("The blog as of {when}", when="%s"),
+    "past_back": message("Back to today"),
+    "past_pick": message("Choose a day"),
+    "past_older": message("The version before"),
+    "past_newer": message("The version after"),
+    "past_not_yet": message("On that day there was no such entry yet."),
+    "past_today_only": message("This page shows today."),
+    "past_no_pictures": message("There were no pictures on that day."),
+    "past_damaged": message(
+        "Versions after that day are damaged in places: what they changed there is shown as it is today."
+    ),
+    "recent": message("Recent entries"),
+    "all_entries": message("All entries"),
+    "years": message("By date"),
+    "categories": message("Categories"),
+    "gallery": message("Pictures"),
+    "undated": message("Entries without a date"),
+    "untitled": message("(untitled)"),
+    "uncategorised": message("No category"),
+    "private": message("Private"),
+    "access": message("Visibility code {code}", code="%s"),
+    "gone_word": message("gone"),
+    "n_comments": message("Comments: {n}", n="%d"),
+    "count": message("Entries: {n}", n="%d"),
+    "previous": message("Previous entry"),
+    "next": message("Next entry"),
+    "total": message("Total"),
+    "version": message("Version {n}", n="%d"),
+    "damaged_state": message("This state is damaged, and there is no other copy of it."),
+    "n_of": message("{n} pictures", n="%d"),
+    "older": message("Older"),
+    "newer": message("Newer"),
+}
 
 
 def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
@@ -73,7 +103,7 @@ def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
         "chunks": [[chunk[0].version, chunk[-1].version] for chunk in chunks],
         "categories": {name: category_page(name) for name in site.catalogue.by_category()},
         "assets": site.options.assets,
-        "words": {name: site.words[name] for name in _WORDS},
+        "words": {name: site.say(text) for name, text in _WORDS.items()},
     }
     yield ViewFile("data/past.js", fingerprint("index", repr(index)), lambda: data_script("past", "", index))
 

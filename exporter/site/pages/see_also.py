@@ -23,13 +23,13 @@ def see_also_parts(site: Site, post: PostSummary) -> str:
 
 def see_also(site: Site, post: PostSummary) -> str:
     """Return both lists as HTML; empty where there is nothing."""
-    words, mentions = site.parts.words, _mentions(site, post)
+    mentions = _mentions(site, post)
     left = len(site.catalogue.mentions.get(post.id, ())) - len(mentions)
-    more = f"<p>{words['not_all'] % left}</p>\n" if left else ""
+    more = f"<p>{site.parts.t('and {n} more', n=left)}</p>\n" if left else ""
     root = root_of(post.page)
     return (
-        _section(site, "mentions", words["mentions"], mentions, root, more)
-        + _section(site, "alike", words["alike"], _alike(site, post), root)
+        _section(site, "mentions", site.parts.t("Entries that mention this one"), mentions, root, more)
+        + _section(site, "alike", site.parts.t("Entries like this one"), _alike(site, post), root)
     )  # fmt: skip
 
 

@@ -29,8 +29,8 @@ from exporter.site.facts import SiteFacts
 from exporter.site.parts import Parts, escaped
 from exporter.site.templating import PageRenderer, Shell, root_of
 from exporter.site.thumbnails import Thumbnails
-from exporter.site.words import LANGUAGES
 from exporter.text import visible
+from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
@@ -57,7 +57,7 @@ class Site:
 
     Attributes:
         options: what it is to be like.
-        words: of the interface, by name.
+        t: translates a sentence of the interface and fills it.
         parts: writes what there are thousands of.
         dates: writes dates.
         catalogue: the entries and comments.
@@ -78,7 +78,7 @@ class Site:
     ) -> None:
         self.options = options
         self.facts = SiteFacts(records) if facts is None else facts
-        self.words = LANGUAGES[options.language]
+        self.t = translator(options.language)
         self.parts = Parts(options.language, service.timezone)
         self.dates = self.parts.dates
         base = f"https://{records.blog_id}/"
@@ -91,6 +91,10 @@ class Site:
         self._assets, self._base = AssetMap(assets, base), base
         self.bodies = self._bodies(self._assets.local_path)
         self._renderer = PageRenderer(options, records.blog_id, self.parts)
+
+    def say(self, text: str) -> str:
+        """Return a message in the site's language."""
+        return translated(text, self.options.language)
 
     def file(
         self, path: str, template: str, parts: Sequence[bytes | str], context: Callable[[], dict[str, Any]]
@@ -151,16 +155,14 @@ class Site:
 
     def year_name(self, year: str) -> str:
         """Return what a year, or :data:`~exporter.site.comment_table.UNDATED`, is called."""
-        return self.words["undated"] if year == UNDATED else self.dates.year(year)
+        return self.t("Entries without a date") if year == UNDATED else self.dates.year(year)
 
     def shown(self, comment: Comment, page: str) -> ShownComment:
         """Return a comment as a page shows it."""
         name = one_line(comment.name)
         text = self.bodies.html(comment.text, root_of(page))
         html = self.parts.comment(comment, text, own=bool(name) and name in self.owners)
-        return ShownComment(
-            f"comment-{escaped(one_line(comment.id))}", html, name[:_NAME_KEPT] or self.words["nameless"]
-        )
+        return ShownComment(f"comment-{escaped(one_line(comment.id))}", html, name[:_NAME_KEPT] or self.t("(no name)"))
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:

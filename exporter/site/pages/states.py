@@ -58,7 +58,7 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
         "ended": site.dates.written(history.date(state.until)),
         "page": site.catalogue.by_id[entry_id].page,
         "life": life_link(history, entry_id) if alone else f"{entry_history_page(entry_id)}#v{state.version}",
-        "life_name": site.words["what_changed"] if alone else site.words["entry_history"],
+        "life_name": site.t("What changed") if alone else site.t("How this entry changed"),
         "before": state_page(entry_id, state.before) if state.before else None,
         "after": state_page(entry_id, state.after) if state.after else None,
         "comments": comments,

@@ -41,28 +41,28 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
 
 
 def _context(site: Site) -> dict[str, Any]:
-    catalogue, words = site.catalogue, site.words
+    catalogue = site.catalogue
     longest = sorted(catalogue.posts, key=lambda post: -post.length)[:5]
     posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.posts if post.date)
     comments = catalogue.comment_table.by_month()
     charts = [
-        _monthly("per-month", words["per_month"], posts, words),
-        _monthly("comments-month", words["comments_month"], comments, words),
-        _histogram(words["lengths"], [post.length for post in catalogue.posts], words),
+        _monthly(site, "per-month", site.t("Entries a month"), posts),
+        _monthly(site, "comments-month", site.t("Comments a month"), comments),
+        _histogram(site, [post.length for post in catalogue.posts]),
         _sizes(site),
         _top_categories(site),
     ]
     total = sum(post.length for post in catalogue.posts)
     return {
-        "title": words["statistics"],
+        "title": site.t("Statistics"),
         "current": "statistics",
         "charts": [chart for chart in charts if chart.lines],
         "calendar": calendar_years(catalogue.by_year()),
         "facts": [
-            words["count"] % len(catalogue.posts),
-            words["n_comments"] % len(catalogue.records.ids(Kind.COMMENTS)),
-            words["n_of"] % len(site.pictures.all),
-            words["sum_characters"] % f"{total:,}",
+            site.t("Entries: {n}", n=len(catalogue.posts)),
+            site.t("Comments: {n}", n=len(catalogue.records.ids(Kind.COMMENTS))),
+            site.t("{n} pictures", n=len(site.pictures.all)),
+            site.t("{n} characters in all", n=f"{total:,}"),
         ],
         "longest": [(post, post.length) for post in longest],
     }
@@ -83,7 +83,7 @@ def _months(counts: Counter[str]) -> Sequence[str]:
     return [_month(at // 12, at % 12 + 1) for at in range(start, end + 1)]
 
 
-def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str]) -> _Chart:
+def _monthly(site: Site, name: str, title: str, counts: Counter[str]) -> _Chart:
     months = _months(counts)
     years = max(1, len(months) // 12)
     every = -(-years // 12)
@@ -92,10 +92,11 @@ def _monthly(name: str, title: str, counts: Counter[str], words: dict[str, str])
         for month in months
     ]
     lines = [(month, f"{counts[month]:,}") for month in months if counts[month]]
-    return _Chart(name, title, bars(values, title), (words["month"], words["number"]), lines)
+    return _Chart(name, title, bars(values, title), (site.t("Month"), site.t("Number", "site")), lines)
 
 
-def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> _Chart:
+def _histogram(site: Site, lengths: list[int]) -> _Chart:
+    title = site.t("Length of entries")
     edges = [0, *_LENGTHS]
     values = []
     for at, low in enumerate(edges):
@@ -104,32 +105,31 @@ def _histogram(title: str, lengths: list[int], words: dict[str, str]) -> _Chart:
         name = f"{low:,}–{high - 1:,}" if high else f"{low:,}–"
         values.append(ChartValue(name, number, f"{low:,}–"))
     lines = [(bar.name, bar.number) for bar in values] if lengths else []
-    return _Chart("lengths", title, bars(values, title), (words["characters"], words["number"]), lines)
+    return _Chart("lengths", title, bars(values, title), (site.t("Characters"), site.t("Number", "site")), lines)
 
 
 def _sizes(site: Site) -> _Chart:
-    words = site.words
     sizes: Counter[str] = Counter()
     for picture in site.pictures.all:
         post = next((site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id), None)
         if post is not None:
             sizes[post.year] += picture.size
     years = sorted(sizes)
-    names = {year: words["undated"] if year == UNDATED else year for year in years}
+    names = {year: site.t("Entries without a date") if year == UNDATED else year for year in years}
     values = [ChartValue(names[year], sizes[year], names[year], "", _size(sizes[year])) for year in years]
     lines = [(bar.name, bar.number) for bar in values]
-    return _Chart("sizes", words["sizes"], bars(values, words["sizes"]), (words["year"], words["bytes"]), lines)
+    title = site.t("Size of saved pictures by year")
+    return _Chart("sizes", title, bars(values, title), (site.t("Year"), site.t("Bytes")), lines)
 
 
 def _top_categories(site: Site) -> _Chart:
-    words = site.words
     values = [
-        ChartValue(name or words["uncategorised"], len(posts), "", category_page(name))
+        ChartValue(name or site.t("No category"), len(posts), "", category_page(name))
         for name, posts in list(site.catalogue.by_category().items())[:_MOST_CATEGORIES]
     ]
     lines = [(bar.name, bar.number) for bar in values]
-    drawing = rows(values, words["top_categories"])
-    return _Chart("categories", words["top_categories"], drawing, (words["categories"], words["number"]), lines)
+    title = site.t("Most used categories")
+    return _Chart("categories", title, rows(values, title), (site.t("Categories"), site.t("Number", "site")), lines)
 
 
 def _size(count: int) -> str:
