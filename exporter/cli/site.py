@@ -16,7 +16,7 @@ from exporter.cli.output import Output, counted
 from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.settings import Settings
-from exporter.site.options import has_pillow
+from exporter.site import has_pillow
 from exporter.text import printable
 from exporter.translation import LANGUAGES
 

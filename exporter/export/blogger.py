@@ -13,14 +13,12 @@ from datetime import datetime
 from typing import Final
 
 from exporter.export.formats import Format
-from exporter.export.importer_rules import ImportFile, Numbers
+from exporter.export.importer_rules import EntryData, Frame, ImportFile, Numbers, split
 from exporter.export.interface import ExportFile
 from exporter.export.media import address_of
-from exporter.export.post_html import as_html, comment_html
+from exporter.export.post_html import as_html, cleaned, comment_html, escaped
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
-from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.xml import cleaned, escaped
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.message import message

@@ -13,11 +13,10 @@ from typing import Final
 
 from exporter.export.interface import Comments, ExportFile, ExportOptions, RecordSource
 from exporter.export.media import POST_NAME
-from exporter.export.post_names import Spelling, plain_name, wordpress_name
-from exporter.export.posts import Posts
+from exporter.export.names import Spelling, plain_name, wordpress_name
+from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS, Target
-from exporter.export.visibility import Newest
 
 OfPosts = Callable[[Posts], Iterator[ExportFile]]
 """Makes the files of posts: the same posts and options give the same bytes, in memory that does not grow with them.
@@ -115,11 +114,11 @@ class _Formats(Mapping[str, Format]):
         "blogger-atom": "blogger",
         "ghost": "ghost",
         "sqlite": "sqlite",
-        "parquet": "parquet",
-        "epub": "epub.book",
+        "parquet": "parquet_table",
+        "epub": "epub",
         "html": "html_book",
-        "atom": "atom",
-        "jsonfeed": "jsonfeed",
+        "atom": "feeds",
+        "jsonfeed": "feeds:JSON_FEED",
         "csv": "csv_table",
         "jsonl": "jsonl",
         "redirects": "redirects",
@@ -127,11 +126,12 @@ class _Formats(Mapping[str, Format]):
         "hugo": "hugo",
         "jekyll": "jekyll",
         "pelican": "pelican",
-        "markdown": "plain_markdown",
+        "markdown": "markdown",
     }
 
     def __getitem__(self, name: str) -> Format:
-        found: Format = importlib.import_module(f"exporter.export.{self._modules[name]}").FORMAT
+        module, _, declared = self._modules[name].partition(":")
+        found: Format = getattr(importlib.import_module(f"exporter.export.{module}"), declared or "FORMAT")
         return found
 
     def __iter__(self) -> Iterator[str]:

@@ -15,12 +15,11 @@ from exporter.export.importer_rules import Numbers
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.jsonl import comment_lines
 from exporter.export.media import Copies, Media
-from exporter.export.post_html import as_html, comments_html, report_bodies
-from exporter.export.post_names import plain_name
+from exporter.export.names import plain_name
+from exporter.export.post_html import as_html, cleaned, comments_html, escaped, report_bodies
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.xml import cleaned, escaped
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.publication import PostStatus

@@ -15,15 +15,14 @@ from itertools import groupby
 from typing import Final
 
 from exporter.export.entry_page import UNTITLED, day
-from exporter.export.file_names import safe_id
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
-from exporter.export.post_html import report_bodies
+from exporter.export.names import safe_id
+from exporter.export.post_html import report_bodies, visible_xml
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.xml import visible_xml
 from exporter.html.links import commenter_link
 from exporter.html.page_body import BodyWriter
 from exporter.html.page_sanitizer import ID_PREFIX

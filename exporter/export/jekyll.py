@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from exporter.export.file_names import file_name
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.media import FOLDER
+from exporter.export.names import file_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
     BETWEEN_TAGS,

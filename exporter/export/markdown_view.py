@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+from exporter.export.comment_index import IdsByOwner
 from exporter.export.entry_page import (
     RENDERER_VERSION,
     UNTITLED,
@@ -19,9 +20,8 @@ from exporter.export.entry_page import (
     render_comments,
     render_entry,
 )
-from exporter.export.file_names import page_path
-from exporter.export.id_list import IdsByOwner
 from exporter.export.interface import RecordSource, RemotePage, ViewFile
+from exporter.export.names import page_path
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.html.markdown_escape import link_target

@@ -11,8 +11,8 @@ from functools import cached_property, lru_cache, partial
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from exporter.export.file_names import slug
 from exporter.export.interface import Copy, ExportOptions
+from exporter.export.names import slug
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Link, Report

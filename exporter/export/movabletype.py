@@ -13,14 +13,12 @@ from typing import Final, NamedTuple
 
 from exporter.export import importer_rules
 from exporter.export.formats import Format
-from exporter.export.importer_rules import ImportFile
+from exporter.export.importer_rules import EntryData, Frame, ImportFile, split
 from exporter.export.interface import ExportFile
-from exporter.export.post_html import as_html, comment_html
-from exporter.export.post_names import plain_name
+from exporter.export.names import plain_name
+from exporter.export.post_html import as_html, cleaned, comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
-from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.xml import cleaned
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
 from exporter.message import message

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, ExportFile
-from exporter.export.post_names import plain_name
+from exporter.export.names import plain_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import BETWEEN_TAGS, PageWriter, SitePage, finds, page_name, shown_title
 from exporter.model.publication import PostStatus

@@ -3,60 +3,77 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from exporter.export.id_list import IdList
+from exporter.export.comment_index import CommentIndex
 from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
-from exporter.export.post_names import Spelling, UniqueNames
+from exporter.export.names import Spelling, UniqueNames
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.visibility import Newest, Visibility
 from exporter.html.links import host_of
 from exporter.html.text import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, Hidden, PostStatus, Verdict
+from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict, more_hidden
 from exporter.model.records import Comment, Post, Raw
+from exporter.service.interface import Records
 
 
-class CommentIndex:
-    """Which comments belong to each post, in flat arrays, since a blog has more comments than anything else."""
+class Newest(NamedTuple):
+    """The newest state of an archive, and when the blog was read for it."""
 
-    def __init__(self) -> None:
-        self._rows = array("i")
-        self._ids = IdList()
-        self._seconds = array("q")
-        self._by_row = array("i")
+    records: RecordSource
+    as_of: datetime | None
 
-    def add(self, row: int, comment_id: str, second: int) -> None:
-        """Add a comment to the post of that row, written at that second since 1970."""
-        self._rows.append(row)
-        self._ids.append(comment_id)
-        self._seconds.append(second)
 
-    def finish(self) -> None:
-        """Give each comment a second of its own, once all are added: its own one, or the first free one behind it.
+class Visibility:
+    """Tells of the entries and comments of one state who may see them.
 
-        A comment may come with a day only, and importers drop the second one of a name and a moment.
-        """
-        free: int | None = None
-        for number in sorted(range(len(self._ids)), key=self._seconds.__getitem__):
-            second = self._seconds[number]
-            self._seconds[number] = second if free is None else max(free, second)
-            free = self._seconds[number] + 1
-        self._by_row = array("i", sorted(range(len(self._ids)), key=self._rows.__getitem__))
+    Args:
+        declared: what the owner has said of the flags.
+        as_of: when the blog was read for that state; an entry dated later was not shown yet.
+        service: reads the records.
+        newest: the newest state, where the state is an older one: nothing hidden or removed since is public.
+    """
 
-    def of(self, row: int) -> Iterator[tuple[str, int]]:
-        """Yield the ids and seconds of the comments of the post of that row, in the order they were added."""
-        at = bisect_left(self._by_row, row, key=self._rows.__getitem__)
-        while at < len(self._by_row) and self._rows[number := self._by_row[at]] == row:
-            yield self._ids[number], self._seconds[number]
-            at += 1
+    def __init__(
+        self, declared: Declared, as_of: datetime | None, service: Records, newest: Newest | None = None
+    ) -> None:
+        self._declared = declared
+        self._as_of = as_of
+        self._service = service
+        self._newest = newest
+
+    def entry(self, post: Post) -> Verdict:
+        """Return what an entry of the state, read with its list item, is to be."""
+        then = self._service.publication(post, self._declared, self._as_of)
+        if self._newest is None:
+            return then
+        raw = self._newest.records.load(Kind.ENTRIES, post.id)
+        if raw is None:
+            return more_hidden(then, None)
+        now = self._service.post(raw, self._newest.records.load(Kind.ENTRY_LIST, post.id))
+        return more_hidden(then, self._service.publication(now, self._declared, self._newest.as_of))
+
+    def why_hidden(self, comment_id: str, comment: Comment) -> Cause | None:
+        """Return why a comment of the state may not be shown; ``None`` when it may."""
+        if self._newest is None:
+            return self._cause(comment)
+        raw = self._newest.records.load(Kind.COMMENTS, comment_id)
+        if raw is None:
+            return Cause(Hidden.REMOVED)
+        then = self._cause(comment)
+        if then is not None:
+            return then
+        now = self._cause(self._service.comment(raw))
+        return None if now is None else replace(now, newest=True)
+
+    def _cause(self, comment: Comment) -> Cause | None:
+        return None if self._service.is_visible(comment, self._declared) else self._service.why_hidden(comment)
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)

@@ -14,10 +14,9 @@ from typing import Any, Final
 from exporter.export.interface import Content
 from exporter.export.jsonl import comment_record
 from exporter.export.media import address_of
-from exporter.export.post_html import comment_html, report_bodies
+from exporter.export.post_html import cdata, comment_html, escaped, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
-from exporter.export.xml import cdata, escaped
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.text import without_surrogates

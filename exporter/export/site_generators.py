@@ -13,13 +13,12 @@ from urllib.parse import quote
 
 from exporter.export.entry_page import UNTITLED, render_comments
 from exporter.export.entry_page import heading as markdown_heading
-from exporter.export.file_names import file_name, safe_id
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
-from exporter.export.post_html import comment_block, report_bodies, safe_body
+from exporter.export.names import file_name, safe_id
+from exporter.export.post_html import comment_block, report_bodies, safe_body, visible_xml
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
-from exporter.export.xml import visible_xml
 from exporter.html.anchors import wanted_places
 from exporter.html.footnotes import Numbering
 from exporter.html.markdown import Markdown

@@ -15,15 +15,13 @@ from typing import Final
 
 from exporter.export import importer_rules
 from exporter.export.formats import Format
-from exporter.export.importer_rules import ImportFile, Nicenames, Numbers
+from exporter.export.importer_rules import EntryData, Frame, ImportFile, Nicenames, Numbers, split
 from exporter.export.interface import ExportFile
 from exporter.export.media import Media, PostPicture, address_of
-from exporter.export.post_html import comment_html
-from exporter.export.post_names import wordpress_name
+from exporter.export.names import wordpress_name
+from exporter.export.post_html import cdata, cleaned, comment_html, escaped
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
-from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.xml import cdata, cleaned, escaped
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.kinds import Kind

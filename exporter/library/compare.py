@@ -24,7 +24,7 @@ from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
 from exporter.errors import UsageError
 from exporter.export.interface import ExportOptions, Side
-from exporter.export.post_names import wordpress_name
+from exporter.export.names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.html.links import host_of

@@ -19,9 +19,9 @@ from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
 from exporter.export.media import MADE_FIELDS
 from exporter.export.own_links import InferredPattern, infer_entry_url
+from exporter.export.posts import Newest
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
-from exporter.export.visibility import Newest
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.kinds import Kind

@@ -21,11 +21,10 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
+from exporter.export.names import wordpress_name
 from exporter.export.own_links import infer_entry_url
-from exporter.export.post_names import wordpress_name
-from exporter.export.posts import Posts
+from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
-from exporter.export.visibility import Newest
 from exporter.http.credentials import Credentials
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine

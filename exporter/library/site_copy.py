@@ -21,9 +21,8 @@ from exporter.model.publication import Declared
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site.history import ArchiveHistory
-from exporter.site.public import PublicRecords
 from exporter.site.thumbnails import Thumbnails
-from exporter.site.view import SiteView, copied_site
+from exporter.site.view import PublicRecords, SiteView, copied_site
 
 
 @dataclass(frozen=True, slots=True)

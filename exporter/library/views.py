@@ -32,7 +32,7 @@ from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
-from exporter.site.options import SiteOptions, edition
+from exporter.site import SiteOptions, edition
 from exporter.translation import LANGUAGES
 
 if TYPE_CHECKING:

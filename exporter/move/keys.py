@@ -15,7 +15,7 @@ import re
 from hashlib import blake2b
 from typing import Final
 
-from exporter.export.post_names import plain_id
+from exporter.export.names import plain_id
 
 RESERVED: Final = "reserved"
 """In place of the digest of a post: its address is taken, its text is still to come."""

@@ -14,8 +14,8 @@ from exporter.model.kinds import Kind
 from exporter.serve.api import Api, Found
 from exporter.serve.past import marked_parts
 from exporter.service.registry import service_of
+from exporter.site import NAME
 from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
-from exporter.site.options import NAME
 from exporter.site.pages.site import state_page
 from exporter.site.parts import Parts
 from exporter.site.templating import PageRenderer

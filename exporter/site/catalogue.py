@@ -11,15 +11,15 @@ from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
+from exporter.export.comment_index import UNDATED, CommentTable
 from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import EntryAddresses
 from exporter.html.page_body import DrawnPicture
+from exporter.html.text import text_of
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Comment, Post, Raw
 from exporter.service.interface import Records
-from exporter.site.beginning import beginning_of
-from exporter.site.comment_table import UNDATED, CommentTable
 from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts
 from exporter.site.related import marks_of
 from exporter.text import visible
@@ -29,6 +29,27 @@ if TYPE_CHECKING:
     from exporter.site.facts import SiteFacts
     from exporter.site.history import ArchiveHistory
     from exporter.site.thumbnails import Thumbnails
+
+_BEGINNING_CHARACTERS: Final = 110
+_CUT_OFF: Final = 20
+"""Characters at the end of what is read that may be half of something."""
+_FIRST_LOOK: Final = 500
+_LOOKED_AT: Final = 200_000
+"""How much of a body is read for its beginning: as a rule the first is enough."""
+_PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+
+
+def beginning_of(body: str) -> str:
+    """Return how a body begins, without its pictures; it ends in ``…`` where the body goes on."""
+    text = _joined_line(body[:_FIRST_LOOK])
+    if len(text) < _BEGINNING_CHARACTERS + _CUT_OFF and len(body) > _FIRST_LOOK:
+        text = _joined_line(body[:_LOOKED_AT])
+    return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
+
+
+def _joined_line(html: str) -> str:
+    return " ".join(visible(text_of(_PICTURE_TAG.sub("", html))[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
+
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.model.kinds import Kind, sort_key
-from exporter.site.options import NAME
+from exporter.site import NAME
 from exporter.site.related import Known, related
 
 if TYPE_CHECKING:

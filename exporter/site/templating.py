@@ -17,7 +17,7 @@ from exporter.text import visible
 from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
-    from exporter.site.options import SiteOptions
+    from exporter.site import SiteOptions
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "

@@ -7,7 +7,7 @@ from collections import defaultdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.export.id_list import IdList, IdsByOwner
+from exporter.export.comment_index import IdList, IdsByOwner
 
 IDS = st.one_of(
     st.integers(0, 10**20).map(str), st.sampled_from(["", "0", "01", "+1", "１", "x", "9" * 18, "9" * 19, " 1", "1\n"]), st.text(max_size=3)

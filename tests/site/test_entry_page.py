@@ -15,10 +15,9 @@ from exporter import lossless_json
 from exporter.html.links import commenter_link
 from exporter.model.asset import openable
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.site import SiteOptions
 from exporter.site.catalogue import PostSummary, one_line
-from exporter.site.options import SiteOptions
-from exporter.site.pages.entry import entry_files
-from exporter.site.pages.see_also import see_also
+from exporter.site.pages.entry import entry_files, see_also
 from exporter.site.pages.site import Site, category_page, file_name
 from exporter.site.parts import CONTENT_LANGUAGE, Dates, Parts, escaped
 from exporter.site.templating import POLICY

@@ -15,10 +15,10 @@ from exporter.archive.layout import Layout
 from exporter.export.interface import Copy
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.site import SiteOptions
 from exporter.site.catalogue import Catalogue, safe_name
 from exporter.site.facts import SiteFacts
 from exporter.site.history import ArchiveHistory
-from exporter.site.options import SiteOptions
 from exporter.site.view import SiteView, copied_site
 from tests.archive.builder import Built, entry, five_versions
 from tests.site.building import build

@@ -16,10 +16,11 @@ import pytest
 from PIL import Image, ImageCms
 
 from exporter import lossless_json
+from exporter import site as options
 from exporter.archive.layout import Layout
 from exporter.model.asset import asset_path
 from exporter.model.kinds import Kind
-from exporter.site import options, thumbnails
+from exporter.site import thumbnails
 from exporter.site.thumbnail_exchange import ANSWER, REQUEST, Made
 from exporter.site.thumbnails import Thumbnails
 from tests.site.building import of_records, stored

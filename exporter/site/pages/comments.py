@@ -6,6 +6,9 @@ are counted from the oldest comment on, so that a new one is added to the last a
 
 from __future__ import annotations
 
+import html
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -15,13 +18,75 @@ from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
+from exporter.search.folding import fold
 from exporter.site.catalogue import COMMENTS_ON_PAGE, PostSummary, orphans_page
-from exporter.site.pages.site import Site
+from exporter.site.pages.site import ShownComment, Site
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import root_of
 
 if TYPE_CHECKING:
     from exporter.model.records import Comment
+
+DEEPEST: Final = 2
+"""An answer to an answer's answer stands beside what it answers: lines stay wide enough on a phone."""
+_LOOKED_AT: Final = 400
+_LONGEST_NAME: Final = 40
+_TAG = re.compile(r"<[^<>]*>")
+_NUMBER = re.compile(r">>(?:no\.?)?([0-9]{1,18})(?![0-9])")
+_CALL = re.compile(r"(?:@|>{1,2}|→)(?![>@→]) ?")
+_HONORIFIC = re.compile(r" ?(?:さん|さま|様|ちゃん|くん|君|氏|先生|どの|殿)")
+_NAME_ENDS = re.compile(r"[^0-9a-z]|$")
+
+
+class Reply(NamedTuple):
+    """Where a comment stands: below the one at ``under``, ``None`` for none; and what it answers, which may be deeper.
+
+    Attributes:
+        under: the place among the entry's comments of the one whose answers it stands among.
+        answers: the place of the one that it answers.
+    """
+
+    under: int | None = None
+    answers: int | None = None
+
+
+def replies(comments: Sequence[Comment]) -> list[Reply]:
+    """Return where each of an entry's comments stands, in their order; it answers an earlier one or none."""
+    places: dict[str, int] = {}
+    by_name: dict[str, int] = {}
+    found: list[Reply] = []
+    depths: list[int] = []
+    for at, comment in enumerate(comments):
+        answers = _answered(_beginning(comment.text), at, places, by_name) if at else None
+        under = answers
+        while under is not None and depths[under] == DEEPEST:
+            under = found[under].under
+        found.append(Reply(under, answers))
+        depths.append(0 if under is None else depths[under] + 1)
+        places[comment.id] = at
+        name = fold(comment.name).strip()
+        if name and len(name) <= _LONGEST_NAME:
+            by_name[name] = at
+    return found
+
+
+def _beginning(text: str) -> str:
+    return fold(html.unescape(_TAG.sub(" ", text[:_LOOKED_AT]))).lstrip()
+
+
+def _answered(text: str, at: int, places: dict[str, int], by_name: dict[str, int]) -> int | None:
+    number = _NUMBER.match(text)
+    if number is not None:
+        place = places.get(number[1], int(number[1]) - 1)
+        return place if 0 <= place < at else None
+    called = _CALL.match(text)
+    start = called.end() if called else 0
+    for end in range(min(len(text), start + _LONGEST_NAME), start, -1):
+        place = by_name.get(text[start:end], -1)
+        if place >= 0 and ((called and _NAME_ENDS.match(text, end)) or _HONORIFIC.match(text, end)):
+            return place
+    return None
+
 
 _NEWEST: Final = 40
 
@@ -135,3 +200,34 @@ def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) 
     return Markup(  # noqa: S704  escaped above
         f'<li id="{anchor}" class="comment" data-item>\n{about}{shown.html}\n</li>\n'
     )
+
+
+def comment_list(site: Site, post: PostSummary) -> str:
+    """Return the comments of an entry as HTML; empty where it has none."""
+    ids = site.catalogue.comment_ids(post)
+    if not ids:
+        return ""
+    comments = site.catalogue.comments(ids)
+    shown = [site.shown(each, post.page) for each in comments]
+    below: defaultdict[int | None, list[int]] = defaultdict(list)
+    placed = replies(comments)
+    for at, reply in enumerate(placed):
+        below[reply.under].append(at)
+
+    def rows(under: int | None) -> str:
+        return "".join(f"{_reply_row(site, shown, placed[at], at)}{answers(at)}</li>\n" for at in below[under])
+
+    def answers(at: int) -> str:
+        return f'\n<ol class="replies">\n{rows(at)}</ol>\n' if at in below else ""
+
+    heading = site.parts.t("Comments: {n}", n=len(comments))
+    return f'<section class="comments" id="comments">\n<h2>{heading}</h2>\n<ol>\n{rows(None)}</ol>\n</section>\n'
+
+
+def _reply_row(site: Site, shown: list[ShownComment], reply: Reply, at: int) -> str:
+    to = ""
+    if reply.answers is not None:
+        answered = shown[reply.answers]
+        label = site.parts.t("↩ to {name}", name=answered.name)
+        to = f'<p class="to"><a href="#{answered.anchor}">{label}</a></p>'
+    return f'<li id="{shown[at].anchor}" class="comment" data-item>{to}{shown[at].html}'

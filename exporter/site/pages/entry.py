@@ -6,7 +6,7 @@ There are thousands of them, so a function writes them: a template takes five ti
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from exporter import lossless_json
@@ -15,12 +15,121 @@ from exporter.html.limits import BODY_CHARACTERS
 from exporter.model.kinds import Kind
 from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line
-from exporter.site.contents import with_contents
-from exporter.site.pages.comment_list import comment_list
-from exporter.site.pages.see_also import see_also, see_also_parts
+from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, category_page, file_name, life_link
 from exporter.site.parts import CONTENT_LANGUAGE, escaped
 from exporter.site.templating import Shell, root_of
+
+_MOST_MENTIONS = 30
+
+
+def see_also_parts(site: Site, post: PostSummary) -> str:
+    """Return what changes whenever that would be another; edits of texts do not, as a rule."""
+    if post.id not in site.catalogue.mentions and post.id not in site.catalogue.alike:
+        return ""
+    mentions, alike = _mentions(site, post), _alike(site, post)
+    shown = [(each.page, each.title, str(each.date), each[5:7], each.gone_in) for each in [*mentions, *alike]]
+    return repr((len(site.catalogue.mentions.get(post.id, ())), len(mentions), shown))
+
+
+def see_also(site: Site, post: PostSummary) -> str:
+    """Return both lists as HTML; empty where there is nothing."""
+    mentions = _mentions(site, post)
+    left = len(site.catalogue.mentions.get(post.id, ())) - len(mentions)
+    more = f"<p>{site.parts.t('and {n} more', n=left)}</p>\n" if left else ""
+    root = root_of(post.page)
+    return (
+        _section(site, "mentions", site.parts.t("Entries that mention this one"), mentions, root, more)
+        + _section(site, "alike", site.parts.t("Entries like this one"), _alike(site, post), root)
+    )  # fmt: skip
+
+
+def _mentions(site: Site, post: PostSummary) -> Sequence[PostSummary]:
+    return site.catalogue.mentions.get(post.id, [])[:_MOST_MENTIONS]
+
+
+def _alike(site: Site, post: PostSummary) -> Sequence[PostSummary]:
+    """Return the entries like it that it does not stand beside anyway: not those that mention it."""
+    named = {each.id for each in _mentions(site, post)}
+    return [
+        site.catalogue.by_id[each]
+        for each in site.catalogue.alike.get(post.id, ())
+        if each not in named and each in site.catalogue.by_id
+    ]
+
+
+def _section(site: Site, name: str, title: str, posts: Iterable[PostSummary], root: str, more: str = "") -> str:
+    lines = "".join(_line(site, post, root) for post in posts)
+    if not lines:
+        return ""
+    return (
+        f'<section class="beside" id="{name}">\n<h2>{title}</h2>\n<ul class="lines">\n{lines}</ul>\n{more}</section>\n'
+    )
+
+
+def _line(site: Site, post: PostSummary, root: str) -> str:
+    day = f'<time datetime="{post.date:%Y-%m-%d}">{site.dates.day(post.date)}</time>' if post.date else ""
+    return (
+        f'<li class="line" data-item>{day}<a href="{root}{post.page}" lang="{CONTENT_LANGUAGE}">'
+        f"{site.parts.title(post)}</a>{site.parts.badges(post)}</li>\n"
+    )
+
+
+_FEWEST_HEADINGS: Final = 4
+_MOST_HEADINGS: Final = 300
+_ATTRIBUTES: Final = r'(?:[^<>"]|"[^"]*")*'
+_HEADING: Final = re.compile(rf"<h([2-6])({_ATTRIBUTES})>(.*?)</h\1>", re.DOTALL)
+_ID: Final = re.compile(r' id="([^"]*)"')
+_UNSAID: Final = re.compile(rf"<(rt|rp)>.*?</\1>|<{_ATTRIBUTES}>", re.DOTALL)
+"""Tags, and the readings above words: in a line of their own these would be said twice."""
+
+
+def with_contents(text: str, label: str) -> str:
+    """Return a text with its contents before it, or as it is where it has fewer than four headings.
+
+    Args:
+        text: HTML that was cleaned: headings hold no headings, and only attributes hold a ``>``.
+        label: what the contents are called.
+    """
+    if text.count("<h") < _FEWEST_HEADINGS:
+        return text
+    found: list[tuple[int, str, str]] = []
+
+    def placed(heading: re.Match[str]) -> str:
+        level, attributes, inside = heading.groups()
+        words = " ".join(_UNSAID.sub("", inside).split())
+        if not words or len(found) >= _MOST_HEADINGS:
+            return heading[0]
+        own = _ID.search(attributes)
+        place = own[1] if own else f"h-{len(found) + 1}"
+        found.append((int(level), place, words))
+        return heading[0] if own else f'<h{level}{attributes} id="{place}">{inside}</h{level}>'
+
+    marked = _HEADING.sub(placed, text)
+    if len(found) < _FEWEST_HEADINGS:
+        return text
+    name = escaped(label)
+    opening = f'<nav class="contents" aria-label="{name}"><details>\n<summary>{name}</summary>'
+    return f"{opening}{_listed(found)}</details></nav>\n{marked}"
+
+
+def _listed(headings: list[tuple[int, str, str]]) -> str:
+    """Return lists in lists: of level, place and words, the last two as HTML."""
+    parts: list[str] = []
+    levels: list[int] = []
+    for level, place, words in headings:
+        while len(levels) > 1 and level < levels[-1]:
+            levels.pop()
+            parts.append("</li>\n</ol>\n")
+        if levels and level <= levels[-1]:
+            parts.append("</li>\n")
+        else:
+            levels.append(level)
+            parts.append("\n<ol>\n")
+        parts.append(f'<li><a href="#{place}">{words}</a>')
+    parts.append("</li>\n</ol>\n" * len(levels))
+    return "".join(parts)
+
 
 _MOST_PICTURES: Final = 60
 _READ_IN_A_MINUTE: Final = 460

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from exporter.clock import timestamp
 from exporter.export.interface import ViewFile
-from exporter.model.changes import Change, RecordChange, field_changes
-from exporter.model.kinds import Kind
+from exporter.html.diff import ATTRIBUTE_NAMES, in_context, value_text, word_diff
+from exporter.html.limits import too_large
+from exporter.html.text import plain_text
+from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
+from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Raw
 from exporter.site.catalogue import fingerprint, one_line
-from exporter.site.pages.diffs import FieldDiff, field_diffs
 from exporter.site.pages.past import past_files
 from exporter.site.pages.site import (
     MOST_CHANGES,
@@ -24,12 +28,133 @@ from exporter.site.pages.site import (
     told_by,
     version_page,
 )
-from exporter.site.pages.states import state_files
 from exporter.site.parts import KIND_NAMES
+from exporter.text import visible
 
 if TYPE_CHECKING:
     from exporter.archive.log import VersionRow
-    from exporter.site.history import ArchiveHistory, Completeness, EntryState
+    from exporter.html.sentences import Op
+    from exporter.model.records import Raw
+    from exporter.site.history import ArchiveHistory, Completeness, EarlierState, EntryState
+    from exporter.site.pages.site import Site
+
+_CONTEXT_CHARACTERS: Final = 60
+"""So many characters beside what changed: a sentence or two, a line and a half."""
+_SHORT_CHARACTERS: Final = 80
+"""So many characters are shown whole, before and after."""
+
+
+class FieldDiff(NamedTuple):
+    """A field that changed.
+
+    Attributes:
+        name: what it is called.
+        parts: its words with what was done to them; empty where it is shown whole.
+        before: what it was, where it is shown whole.
+        after: what it is then.
+    """
+
+    name: str
+    parts: Sequence[tuple[Op, str]] = ()
+    before: str = ""
+    after: str = ""
+
+
+def field_diffs(
+    site: Site, kind: Kind, fields: Sequence[FieldChange], states: tuple[Raw, Raw] | None = None
+) -> list[FieldDiff]:
+    """Return what changed, in the order of the record's fields.
+
+    Args:
+        site: the site.
+        kind: of the record.
+        fields: that changed.
+        states: the record before and after, where they are at hand; without them, of a value that is spread over
+            fields only those that changed are known.
+    """
+    before, after = states or _states_alone(fields)
+    return list(_field_diffs(site, kind, fields, before, after))
+
+
+def _states_alone(fields: Sequence[FieldChange]) -> tuple[Raw, Raw]:
+    return (
+        {field.name: field.before for field in fields if field.before is not ABSENT},
+        {field.name: field.after for field in fields if field.after is not ABSENT},
+    )
+
+
+def _field_diffs(site: Site, kind: Kind, fields: Sequence[FieldChange], before: Raw, after: Raw) -> Iterator[FieldDiff]:
+    service = site.catalogue.service
+    attributes, texts = service.attributes.get(kind, {}), service.bodies.get(kind, ())
+    old, new = (_values(site, kind, raw) for raw in (before, after))
+    told = set()
+    for field in fields:
+        attribute = attributes.get(field.name, "")
+        if field.name in texts:
+            name = _attribute_name(site, attribute) or field.name
+            yield from _text(name, value_text(field.before), value_text(field.after))
+        elif attribute in told:
+            continue
+        elif old.get(attribute, "") != new.get(attribute, ""):
+            told.add(attribute)
+            yield from _plain(_attribute_name(site, attribute), old.get(attribute, ""), new.get(attribute, ""))
+        else:
+            # It reads the same, or nothing is known of it: what was sent tells.
+            name = site.t("The record as sent") if field.name == WHOLE_RECORD else field.name
+            yield from _plain(name, value_text(field.before), value_text(field.after))
+
+
+def _attribute_name(site: Site, attribute: str) -> str:
+    return site.say(ATTRIBUTE_NAMES.get(attribute, ""))
+
+
+def _values(site: Site, kind: Kind, raw: Raw) -> dict[str, str]:
+    """Return what the attributes of a record say, in words; those that say nothing are left out."""
+    service = site.catalogue.service
+    readers: Mapping[Kind, Any] = {
+        Kind.ENTRIES: service.post,
+        Kind.COMMENTS: service.comment,
+        Kind.FILES: service.upload,
+    }
+    if kind not in readers:
+        return {}
+    record = readers[kind](raw)
+    names = set(service.attributes.get(kind, {}).values())
+    found = {name: _value_words(site, name, getattr(record, name)) for name in names if name in ATTRIBUTE_NAMES}
+    return {name: text for name, text in found.items() if text}
+
+
+def _value_words(site: Site, name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return site.t("yes") if value else site.t("no")
+    if isinstance(value, datetime):
+        return f"{site.dates.minute(value)}{f':{value:%S}' if value.second else ''}"
+    if name == "modified" and isinstance(value, int):
+        return site.dates.written(timestamp(datetime.fromtimestamp(value, UTC))) if 0 <= value < 2**37 else str(value)
+    return f"{value:,}" if isinstance(value, int) else value or ""
+
+
+def _text(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+    """Compare what a reader saw; where only the markup changed, or where it is too large to be shown, the markup."""
+    if not (too_large(before) or too_large(after)):
+        seen = plain_text(before), plain_text(after)
+        before, after = seen if seen[0] != seen[1] else (before, after)
+    yield from _words(name, before, after)
+
+
+def _plain(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+    if max(len(before), len(after)) <= _SHORT_CHARACTERS and "\n" not in before + after:
+        yield FieldDiff(one_line(name), before=visible(before)[0], after=visible(after)[0])
+    else:
+        yield from _words(name, before, after)
+
+
+def _words(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+    shown = in_context(word_diff(before, after), _CONTEXT_CHARACTERS, sentences=True)
+    parts = [(op, visible(text)[0]) for op, text in shown]
+    if parts:
+        yield FieldDiff(one_line(name), parts)
+
 
 _MOST_PROOFS: Final = 12
 _MOST_PROBLEMS: Final = 500
@@ -230,3 +355,74 @@ def _in_words(site: Site, problems: Sequence[tuple[str, str, str]]) -> list[str]
     """Return problems as lines in the page's language."""
     names = {str(kind): site.say(name) for kind, name in KIND_NAMES.items()}
     return [f"{names.get(kind, kind)} {record_id}: {site.say(reason)}" for kind, record_id, reason in problems]
+
+
+_MOST_COMMENTS: Final = 100
+"""So many of the newest comments an earlier state shows: an entry that changes often would have them many times."""
+
+
+def state_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
+    """Yield the pages of all earlier states, and the frame that they and lives share."""
+    yield site.past_frame()
+    for entry_id in history.changed_entries():
+        if entry_id not in site.catalogue.by_id:
+            continue
+        for state in history.earlier(entry_id):
+            path = state_page(entry_id, state.version)
+            parts = [
+                repr(state),
+                life_link(history, entry_id),
+                site.pictures.identity(entry_id),
+                history.date(state.until),
+                repr(site.owners),
+            ]
+            yield site.file(path, "state.html", parts, partial(_state, site, history, entry_id, state))
+
+
+def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierState) -> dict[str, Any]:
+    service = site.catalogue.service
+    path = state_page(entry_id, state.version)
+    found, following = (history.state(entry_id, each) for each in (state.version, state.until))
+    item = site.catalogue.record_at(Kind.ENTRY_LIST, entry_id, state.until - 1)
+    entry = None if found.record is None else service.post(found.record, item)
+    alone = told_by(history, entry_id) is not None
+    comment_ids = _comment_ids(site, history, entry_id, state.until - 1)
+    raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MOST_COMMENTS:])
+    comments = [site.shown(service.comment(raw), path) for raw in raws if raw is not None]
+    return {
+        "title": one_line(service.title(Kind.ENTRIES, following.record or {}) if entry is None else entry.title),
+        "current": "past",
+        "entry": entry,
+        "category": "" if entry is None else one_line(entry.category or ""),
+        "more_title": "" if entry is None else one_line(entry.more_title),
+        "html": partial(site.bodies_at(history, state.until - 1).html, root="../"),
+        "state": state,
+        "saved": site.dates.written(history.date(state.version)),
+        "ended": site.dates.written(history.date(state.until)),
+        "page": site.catalogue.by_id[entry_id].page,
+        "life": life_link(history, entry_id) if alone else f"{entry_history_page(entry_id)}#v{state.version}",
+        "life_name": site.t("What changed") if alone else site.t("How this entry changed"),
+        "before": state_page(entry_id, state.before) if state.before else None,
+        "after": state_page(entry_id, state.after) if state.after else None,
+        "comments": comments,
+        "more_comments": max(0, len(comment_ids) - _MOST_COMMENTS),
+    }
+
+
+def _comment_ids(site: Site, history: ArchiveHistory, entry_id: str, version: int) -> list[str]:
+    """Return the ids of the comments that an entry had in a version.
+
+    Only what the versions up to that one hold decides, since the page is not made again for later ones: a comment that
+    changed is asked which entry it belonged to.
+    """
+    catalogue = site.catalogue
+    former = history.former_comments.get(entry_id, ())
+    found = [each for each in former if _belongs(site, each, entry_id, version)]
+    others = (each for each in catalogue.comment_table.of(entry_id) if each not in former)
+    found += [each for each in others if history.was_there(Kind.COMMENTS, each, version)]
+    return sorted(found, key=sort_key)
+
+
+def _belongs(site: Site, comment_id: str, entry_id: str, version: int) -> bool:
+    raw = site.catalogue.record_at(Kind.COMMENTS, comment_id, version)
+    return raw is not None and site.catalogue.service.post_id(raw) == entry_id

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from markupsafe import Markup
 
+from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap
@@ -24,7 +25,6 @@ from exporter.site.catalogue import (
     one_line,
     safe_name,
 )
-from exporter.site.comment_table import UNDATED
 from exporter.site.facts import SiteFacts
 from exporter.site.parts import Parts, escaped
 from exporter.site.templating import PageRenderer, Shell, root_of
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.model.records import Comment
     from exporter.service.interface import Records
+    from exporter.site import SiteOptions
     from exporter.site.history import ArchiveHistory
-    from exporter.site.options import SiteOptions
 
 _NAME_KEPT: Final = 200
 MOST_CHANGES: Final = 300
@@ -154,7 +154,7 @@ class Site:
         )
 
     def year_name(self, year: str) -> str:
-        """Return what a year, or :data:`~exporter.site.comment_table.UNDATED`, is called."""
+        """Return what a year, or :data:`~exporter.export.comment_index.UNDATED`, is called."""
         return self.t("Entries without a date") if year == UNDATED else self.dates.year(year)
 
     def shown(self, comment: Comment, page: str) -> ShownComment:

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
+from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.site.charts import ChartValue, bars, rows
-from exporter.site.comment_table import UNDATED
 from exporter.site.pages.lists import calendar_years
 from exporter.site.pages.site import Site, category_page
 
