@@ -18,7 +18,7 @@ from exporter.errors import NoSuchRecord
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
-from exporter.text import printable
+from exporter.text import left, printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
@@ -63,5 +63,8 @@ def _life(reader: Archive, entry_id: str, out: Output, zone: tzinfo) -> int:
 
 
 def _step_text(step: Revision, zone: tzinfo) -> str:
+    from exporter.html.diff import CHANGE_NAMES  # the list of versions needs no diff
+
     said = ", ".join(printable(name, 40) for name in step.fields) if step.change == "changed" else ""
-    return f"{step.version:>6}  {for_people(step.date, zone)}  {step.change:<8} {said}".rstrip()
+    what = left(translated(CHANGE_NAMES[step.change]), 8)
+    return f"{step.version:>6}  {for_people(step.date, zone)}  {what} {said}".rstrip()
