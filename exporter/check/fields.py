@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from exporter import lossless_json
 from exporter.check.facts import OperationFacts
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.records import Problem
 from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Records, Role
@@ -29,7 +30,7 @@ def note_fields(facts: OperationFacts, service: Records, kind: Kind, records: It
     roles = service.roles.get(kind, {})
     for record in records:
         if not isinstance(record, dict):
-            facts.doubts.setdefault(str(kind), f"is {type(record).__name__}, not an object")
+            facts.doubts.setdefault(str(kind), message("is {kind}, not an object", kind=type(record).__name__))
             continue
         _add(facts.missing, (name for name in roles if name not in record))
         if roles:
@@ -37,7 +38,8 @@ def note_fields(facts: OperationFacts, service: Records, kind: Kind, records: It
         _note_codes(facts, roles, record)
         for problem in _problems(service, kind, record):
             if problem.reason != "is missing":
-                facts.doubts.setdefault(problem.field, f"{problem.value} {problem.reason}"[:_LONGEST])
+                doubt = message("{value} {reason}", value=problem.value[:_LONGEST], reason=problem.reason)
+                facts.doubts.setdefault(problem.field, doubt)
 
 
 def page_facts(service: BlogService, kind: Kind, cursor: Cursor, page: Page, known: set[str]) -> PageFacts:

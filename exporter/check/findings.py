@@ -136,7 +136,9 @@ def _of_fields(result: CheckResult) -> Iterator[CheckFinding]:
             sentence = message("{name} has fields that no document names: {fields}.", name=name, fields=fields)
             yield CheckFinding("unknown_fields", sentence, kept)
         if each.doubts:
-            doubts = listed(shown([f"{field} ({what})" for field, what in each.doubts.items()], 3))
+            doubts = listed(
+                shown([message("{field} ({what})", field=field, what=what) for field, what in each.doubts.items()], 3)
+            )
             sentence = message(
                 "{name} has values that the document does not foresee: {doubts}.", name=name, doubts=doubts
             )
