@@ -20,6 +20,7 @@ from exporter.html.tree import Element
 from exporter.model.kinds import sort_key
 from exporter.model.records import Comment, Post
 from exporter.text import visible, without_surrogates
+from exporter.translation import translator
 
 _BASE: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _ONE_LINE: Final = 2**30
@@ -117,8 +118,8 @@ def _date(date: datetime | None) -> str | None:
 RENDERER_VERSION = 5
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
-UNTITLED = "(無題)"
-_NAMELESS = "(名前なし)"
+t = translator("ja")
+"""Translates the few sentences that views and exports add to the texts of a blog."""
 _TITLE_SHOWN = 1_000
 
 
@@ -144,13 +145,13 @@ def render_entry(
     # What both lead to stays where both can.
     body = to_markdown(post.body, change, places, footnotes=Numbering(asked_for=in_more))
     more = to_markdown(post.more, change, places, footnotes=Numbering(body.footnotes + 1, asked_for=in_body))
-    blocks = [heading(1, collapse(post.title) or UNTITLED), body.text]
+    blocks = [heading(1, collapse(post.title) or t("(untitled)")), body.text]
     lead = collapse(post.more_title)
     if lead or more.text:
         blocks += [heading(2, lead) if lead else "***", more.text]
     rest = render_comments(comments)
     if comments:
-        blocks += [heading(2, f"コメント ({len(comments)})"), rest.text]
+        blocks += [heading(2, t("Comments ({n})", n=len(comments))), rest.text]
     text, found = visible("\n\n".join(block for block in blocks if block))
     return Rendered(f"{head}\n{text}\n", replaced + body.replaced + more.replaced + rest.replaced + found)
 
@@ -186,16 +187,17 @@ def day(date: datetime | None) -> str:
 
 
 def _comment_head(comment: Comment) -> str:
-    shown = " · ".join(part for part in (collapse(comment.name) or _NAMELESS, day(comment.date)) if part)
+    shown = " · ".join(part for part in (collapse(comment.name) or t("(no name)"), day(comment.date)) if part)
     return heading(3, shown)
 
 
 def _comment_facts(comment: Comment) -> str:
     facts: list[str] = []
     if collapse(comment.title):
-        facts.append(f"- タイトル: {plain(comment.title)}")
+        facts.append(f"- {t('Title: {title}', title=plain(comment.title))}")
     link = commenter_link(comment.url)
     if link is not None:
-        facts.append(f"- リンク: [{plain(link, in_brackets=True)}]({link_target(link, '')})")
+        shown = f"[{plain(link, in_brackets=True)}]({link_target(link, '')})"
+        facts.append(f"- {t('Link: {link}', link=shown)}")
     facts += [f"- {name}: {value}" for name, value in comment.facts.items()]
     return "\n".join(facts)

@@ -267,7 +267,7 @@ class _Binder:
         page = self._pages.chapter(post, links)
         self._account(post, links, page.characters)
         self._report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
-        book.add(post, self._pages.words.untitled)
+        book.add(post, self._pages.t("(untitled)"))
         return page.text.encode()
 
     def _account(self, post: ExportPost, links: BookLinks, characters: int) -> None:
@@ -282,13 +282,13 @@ class _Binder:
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
         """Yield what is about the whole book."""
-        words = self._pages.words
+        t = self._pages.t
         common = {"title": book.title, "author": self._author}
         art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters()))
         yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
         yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
         first = next(self._groups(book), None)
-        names = {"contents_label": words.contents, "cover_label": words.cover}
+        names = {"contents_label": t("Contents"), "cover_label": t("Cover")}
         yield Content(
             "EPUB/nav.xhtml", self._pages.stream("nav.xhtml", groups=self._groups(book), first=first, **names)
         )
@@ -299,7 +299,7 @@ class _Binder:
             identifier=f"tag:{self._posts.blog_id},1970-01-01:book/{scope}",
             blog_id=self._posts.blog_id,
             modified=f"{self._posts.newest().astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            accessibility=words.accessibility,
+            accessibility=t("Pictures have the descriptions that the blog gave them."),
             files=book.files,
             pictures=links.pictures.items(),
             foreign=FOREIGN,
@@ -309,16 +309,15 @@ class _Binder:
 
     def _groups(self, book: _Book) -> Iterator[_Group]:
         """Yield the contents: by year, or by month in the book of one year."""
-        words = self._pages.words
         for (year, month), found in groupby(
             book.chapters(), lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
         ):
             opening = next(found)
             chapters = chain([opening], found)  # noqa: B031  what next() took is put back
             if book.year:
-                yield _Group(words.month.format(year, month), opening.file, chapters)
+                yield _Group(self._pages.month_name(year, month), opening.file, chapters)
             else:
-                yield _Group(words.year.format(year), _year_name(year), chapters)
+                yield _Group(self._pages.year_name(year), _year_name(year), chapters)
 
 
 def _is_of(years: Mapping[str, int], year: int, entry_id: str) -> bool:

@@ -10,13 +10,12 @@ from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from html import escape, unescape
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from exporter.export.entry_page import UNTITLED
 from exporter.export.epub_xhtml import Addresses, note_xhtml, upright_numbers, xhtml
 from exporter.export.interface import Content, Copy, ExportOptions
 from exporter.export.media import Media, new_address
@@ -33,6 +32,7 @@ from exporter.html.text import collapse
 from exporter.html.tree import parse
 from exporter.model.asset import extension_of
 from exporter.model.kinds import Kind
+from exporter.translation import translator
 
 FOLDER: Final = "media"
 EVERYWHERE: Final = frozenset({"image/gif", "image/jpeg", "image/png"})
@@ -183,44 +183,6 @@ def entry_addresses(posts: Posts) -> EntryAddresses:
     return EntryAddresses(patterns, entries, f"https://{posts.blog_id}/")
 
 
-class Words(NamedTuple):
-    """What a book says in its own words."""
-
-    contents: str
-    cover: str
-    comments: str
-    untitled: str
-    nameless: str
-    date: str
-    year: str
-    month: str
-    accessibility: str
-
-
-_JAPANESE: Final = Words(
-    contents="目次",
-    cover="表紙",
-    comments="コメント ({})",
-    untitled=UNTITLED,
-    nameless="(名前なし)",
-    date="{0.year}年{0.month}月{0.day}日",
-    year="{}年",
-    month="{1}月",
-    accessibility="画像の説明は元のブログのまま。",
-)
-_ENGLISH: Final = Words(
-    contents="Contents",
-    cover="Cover",
-    comments="Comments ({})",
-    untitled="(untitled)",
-    nameless="(nameless)",
-    date="{0.year:04}-{0.month:02}-{0.day:02}",
-    year="{}",
-    month="{0:04}-{1:02}",
-    accessibility="Pictures have the descriptions that the blog gave them.",
-)
-
-
 _PIECES: Final = 2_000
 _NUMBER: Final = re.compile(r"[0-9]+")
 _PLACE: Final = re.compile(rf'<a id="{ID_PREFIX}([^"]*)"')
@@ -230,20 +192,16 @@ _FOOTNOTES: Final = Numbering()
 _DIGITS: Final = "〇一二三四五六七八九"
 
 
-def words_of(language: str) -> Words:
-    """Return the words of a language: Japanese, or English for any other."""
-    return _JAPANESE if language.lower().partition("-")[0] == "ja" else _ENGLISH
-
-
 class BookPages:
     """Makes the pages of books that share their options.
 
     Attributes:
-        words: the book's own words.
+        t: translates a sentence of the book: into Japanese, or English for any other language than that.
     """
 
     def __init__(self, options: ExportOptions) -> None:
-        self.words = words_of(options.language)
+        self._japanese = options.language.lower().partition("-")[0] == "ja"
+        self.t = translator("ja" if self._japanese else "en")
         self._vertical = options.vertical
         self._common = {"language": options.language, "vertical": options.vertical}
 
@@ -259,7 +217,7 @@ class BookPages:
 
     def year(self, year: int) -> Cleaned:
         """Return the page before the chapters of a year."""
-        return self.page("year.xhtml", year=year, year_label=self._spelt(self.words.year.format(year)))
+        return self.page("year.xhtml", year=year, year_label=self._spelt(self.year_name(year)))
 
     def chapter(self, post: ExportPost, links: BookLinks) -> Cleaned:
         """Return the page of a post."""
@@ -273,13 +231,13 @@ class BookPages:
         more_notes = Numbering(body.count(_NOTE) + 1, asked_for=links.asked | wanted_places(entry.body))
         made = self.page(
             "chapter.xhtml",
-            name=post.title or self.words.untitled,
-            heading=self._line(post.title or self.words.untitled),
+            name=post.title or self.t("(untitled)"),
+            heading=self._line(post.title or self.t("(untitled)")),
             facts=self._line(facts),
             body=body,
             lead=self._line(collapse(entry.more_title)),
             more=self._text(entry.more, links, left, more_notes),
-            comments_label=self._line(self.words.comments.format(len(post.comments))),
+            comments_label=self._line(self.t("Comments ({n})", n=len(post.comments))),
             comments=[self._comment(found, comment_links) for found in post.comments],
         )
         return made._replace(text=_without_dead(made.text)) if links.places else made
@@ -287,7 +245,7 @@ class BookPages:
     def _comment(self, found: PostComment, links: CommentLinks) -> dict[str, Any]:
         comment = found.comment
         return {
-            "name": collapse(comment.name) or self.words.nameless,
+            "name": collapse(comment.name) or self.t("(nameless)"),
             "url": web_address(commenter_link(comment.url) or "", ""),
             "date": self._line(self._date(comment.date)),
             "title": collapse(comment.title),
@@ -295,11 +253,21 @@ class BookPages:
         }
 
     def _date(self, date: datetime | None) -> str:
-        return "" if date is None else self._spelt(self.words.date.format(date))
+        if date is None:
+            return ""
+        return self._spelt(f"{date.year}年{date.month}月{date.day}日") if self._japanese else f"{date:%Y-%m-%d}"
+
+    def year_name(self, year: int) -> str:
+        """Return the name of a year."""
+        return f"{year}年" if self._japanese else str(year)
+
+    def month_name(self, year: int, month: int) -> str:
+        """Return the name of a month among those of its year."""
+        return f"{month}月" if self._japanese else f"{year:04}-{month:02}"
 
     def _spelt(self, date: str) -> str:
         """Return a Japanese date as vertical lines have it, in the numerals of the script."""
-        return _NUMBER.sub(_numeral, date) if self._vertical and self.words is _JAPANESE else date
+        return _NUMBER.sub(_numeral, date) if self._vertical and self._japanese else date
 
     def _line(self, text: str) -> Markup:
         return Markup(upright_numbers(text) if self._vertical else escape(text, quote=False))  # noqa: S704  escaped
@@ -318,7 +286,7 @@ class BookPages:
             made = xhtml(tree, around, upright=self._vertical)
             made += "".join(f"\n{note_xhtml(note, around, upright=self._vertical)}" for note in notes)
         except TooLarge:
-            made = only_text(html, "ja" if self.words is _JAPANESE else "en")
+            made = only_text(html, "ja" if self._japanese else "en")
         except TooComplex:
             made = f"<pre>{escape(html, quote=False)}</pre>"
         return Markup(made)  # noqa: S704  written anew

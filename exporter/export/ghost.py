@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from exporter.export.entry_page import UNTITLED
+from exporter.export.entry_page import t
 from exporter.export.formats import Format
 from exporter.export.importer_rules import Numbers
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
@@ -94,7 +94,7 @@ def _post(post: ExportPost, number: int, posts: Posts, media: Media) -> dict[str
     public = post.status is PostStatus.PUBLISH
     return {
         "id": number,
-        "title": (post.title or UNTITLED)[:TITLE_CHARACTERS],
+        "title": (post.title or t("(untitled)"))[:TITLE_CHARACTERS],
         "slug": posts.name(post.id),
         "lexical": json.dumps(_card(clean.text), ensure_ascii=False),
         "type": "post",

@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Final
 
-from exporter.export.entry_page import UNTITLED, day
+from exporter.export.entry_page import day, t
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
@@ -162,7 +162,7 @@ def _account(post: ExportPost, media: Media, report: Report, paths: Container[st
 
 def _comments(found: Sequence[PostComment], bodies: BodyWriter) -> str:
     rows = "\n".join(_comment(each, bodies) for each in found)
-    return f'<section class="comments">\n<h3>コメント ({len(found)})</h3>\n<ol>\n{rows}\n</ol>\n</section>'
+    return f'<section class="comments">\n<h3>{t("Comments ({n})", n=len(found))}</h3>\n<ol>\n{rows}\n</ol>\n</section>'
 
 
 def _comment(found: PostComment, bodies: BodyWriter) -> str:
@@ -194,7 +194,7 @@ def _ending(path: str) -> str:
 
 
 def _title(post: ExportPost) -> str:
-    return escape(visible_xml(post.title).text) or UNTITLED
+    return escape(visible_xml(post.title).text) or t("(untitled)")
 
 
 FORMAT: Final = Format(

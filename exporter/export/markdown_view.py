@@ -12,13 +12,13 @@ from urllib.parse import quote
 from exporter.export.comment_index import IdsByOwner
 from exporter.export.entry_page import (
     RENDERER_VERSION,
-    UNTITLED,
     Rendered,
     day,
     heading,
     plain,
     render_comments,
     render_entry,
+    t,
 )
 from exporter.export.interface import RecordSource, RemotePage, ViewFile
 from exporter.export.names import page_path
@@ -141,9 +141,9 @@ class MarkdownView:
         return rendered.text.encode()
 
     def _orphans(self, records: RecordSource, cm_ids: list[str]) -> bytes:
-        lead = "ここにあるコメントの記事は、アーカイブにありません。"
+        lead = t("The entries of these comments are not in the archive.")
         comments = render_comments([self._service.comment(raw) for raw in _loaded(records, cm_ids)])
-        return f"{heading(1, 'コメントだけが残っているもの')}\n\n{lead}\n\n{comments.text}\n".encode()
+        return f"{heading(1, t('Comments without an entry', 'Markdown'))}\n\n{lead}\n\n{comments.text}\n".encode()
 
     def _unread(self, records: RecordSource, read: set[str]) -> Iterator[_Page]:
         for entry_id in records.ids(Kind.ENTRY_LIST):
@@ -195,18 +195,18 @@ def _year_index(year: str, pages: list[_Page]) -> bytes:
 
 def _top_index(blog_id: str, years: dict[str, list[_Page]], unread: list[_Page], orphans: int) -> bytes:
     total = sum(len(pages) for pages in years.values())
-    lines = [heading(1, blog_id or UNTITLED), "", f"記事 {total} 件", ""]
+    lines = [heading(1, blog_id or t("(untitled)")), "", t("Entries: {n}", n=total), ""]
     lines += [f"- [{_year_name(year)}]({quote(year)}/{INDEX}) ({len(pages)})" for year, pages in years.items()]
     if orphans:
-        lines += ["", f"[コメントだけが残っているもの]({ORPHANS}) ({orphans})"]
+        lines += ["", f"[{t('Comments without an entry', 'Markdown')}]({ORPHANS}) ({orphans})"]
     if unread:
-        lines += ["", heading(2, f"一覧にあるのに読めなかった記事 ({len(unread)})"), ""]
+        lines += ["", heading(2, f"{t('Listed, but could not be read')} ({len(unread)})"), ""]
         lines += [f"- {_dated(page.day)}{_title(page)} (entry_id {plain(page.entry_id)})" for page in unread]
     return _encoded(lines)
 
 
 def _year_name(year: str) -> str:
-    return "日付のない記事" if year == UNDATED else f"{year}年"
+    return t("Entries without a date") if year == UNDATED else f"{year}年"
 
 
 def _dated(shown: str) -> str:
@@ -214,7 +214,7 @@ def _dated(shown: str) -> str:
 
 
 def _title(page: _Page, *, in_brackets: bool = False) -> str:
-    return plain(page.title, in_brackets=in_brackets) or UNTITLED
+    return plain(page.title, in_brackets=in_brackets) or t("(untitled)")
 
 
 def _encoded(lines: list[str]) -> bytes:

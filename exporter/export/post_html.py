@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from html import escape
 from typing import NamedTuple
 
-from exporter.export.entry_page import day
+from exporter.export.entry_page import day, t
 from exporter.export.posts import ExportPost, PostComment
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
@@ -102,7 +102,7 @@ def comments_html(comments: Sequence[PostComment]) -> str:
     """Return the comments of a post as a list below it, marked as what it is; empty where there are none."""
     if not comments:
         return ""
-    return "\n".join(["<hr>", f"<h2>コメント ({len(comments)})</h2>", *map(comment_block, comments)])
+    return "\n".join(["<hr>", f"<h2>{t('Comments ({n})', n=len(comments))}</h2>", *map(comment_block, comments)])
 
 
 def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> None:

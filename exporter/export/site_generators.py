@@ -11,8 +11,8 @@ from html import escape
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.entry_page import UNTITLED, render_comments
 from exporter.export.entry_page import heading as markdown_heading
+from exporter.export.entry_page import render_comments, t
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
 from exporter.export.names import file_name, safe_id
@@ -113,7 +113,7 @@ class PageWriter:
         if lead or more.text:
             parts += [MORE, self._heading(2, lead) if lead else "", more.text]
         if post.comments:
-            parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
+            parts += [self._heading(2, t("Comments ({n})", n=len(post.comments))), *map(self._comment, post.comments)]
         self._media.account(post)
         report_bodies(post, self._report)
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
@@ -201,7 +201,7 @@ def site_path(folder: str, name: str) -> str:
 
 def shown_title(post: ExportPost) -> str:
     """Return a post's title as one line of visible text; generators refuse pages without one."""
-    return visible_xml(post.title).text or UNTITLED
+    return visible_xml(post.title).text or t("(untitled)")
 
 
 def old_paths(post: ExportPost, options: ExportOptions) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from typing import Final
 
 from exporter.html.tags import tag_set
+from exporter.translation import translator
 
 BODY_CHARACTERS: Final = 2_000_000
 """The most characters of a body that is shown with its markup: some ten novels."""
@@ -19,13 +20,6 @@ BODY_MARKS: Final = 150_000
 """The most tags, character references and line ends of such a body, each of which becomes a piece of a page."""
 
 _MARKS: Final = ("<", "&", "\n")
-_WORDS: Final = {
-    "ja": "（この本文は大きすぎるため（{:,}文字）、文字だけを示します。送られたままのものはアーカイブにあります。）",
-    "en": (
-        "(This text is too large to be shown as it looked ({:,} characters), so only its words follow. "
-        "The archive's record has all of it as it was sent.)"
-    ),
-}
 _NODES_MAX: Final = 5_000_000
 _STEPS_MAX: Final = 2_000_000_000
 _SEPARATORS_MAX: Final = 5_000
@@ -149,4 +143,9 @@ def too_large(source: str) -> bool:
 
 def too_large_words(characters: int, language: str = "ja") -> str:
     """Return the sentence before the text of a body of so many characters, in Japanese or English."""
-    return _WORDS[language].format(characters)
+    t = translator(language)
+    return t(
+        "(This text is too large to be shown as it looked ({n:,} characters), so only its words follow. "
+        "The archive's record has all of it as it was sent.)",
+        n=characters,
+    )

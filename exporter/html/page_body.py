@@ -26,6 +26,7 @@ from exporter.html.tree import Element
 from exporter.html.valid import heading_below, picture_name, picture_source, valid_alone, valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
+from exporter.translation import translator
 
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
@@ -44,22 +45,6 @@ _ICON: Final = 48
 _PLACE: Final = re.compile(r"\s*(?:float|margin)", re.IGNORECASE)
 _PLACED: Final = {"a"} | HEADINGS.keys()
 """Tags that are not the same wherever they are."""
-
-
-class _Words(NamedTuple):
-    not_saved: str
-    not_here: str
-    embedded: dict[EmbedKind, str]
-
-
-_KINDS: Final = {
-    "ja": {EmbedKind.PAGE: "埋め込み", EmbedKind.VIDEO: "動画", EmbedKind.SOUND: "音声"},
-    "en": {EmbedKind.PAGE: "Embedded", EmbedKind.VIDEO: "Video", EmbedKind.SOUND: "Sound"},
-}
-_WORDS: Final = {
-    "ja": _Words("画像は保存されていません", "画像はここにはありません", _KINDS["ja"]),
-    "en": _Words("This picture was not saved", "The picture is not in this page", _KINDS["en"]),
-}
 
 
 class DrawnPicture(NamedTuple):
@@ -99,8 +84,9 @@ class BodyWriter:
         self._base = base
         self._language = language
         self._prefix = prefix
-        self._embedded = _WORDS[language].embedded
-        self._missing = _WORDS[language].not_here if alone else _WORDS[language].not_saved
+        t = translator(language)
+        self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
+        self._missing = t("The picture is not in this page") if alone else t("This picture was not saved")
         self._page_of = page_of
         self._drawn = drawn
         self._shown = picture

@@ -252,8 +252,8 @@ def test_a_state_that_is_damaged_is_named(tmp_path: Path) -> None:
     segment = built.layout.segment(2, Kind.ENTRIES)
     segment.write_bytes(segment.read_bytes().replace("新しい題2".encode(), "醜くい題2".encode()))
     build(built)
-    assert "この版の姿は壊れていて" in page(built, "history/entry-2-v2.html")
-    assert "この版の姿は壊れていて" in page(built, "history/entry-2.html")
+    assert "このバージョンの姿は壊れていて" in page(built, "history/entry-2-v2.html")
+    assert "このバージョンの姿は壊れていて" in page(built, "history/entry-2.html")
     assert rows_at(built.layout, 2)["2"][3] == 4
     segment.write_bytes(b"nothing\n")
     build(built)
