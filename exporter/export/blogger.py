@@ -1,9 +1,9 @@
 """The Atom file that Blogger imports: posts, each followed by its comments, as Blogger's own backups had them. Pure.
 
 Written from Google's description of that file, and from RFC 4287 (Atom), 4685 (threads) and 5023 (drafts). Since 2025
-backups say in elements of their own what is a post, a label, a draft: these are written beside, for a reader of either
-must hold a draft back. A backup also held the blog's theme and settings; an import would put these over those of the
-new blog, so none are written.
+backups mark posts, labels and drafts with separate elements. This file contains both forms, because a reader of either
+form must hold a draft back. A backup also held the theme and settings of the blog; this file omits them, because an
+import would overwrite those of the new blog.
 """
 
 from __future__ import annotations

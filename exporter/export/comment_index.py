@@ -16,7 +16,7 @@ _NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class IdList:
-    """A list of ids that takes eight bytes for each that is a number; any other is kept as it is."""
+    """A list of ids that stores an id that is a number in eight bytes, and any other id unchanged."""
 
     def __init__(self) -> None:
         self._numbers = array("Q")
@@ -39,7 +39,7 @@ class IdList:
 
 
 class IdsByOwner:
-    """The ids of records by the id of what they belong to, in the order they were added."""
+    """The ids of records by the id of their owner, in the order of addition."""
 
     def __init__(self) -> None:
         self._owners: dict[str, int] = {}
@@ -57,7 +57,7 @@ class IdsByOwner:
         self._ids.append(record_id)
 
     def finish(self) -> None:
-        """Put the ids of each owner beside each other, once all are added; by counting, which needs no list of all."""
+        """Group the ids by owner once all are added, with a counting sort that needs no list of all ids."""
         counts = array("I", bytes(array("I").itemsize * (len(self._owners) + 1)))
         for owner in self._owner_of:
             counts[owner + 1] += 1
@@ -111,7 +111,7 @@ class CommentTable:
         self._days.append(day)
 
     def finish(self) -> None:
-        """Say that all are there."""
+        """Finish after the last addition."""
         self._ids.finish()
         self._owners = list(self._ids.owners())
 
@@ -149,7 +149,7 @@ class CommentTable:
         return memoryview(order)
 
     def by_year(self) -> dict[str, memoryview]:
-        """Return the places of the comments of each year, or of :data:`UNDATED`, the newest first."""
+        """Return the places of the comments by year, or by :data:`UNDATED`, with the newest first."""
         found = self._groups(self.newest_first(), lambda day: f"{date.fromordinal(day).year:04d}" if day else UNDATED)
         return dict(found)
 
@@ -191,7 +191,7 @@ class CommentIndex:
         self._seconds.append(second)
 
     def finish(self) -> None:
-        """Give each comment a second of its own, once all are added: its own one, or the first free one behind it.
+        """Give each comment a unique second once all are added: its own second, or the next free one.
 
         A comment may come with a day only, and importers drop the second one of a name and a moment.
         """
@@ -203,7 +203,7 @@ class CommentIndex:
         self._by_row = array("i", sorted(range(len(self._ids)), key=self._rows.__getitem__))
 
     def of(self, row: int) -> Iterator[tuple[str, int]]:
-        """Yield the ids and seconds of the comments of the post of that row, in the order they were added."""
+        """Yield the ids and seconds of the comments for the post in that row, in the order of addition."""
         at = bisect_left(self._by_row, row, key=self._rows.__getitem__)
         while at < len(self._by_row) and self._rows[number := self._by_row[at]] == row:
             yield self._ids[number], self._seconds[number]

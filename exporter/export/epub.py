@@ -73,9 +73,9 @@ class Dot(NamedTuple):
 
 
 class Cover(NamedTuple):
-    """What is on a cover: the colours of ground, words and dots; the title and the size of its letters; and the years.
+    """The parts of a cover: colours, the lines and letter size for the title, and the years.
 
-    ``years`` is empty when there are none; ``dots`` has a row for each year, or each month of a single year.
+    ``years`` is empty for a book without entries; ``dots`` has a row for each year, or each month of a single year.
     """
 
     paper: str
@@ -139,7 +139,7 @@ def _broken(title: str, room: float) -> list[str]:
 
 
 def _pieces(title: str) -> list[str]:
-    """Return what a line may be broken between: words, the parts of an address, and wide characters."""
+    """Return the pieces between which a line may be broken: words, parts of addresses, and wide characters."""
     pieces = [""]
     for char in title:
         before = pieces[-1][-1:]
@@ -166,7 +166,7 @@ class _Chapter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The chapters of a year or a month in the contents, to be read before the next group, and their first page."""
+    """A group in the table of contents: its chapters, which must be read before the next group, and its first page."""
 
     label: str
     file: str
@@ -175,7 +175,7 @@ class _Group:
 
 @dataclass(slots=True)
 class _Book:
-    """A book while it is written: its title, the year it is about (0 for all), and what is in it so far."""
+    """A book during writing: its title, its year (0 for all), and its chapters until now."""
 
     title: str
     year: int
@@ -281,7 +281,7 @@ class _Binder:
         report.changed("entries", Reason.NOT_IN_BOOKS, post.id, characters)
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
-        """Yield what is about the whole book."""
+        """Yield the files about the whole book."""
         t = self._pages.t
         common = {"title": book.title, "author": self._author}
         art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters()))

@@ -1,4 +1,4 @@
-"""The chapters of a book: templates with every value escaped, bodies as XHTML, and their addresses. Pure."""
+"""The chapters of a book from templates with every value escaped, and the links in them. Pure."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def chapter_name(entry_id: str) -> str:
 
 
 def web_address(text: str, base: str) -> str | None:
-    """Return an address as a strict reader of URIs (RFC 3986) takes it; ``None`` where it is none to follow.
+    """Return an address as a strict reader of URIs (RFC 3986) accepts it, or ``None`` if it cannot be followed.
 
     Args:
         text: the value of an attribute.
-        base: the address of the blog, which relative addresses start from.
+        base: the blog's address, the base for relative addresses.
     """
     text = text.strip()
     if _MAIL.fullmatch(text):
@@ -74,10 +74,10 @@ def web_address(text: str, base: str) -> str | None:
 
 
 class BookLinks:
-    """Resolves the addresses of one book, and remembers which pictures it needs.
+    """Resolve the addresses of one book and record the pictures that it needs.
 
     Attributes:
-        pictures: the media types of the pictures asked for so far, by their file names.
+        pictures: the media types of the pictures requested until now, by file name.
         inline: the addresses that were pictures themselves, until somebody clears it.
         dropped: how many links led nowhere so far.
         places: the ids that links lead to in the text of the chapter.
@@ -138,7 +138,7 @@ class BookLinks:
         return made
 
     def home(self, entry_id: str) -> str | None:
-        """Return where an entry of the export is: in this book, or on the web; ``None`` where that is unknown."""
+        """Return the place of an entry in this export, a chapter or a web address; ``None`` if it is unknown."""
         if self._holds(entry_id):
             return chapter_name(entry_id)
         new = new_address(self._posts, entry_id)
@@ -173,11 +173,11 @@ class CommentLinks:
         self.lost = links.lost
 
     def picture(self, _address: str) -> None:
-        """Return ``None``: there is none."""
+        """Return ``None``, because comments show no pictures."""
 
 
 def entry_addresses(posts: Posts) -> EntryAddresses:
-    """Return where the addresses of the old blog's entries lead; nowhere when nobody said how they are made."""
+    """Return the map from the old blog's addresses to entries; empty if no pattern for them is known."""
     patterns = posts.options.old_urls
     entries = posts.records.scan(Kind.ENTRIES) if patterns else iter(())
     return EntryAddresses(patterns, entries, f"https://{posts.blog_id}/")
@@ -196,7 +196,7 @@ class BookPages:
     """Makes the pages of books that share their options.
 
     Attributes:
-        t: translates a sentence of the book: into Japanese, or English for any other language than that.
+        t: translates a sentence for the book: into Japanese if that is its language, else into English.
     """
 
     def __init__(self, options: ExportOptions) -> None:
@@ -226,7 +226,7 @@ class BookPages:
         comment_links = CommentLinks(links)
         links.enter(post)
         body = self._text(entry.body, links, links.places, Numbering(asked_for=links.asked | wanted_places(entry.more)))
-        # A place that is there twice is the first one, as browsers have it.
+        # If an id occurs twice, links lead to the first, as in browsers.
         left = links.places.difference(map(unescape, _PLACE.findall(body))) if links.places else links.places
         more_notes = Numbering(body.count(_NOTE) + 1, asked_for=links.asked | wanted_places(entry.body))
         made = self.page(

@@ -40,7 +40,7 @@ def feed_id(post: ExportPost, posts: Posts) -> str:
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the feed, in files of a limited size where that is asked for, and the pictures where they are."""
+    """Yield the feed, split into files if a limit is set, and the pictures if requested."""
     media = Media(posts)
     yield from split(posts, "feed", ".atom", _frame(posts), _entries(posts, media))
     if posts.options.media_folder:

@@ -1,4 +1,4 @@
-"""Which values the undocumented flags of a blog have, with counts and samples, for its owner to judge. Pure."""
+"""The values of a blog's undocumented flags, with counts and samples, for its owner to judge. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Combination:
     """Records with the same flags.
 
     Attributes:
-        flags: the values as they were sent; ``None`` also where there is none.
+        flags: the values as sent; ``None`` also for a missing flag.
         count: how many records have them.
         samples: the titles or texts of a few.
         first: the id of the first of them.
@@ -40,17 +40,17 @@ class Combination:
 
 
 def entry_combinations(records: RecordSource, service: Records) -> list[Combination]:
-    """Return the combinations of the entries' flags, the most frequent first."""
+    """Return the combinations of flags among entries, with the most frequent first."""
     return _combinations(records, Kind.ENTRIES, service.post_flags, lambda raw: service.post(raw).title)
 
 
 def comment_combinations(records: RecordSource, service: Records) -> list[Combination]:
-    """Return the values of the comments' flag, the most frequent first."""
+    """Return the values of the flag among comments, with the most frequent first."""
     return _combinations(records, Kind.COMMENTS, service.comment_flags, lambda raw: service.comment(raw).text)
 
 
 def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[str] = frozenset()) -> Counter[str]:
-    """Return how many records have each value of a flag, as settings write it; what is no text and no number has none.
+    """Count the records by the value of a flag, as settings write it; values other than text and numbers are ignored.
 
     Args:
         records: the state.

@@ -1,4 +1,6 @@
-"""A ZIP for Ghost's importer: its JSON, bodies as HTML cards, and the pictures; comments are beside it. Pure."""
+"""A ZIP for Ghost's importer with its JSON and the pictures; comments are in a separate file.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +125,7 @@ def _html(post: ExportPost, media: Media, way: str | None) -> str:
         for text in (post.record.body, post.record.more)
     )
     parts = [
-        # Ghost's themes lay out what stands in no element word by word.
+        # Ghost's themes lay out text outside of elements word by word.
         f"<div>\n{body}\n</div>" if body else "",
         f"<h2>{escaped(lead)}</h2>" if lead else "",
         f"<div>\n{more}\n</div>" if more else "",
@@ -133,7 +135,7 @@ def _html(post: ExportPost, media: Media, way: str | None) -> str:
 
 
 def _card(html: str) -> dict[str, Any]:
-    """Return a document of one card that holds HTML as it is."""
+    """Return a document with one card that holds HTML unchanged."""
     card = {"type": "html", "version": 1, "html": html}
     return {"root": {"children": [card], "direction": None, "format": "", "indent": 0, "type": "root", "version": 1}}
 

@@ -41,7 +41,7 @@ _NOTE_ADDRESS: Final = re.compile(rf'{_NOTES}([^)\s#"]+)')
 # A picture that is a link itself stays Markdown, which the vault's own links cannot say.
 _FILE_LINK: Final = re.compile(rf"(?<!\[)(?<!\[!)(!?){_TEXT}\({_ATTACHMENTS}/([\w.-]+)\)")
 _OWN_SIGNS: Final = re.compile(r"(?ms)^(`{3,}|~{3,}).*?^\1|(`+)[^`].*?\2|(\[\[|%%)")
-"""Code, which stays, and what a text may hold that means a link or a hidden part to Obsidian alone."""
+"""Code, which is kept, and text that only Obsidian would read as a link or a hidden part."""
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _NO_TAG: Final = re.compile(r"[^\w/-]+")
 
@@ -100,7 +100,7 @@ def _linked(text: str, pictures: list[str]) -> str:
 
 
 def _wiki(name: str, shown: str, *, in_table: bool = False) -> str:
-    """Return a link of the vault; its text is left out where it is none that such a link can have."""
+    """Return a link in the vault, without a text if such a link cannot contain it."""
     plain = _ESCAPE.sub(r"\1", shown).strip()
     # Digits alone would be the width of a picture.
     if not plain or plain.isdecimal() or re.search(r"[\[\]|\n]", plain):
@@ -129,7 +129,7 @@ _DESCRIBED: Final = 120
 def astro(posts: Posts) -> Iterator[ExportFile]:
     """Yield pages for Astro's blog starter, whose schema wants a description and calls the date ``pubDate``.
 
-    No starter of Astro leaves drafts out: they are in a folder that is none of its.
+    No starter of Astro omits drafts, so they are in a folder outside of its content.
     """
 
     def head(post: ExportPost, category: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _preset_pages(
 
 
 def description(post: ExportPost) -> str:
-    """Return the beginning of a post's text in one line, or its title where it has none."""
+    """Return the start of a post's text in one line; its title if the text is empty."""
     words = " ".join(visible_xml(rough_text(post.record.body)).text.split())
     if not words:
         return shown_title(post)
@@ -198,8 +198,8 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
     """Yield a page for each post, below ``posts`` or ``drafts``, and the pictures they show below ``media``.
 
     No mark for drafts is known to all generators: Eleventy publishes what ``draft`` alone holds back elsewhere. So
-    drafts and their pictures are in a folder of their own, and Eleventy is asked to make neither a page nor a feed's
-    item of them.
+    drafts and their pictures are in a separate folder, and Eleventy must make neither a page nor a feed item from
+    them.
     """
 
     def page(post: ExportPost, category: str, body: str) -> SitePage:

@@ -1,4 +1,4 @@
-"""The Markdown view: a page for each entry, indexes by year, and whatever has no page of its own, named."""
+"""The Markdown view: a page for each entry, indexes by year, and lists of records without a page."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ INDEX: Final = "index.md"
 
 _TITLE_KEPT: Final = 200
 _PLACE: Final = "latest/markdown"
-"""Where the view is in the archive; its pages point at the files of ``assets/`` from there."""
+"""The view's folder in the archive; its pages link to the files in ``assets/`` from there."""
 
 
 class _Page(NamedTuple):
-    """What is held of each entry: its id, its path, its day (empty when undated), its title as far as shown."""
+    """The facts held for each entry: id, path, day (empty if undated), and the shown part of the title."""
 
     entry_id: str
     path: str
@@ -51,7 +51,7 @@ class _Page(NamedTuple):
 
 
 class _Around(NamedTuple):
-    """What all pages need: who reads the records, and what pages can point at."""
+    """The data that all pages need: the service that reads records, and the targets of links."""
 
     service: Records
     links: ArchiveLinks
@@ -153,7 +153,7 @@ class MarkdownView:
 
 
 def _parts(records: RecordSource, page: _Page, cm_ids: list[str]) -> tuple[str, Raw | None, Raw | None, list[Raw]]:
-    """Read what a page is made of, as it was sent: its path, its entry, that one's item of the list, its comments."""
+    """Read the raw records for a page: its path, its entry, the list item, and the comments."""
     entry, item = (records.load(kind, page.entry_id) for kind in (Kind.ENTRIES, Kind.ENTRY_LIST))
     return page.path, entry, item, _loaded(records, cm_ids)
 

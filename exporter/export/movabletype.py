@@ -1,7 +1,7 @@
-"""Movable Type's import format, whose readers look for keys in bodies too. Pure.
+"""Movable Type's import format, whose readers also look for keys in bodies. Pure.
 
-The lines of a body are made so that none is taken for a key, and none is too long: old readers trim every line, drop
-empty ones, and read 8,191 bytes at a time.
+Bodies are written so that no line looks like a key or is too long: old readers trim every line, drop empty ones, and
+read 8,191 bytes at a time.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _size(line: str) -> int:
 
 
 def _short(line: str) -> Iterator[str]:
-    """Cut a line at tags: where a block ends, since nothing shows there, else inside a comment made for it."""
+    """Cut a line at tags: at a block's end, which shows nothing, else inside an inserted comment."""
     part = ""
     size = 0
     for piece in _pieces(line):
@@ -180,7 +180,7 @@ class _Writer(ImportFile):
         lead = collapse(post.record.more_title).replace("&", "&amp;").replace("<", "&lt;")
         if lead:
             self.report.changed("entries", Reason.LEAD_MOVED, post.id)
-        # The link text is in a block too: what is outside of one gets paragraphs from WordPress.
+        # The link text is also in a block, because WordPress wraps text outside of blocks in paragraphs.
         return self.body(
             f"<p><strong>{lead}</strong></p>\n{as_html(post.record.more)}" if lead else post.record.more, post
         )

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 NAME_BYTES: Final = 200
-"""Well under the 255 bytes of common file systems, so that temporary names fit too."""
+"""Well under the limit of common file systems (255 bytes), so that temporary names also fit."""
 
 _SUFFIX: Final = ".md"
 _PLAIN_ID = re.compile(r"[0-9]{1,20}")
@@ -36,14 +36,14 @@ def file_name(date: datetime | None, title: str, entry_id: str) -> str:
 
 
 def safe_id(record_id: str) -> str:
-    """Return an id of plain digits as it is, and any other as ``x`` and 16 digits of its SHA-256."""
+    """Return an id of plain digits unchanged, and any other as ``x`` and 16 digits of its SHA-256."""
     if _PLAIN_ID.fullmatch(record_id):
         return record_id
     return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def slug(title: str, room: int) -> str:
-    """Return the letters and digits of a title, in their own script and in NFC, joined by hyphens.
+    """Return the letters and digits in a title, in their own script and in NFC, joined by hyphens.
 
     Args:
         title: any text.
@@ -128,7 +128,7 @@ class UniqueNames:
 
 
 def plain_id(entry_id: str) -> str:
-    """Return an id in ASCII letters and digits, as it is where it is that already."""
+    """Return an id in ASCII letters and digits, unchanged if it already is."""
     if re.fullmatch(r"[a-z0-9]{1,40}", entry_id):
         return entry_id
     return f"x{blake2b(entry_id.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"

@@ -28,7 +28,7 @@ ROW_GROUP: Final = 1_000
 
 
 class ColumnType(Enum):
-    """What the values of a column are; each may be missing."""
+    """The type of the values in a column; each may be missing."""
 
     TEXT = auto()
     WHOLE = auto()
@@ -90,7 +90,7 @@ class TableFormat:
         return self._core.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def write(self, batches: Iterable[Any], out: BinaryIO, row_group: int = ROW_GROUP) -> None:
-        """Write a file of record batches; what goes wrong is raised as what it is, not as the library's own error."""
+        """Write a file from record batches; errors keep their own type instead of the library's."""
         failed: list[BaseException] = []
 
         def guarded() -> Iterator[Any]:

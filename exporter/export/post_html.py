@@ -57,7 +57,7 @@ def cdata(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text as it is written between tags or in an attribute."""
+    """Return a text escaped for use between tags or in an attribute."""
     clean = cleaned(text).text
     return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
@@ -99,7 +99,7 @@ def comment_block(found: PostComment) -> str:
 
 
 def comments_html(comments: Sequence[PostComment]) -> str:
-    """Return the comments of a post as a list below it, marked as what it is; empty where there are none."""
+    """Return the comments on a post as a list below it with a heading; empty if it has no comments."""
     if not comments:
         return ""
     return "\n".join(["<hr>", f"<h2>{t('Comments ({n})', n=len(comments))}</h2>", *map(comment_block, comments)])
@@ -124,7 +124,7 @@ def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> N
 
 
 def safe_body(body: str, places: Collection[str] = (), prefix: str = "") -> str:
-    """Return a body as HTML whose every tag is closed and where nothing runs.
+    """Return a body as HTML with every tag closed and without scripts.
 
     One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.limits` as its text,
     after a sentence that says so: see :func:`report_bodies`. The ids of ``places`` are marked, with ``prefix`` before

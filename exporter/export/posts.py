@@ -1,4 +1,4 @@
-"""The posts of an export: which entries are part of it, what each is to be, and which comments it has. Pure."""
+"""The posts in an export: the selected entries, their status, and their comments. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from exporter.service.interface import Records
 
 
 class Newest(NamedTuple):
-    """The newest state of an archive, and when the blog was read for it."""
+    """The newest state, with the time when the blog was read for it."""
 
     records: RecordSource
     as_of: datetime | None
@@ -34,10 +34,10 @@ class Visibility:
     """Tells of the entries and comments of one state who may see them.
 
     Args:
-        declared: what the owner has said of the flags.
+        declared: the owner's declarations about the flags.
         as_of: when the blog was read for that state; an entry dated later was not shown yet.
         service: reads the records.
-        newest: the newest state, where the state is an older one: nothing hidden or removed since is public.
+        newest: the newest state, if the state is an older one: entries hidden or removed since are not public.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Visibility:
         self._newest = newest
 
     def entry(self, post: Post) -> Verdict:
-        """Return what an entry of the state, read with its list item, is to be."""
+        """Return the status for an entry, read together with its list item."""
         then = self._service.publication(post, self._declared, self._as_of)
         if self._newest is None:
             return then
@@ -95,8 +95,8 @@ class ExportPost:
     Attributes:
         id: its id in the archive.
         record: the entry.
-        status: what it is to be in its new home.
-        when: its date; where that is impossible, the nearest that is known of it.
+        status: its status in the new home.
+        when: its date; if that is impossible, the nearest known date.
         title: its title on one line, without the spaces around it.
         category: the name of its category; empty when unknown.
         comments: those that go with it, in the order of their ids.
@@ -112,12 +112,13 @@ class ExportPost:
 
 
 class Posts:
-    """The posts of one side, read one at a time; holds an id, a status and a moment for each, and its comments' ids.
+    """The posts on one side, read one at a time; memory holds an id, a status and a moment for each, and its comments'
+    ids.
 
     Args:
         records: the state of the archive.
-        options: what is asked for.
-        report: records what is there and what is left out, and why.
+        options: the options of the export.
+        report: records the posts, and the reasons for those left out.
         holds_back: whether the target can keep a comment unapproved.
         newest: the newest state, where ``records`` is an older one: nothing hidden or removed since is public.
         spelling: how the target spells the names of posts in addresses, where these are asked for.
@@ -175,7 +176,7 @@ class Posts:
         return list(self._rows)
 
     def categories(self) -> list[str]:
-        """Return the names of the posts' categories, each once, in the order of the posts."""
+        """Return the distinct category names in the order of the posts."""
         return list(self._categories)
 
     def post(self, entry_id: str) -> ExportPost:
@@ -183,17 +184,17 @@ class Posts:
         return self._load(entry_id, self._rows[entry_id])
 
     def name(self, entry_id: str) -> str:
-        """Return the name of a post of this export in addresses, as every writer of it writes it: each once."""
+        """Return a post's unique name in addresses, the same for every writer of this export."""
         return self._post_names[entry_id]
 
     @cached_property
     def author(self) -> str:
-        """The name of the blog's user; the blog's id where there is none."""
+        """The user's name, or the blog's id if the name is unknown."""
         users = (self._service.user(raw) for _, raw in self.records.scan(Kind.USER))
         return next((user.name for user in users if user.name), self.blog_id)
 
     def commented(self) -> Iterator[ExportPost]:
-        """Yield the posts that have comments, with these, also where the posts themselves are to be without."""
+        """Yield the posts that have comments together with these, even if the posts are exported without comments."""
         for row, entry_id in enumerate(self._rows):
             comments = tuple(self._comment(*each) for each in self._comments.of(row))
             if comments:
@@ -205,7 +206,7 @@ class Posts:
             self.report.left("comments", why, each.comment.id)
 
     def newest(self) -> datetime:
-        """Return when the blog was read, or the newest post's date: what an export gives as its own."""
+        """Return when the blog was read, or the newest post's date: the export's own date."""
         latest = max(self._moments, default=0)
         return self.options.as_of or datetime.fromtimestamp(latest, UTC)
 
@@ -219,7 +220,7 @@ class Posts:
                 self.report.left("entries", cause, entry_id)
             else:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
-                # Some importers publish what is marked private: whoever asks for drafts gets drafts only.
+                # Some importers publish posts marked private, so an export as drafts contains only drafts.
                 status = PostStatus.DRAFT if self.options.declared.all_as_draft else verdict.status
                 self._rows[entry_id] = len(self._rows)
                 self._statuses.append(_STATUSES.index(status))
@@ -296,7 +297,7 @@ class Posts:
         return PostComment(comment, self._visibility.why_hidden(comment_id, comment) is None, when)
 
     def _read(self, entry_id: str, raw: Raw) -> Post:
-        """Read an entry with its list item; its id is the archive's, whatever the record says."""
+        """Read an entry with its list item; the archive's id replaces the one in the record."""
         post = self._service.post(raw, self.records.load(Kind.ENTRY_LIST, entry_id))
         return post if post.id == entry_id else replace(post, id=entry_id)
 
@@ -321,7 +322,9 @@ class Posts:
 
 
 def _second_of(comment: Comment, post_second: int) -> int:
-    """Return when a comment was written, in seconds since 1970: of a day alone, after its post where that is of it."""
+    """Return the time of a comment in seconds since 1970; a comment with only a day follows its post if both have that
+    day.
+    """
     if comment.date is None:
         return post_second
     second = int(comment.date.timestamp())

@@ -55,7 +55,7 @@ class Reason(Enum):
     DELETED_THERE = message_template("deleted in the new home since it was moved")
     NO_PICTURE = message_template("a book holds pictures only; a link leads to its address")
     ACTIVE_FILE = message_template("a browser could run what is in it; its old address is linked to")
-    # What is written otherwise.
+    # Changes in the export.
     DATE_MOVED = message_template("date moved by seconds, since another has its title and date")
     DATE_REPLACED = message_template("date impossible or missing, replaced by the nearest known")
     LINES_DEFUSED = message_template("lines defused that an importer would take for keys or separators")
@@ -104,7 +104,7 @@ class Reason(Enum):
     TITLE_OVER = message_template("has a title above {value} characters, which may be cut")
     NOT_KEPT = message_template("has {field}, which {value} does not keep")
     NOT_SURE = message_template("has {field}, which {value} is not confirmed to keep")
-    # What is lost, or stays in the archive alone, when the old blog closes.
+    # Losses when the old blog closes, and records that remain only in the archive.
     LOST_UNLESS_FETCHED = message_template("lost with the old blog, unless fetched before by the import")
     LOST_WITH_THE_OLD = message_template("lost with the old blog, since only the old address is written")
     LOST_UNLESS_SAVED = message_template("lost with the old blog, unless saved before by a backup")
@@ -140,7 +140,7 @@ _HIDDEN: Final[Mapping[Enum, str]] = {
 
 
 def kind_name(kind: str, count: int) -> Message:
-    """Return the noun for so many records of a kind."""
+    """Return the noun for this number of records."""
     one, many = _KINDS[kind]
     return one if count == 1 else many
 

@@ -1,4 +1,4 @@
-"""What an export says of itself: what went in and came out, what was left out or changed and why. Pure."""
+"""The report on an export: records in and out, and the reasons for omissions and changes. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLOSING: Final[dict[str, tuple[str, Reason]]] = {
     "drafts": ("entries", Reason.DRAFT_STAYS),
     "private": ("entries", Reason.PRIVATE_STAYS),
 }
-"""What is lost when the old blog closes, by its name in the report: the kind of record and the reason."""
+"""Losses when the old blog closes, by their names in the report, with the kind of record and the reason."""
 
 _HEADINGS: Final = (message("in"), message("written"), message("referred"), message("left out"))
 _LINES: Final[Mapping[Part, str]] = {
@@ -74,14 +74,14 @@ class Row:
 
 
 class Fading(NamedTuple):
-    """Records with one fate on the closing day: how many, and the ids of the entries they are, or are in."""
+    """Records with one fate on the closing day: their number, and the ids of the entries concerned."""
 
     number: int
     entries: Sequence[str] = ()
 
 
 class _Fate(IntEnum):
-    """What became of a picture, the better the higher: only a picture whose bytes are in the export is written."""
+    """The fates of a picture in ascending order; only a picture whose bytes are in the export is written."""
 
     LEFT = 0
     REFERRED = 1
@@ -89,7 +89,7 @@ class _Fate(IntEnum):
 
 
 class Link(StrEnum):
-    """What became of a link to the blog itself, by its name in ``OUT.report.json``."""
+    """The fate of a link to the blog itself, by its name in ``OUT.report.json``."""
 
     REWRITTEN = "rewritten"
     """It leads to the place that the entry has in the new home."""
@@ -106,11 +106,11 @@ class Report:
     have them, so that nothing of the others is named.
 
     Args:
-        public: whether the entries of this export are; the report of any other names ids and flags, but no category and
-            no address of a picture, which their writers chose.
+        public: whether the entries are public; otherwise the report names ids and flags, but no categories and no
+            addresses of pictures, because people chose those.
 
     Attributes:
-        old_hosts: the hosts that die with the old blog; whoever reads its posts says which.
+        old_hosts: the hosts that close with the old blog, set by the reader of its posts.
     """
 
     def __init__(self, *, public: bool = True) -> None:
@@ -129,7 +129,7 @@ class Report:
         self.old_hosts: frozenset[str] = frozenset()
 
     def infer(self, pattern: str, matches: int) -> None:
-        """Say how the addresses of entries are made, as so many links between them show."""
+        """Record the inferred pattern for addresses of entries and the number of links that match it."""
         self._inferred = pattern, matches
 
     def took(self, kind: str, count: int = 1) -> None:
@@ -141,21 +141,21 @@ class Report:
         self._categories.setdefault(name, False)
 
     def wrote(self, comments: int, category: str) -> None:
-        """Count an entry that is in a file now, with so many comments."""
+        """Count an entry that was written, with its number of comments."""
         self.written["entries"] += 1
         self.written["comments"] += comments
         if category:
             self._categories[category] = True
 
     def wrote_beside(self, comments: int) -> None:
-        """Count comments that are in a file of their own now."""
+        """Count comments that were written to a separate file."""
         self.written["comments"] += comments
 
     def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
-        """Count a picture or file of the entries, once and by the best that happened to it.
+        """Count a picture or file once, by its best fate.
 
         Args:
-            address: where it was.
+            address: its old address.
             why: why its bytes are not in the export; ``None`` when they are.
             referred: whether an address of it is, where its bytes are not.
         """
@@ -173,7 +173,7 @@ class Report:
             self._addresses[fate, Cause(why)][address] = None
 
     def link(self, address: str, entry_id: str) -> None:
-        """Count a link that an entry keeps as it is, where it leads to a host that dies with the old blog."""
+        """Count a link that an entry keeps unchanged, if it leads to a host that closes with the old blog."""
         if host_of(address) in self.old_hosts:
             self._links[entry_id] += 1
 
@@ -197,7 +197,7 @@ class Report:
             ids.append(entry_id)
 
     def hidden_comments(self) -> int:
-        """Return how many comments are left out since nobody said that they are shown."""
+        """Return the number of comments left out because their visibility was not declared."""
         return sum(len(ids) for (_, cause), ids in self._left.items() if cause.reason is Hidden.COMMENT)
 
     def hidden_since(self) -> int:
@@ -206,7 +206,9 @@ class Report:
         return sum(len(ids) for cause, ids in causes if cause.newest or cause.reason is Hidden.REMOVED)
 
     def closing(self) -> dict[str, Fading]:
-        """Return what is lost when the old blog closes, and what only the archive keeps, by the names of CLOSING."""
+        """Return the losses when the old blog closes, and the records that only the archive keeps, by the names in
+        CLOSING.
+        """
         fates: Counter[str] = Counter()
         for (fate, cause), addresses in self._addresses.items():
             if fate is _Fate.REFERRED and cause.reason is not Reason.NEW_ADDRESS:
@@ -227,7 +229,7 @@ class Report:
         }
 
     def rows(self) -> dict[Part, list[Row]]:
-        """Return what happened to records beside being written."""
+        """Return the rows for all records with another fate than being written."""
         lost = [name for name, is_written in self._categories.items() if not is_written]
         categories = {("categories", Cause(Reason.ENTRIES_LEFT_OUT)): lost} if lost else {}
         return {
@@ -255,7 +257,7 @@ class Report:
         }
 
     def document(self) -> dict[str, Any]:
-        """Return the report as it is written to ``OUT.report.json``."""
+        """Return the content of ``OUT.report.json``."""
         rows = self.rows()
         pattern, matches = self._inferred or (None, 0)
         return {
@@ -338,7 +340,7 @@ def _english(row: Row) -> str:
 
 
 def inferred_line(pattern: str, matches: int) -> str:
-    """Return the sentence about a pattern of entry addresses that so many links follow."""
+    """Return the sentence about a pattern of entry addresses, with the number of links that follow it."""
     return message(
         "addresses of entries are read as {pattern}, as {count:,} in the texts show; --old-url gives another pattern",
         pattern=pattern,

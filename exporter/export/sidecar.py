@@ -1,4 +1,4 @@
-"""Comments beside pages, for what shows them there: JSON for scripts, and what Disqus imports. Pure.
+"""Comments in files next to the pages, as JSON for scripts and as XML for Disqus. Pure.
 
 Disqus describes its format at https://help.disqus.com/en/articles/1717222-custom-xml-import-format.
 """
@@ -31,7 +31,7 @@ _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def sidecar(posts: Posts, folder: str) -> Iterator[Content]:
-    """Yield the comments of the posts, which then are in no page, as two files in a folder of the export."""
+    """Yield the comments as two files in a folder of the export; the pages then contain none."""
     place = f"{folder}/" if folder else ""
     yield Content(f"{place}comments-{posts.options.label}.json", _json(posts))
     yield Content(f"{place}comments-disqus-{posts.options.label}.xml", _disqus(posts))

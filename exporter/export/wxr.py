@@ -1,7 +1,7 @@
-"""WXR 1.2, the file WordPress' importer takes; Hatena takes it too. Pure.
+"""WXR 1.2, the file for WordPress' importer and for Hatena. Pure.
 
-Written from what the importers do with it: they drop a second post of one title and date, and a second comment of one
-name and date; they fetch attachments from the address given, and then replace that address in the bodies.
+The importers decide the details: they drop a second post with one title and date, and a second comment with one name
+and date. They fetch attachments from the given address, and then replace that address in the bodies.
 """
 
 from __future__ import annotations
@@ -222,11 +222,11 @@ class _Writer(ImportFile):
 
 
 def _last_users(posts: Posts, media: Media) -> dict[str, list[str]]:
-    """Return the addresses of pictures by the post they are to be written behind, where there are several files.
+    """Return the addresses of pictures by the post after which they are written, if the export has several files.
 
-    At the end of each file the importer replaces the addresses of that file's pictures in all posts it has; a picture
-    that it knows from an earlier file is left out, and replaced nowhere any more. So each is in one file, that of the
-    last post that has it. One whose address begins that of another is not replaced before that one.
+    After each file the importer replaces the addresses of that file's pictures in all its posts. It skips a picture
+    that it knows from an earlier file, and no longer replaces it anywhere. So each is in one file, that of the last
+    post that has it. One whose address begins that of another is not replaced before that one.
     """
     ids = posts.ids()
     last = {
