@@ -5,8 +5,8 @@ result is a ``str`` with the English text, which logs, ``runs.jsonl``, ``--json`
 displays it translates the template with the catalogue (:mod:`exporter.translation`) and fills it again.
 
 Templates are literals, so that the catalogue can be collected from the source. Values that are a :class:`Message` are
-translated too. If one English text needs two translations, :func:`message_in_context` tells them apart by a context, as
-gettext's ``pgettext`` does.
+also translated. If one English text needs two translations, :func:`message_in_context` tells them apart by a context,
+as gettext's ``pgettext`` does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Message(str):
         template: the catalogue's key: the text with fields in braces, for the number one; a context may precede it.
         plural: the text for all other numbers, ``None`` if the sentence has no number.
         number: the number that selects one of the two.
-        values: the values of the fields: text, numbers, messages; never errors or records, which it would keep alive.
+        values: the values of the fields: text, numbers, messages; errors and records are converted to text.
     """
 
     __slots__ = ("number", "plural", "template", "values")

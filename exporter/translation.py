@@ -24,7 +24,7 @@ _state: dict[str, Language] = {"language": "en"}
 
 
 def set_language(language: str) -> None:
-    """Set the interface language of the whole process, in all threads.
+    """Set the interface language for the whole process and all threads.
 
     Raises:
         ValueError: the language is not in :data:`LANGUAGES`.
@@ -43,7 +43,7 @@ def current_language() -> Language:
 def translated(text: str, language: str | None = None) -> str:
     """Return a message in a language, by default the interface language; any other text is returned unchanged.
 
-    Messages among its values are translated too.
+    Messages among its values are also translated.
     """
     language = language or _state["language"]
     if language == "en" or not isinstance(text, Message) or not text.template:
@@ -57,7 +57,7 @@ def translated(text: str, language: str | None = None) -> str:
 
 
 def translator(language: str) -> Callable[..., str]:
-    """Return a function that translates and fills a template, for pages in a language of their own.
+    """Return a function that translates and fills a template, for pages in a language other than the interface's.
 
     Its arguments are the template, a literal, its context if it needs one, and the values of its fields by name.
     """

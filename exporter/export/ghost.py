@@ -1,6 +1,4 @@
-"""A ZIP for Ghost's importer with its JSON and the pictures; comments are in a separate file.
-Pure.
-"""
+"""A ZIP for Ghost's importer with its JSON and the pictures; comments are in a separate file. Pure."""
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ class ExportOptions:
         hidden_comments: also write comments that are not visible, if the target can hold them back.
         body: ``markdown`` or ``html``, for formats with a choice.
         wordpress_body: the form of bodies for WordPress: ``html``, one block that shows them unchanged; ``blocks``, for
-            its block editor; ``plain``, for homes without blocks. Empty for the target's default; the default target is WordPress.
+            its block editor; ``plain``, for homes
+            without blocks. Empty for the target's default; the default target is WordPress.
         media_base_url: the future folder address for pictures, with a final slash.
         media_folder: whether the pictures are written into the export.
         max_entries: the most entries in a file; 0 for no limit.

@@ -346,9 +346,7 @@ def address_of(posts: Posts, post: ExportPost) -> str | None:
 
 
 class _Read(NamedTuple):
-    """A parsed body: its distinct addresses, and its pieces if it is simple. Callers must not change the
-    pieces.
-    """
+    """A parsed body: its distinct addresses, and its pieces if it is simple, which must not be changed."""
 
     addresses: tuple[EmbeddedAddress, ...]
     pieces: list[Piece] | None

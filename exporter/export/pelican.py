@@ -68,9 +68,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _signed(text: str) -> str:
-    """Replace Pelican's signs in a page; Pelican reads one sign in each tag, so a video with a poster names its file in
-    a separate tag.
-    """
+    """Replace Pelican's signs in a page; it reads one sign in each tag, so a video with a poster gets a second tag."""
     apart = _VIDEO.sub(r"\1\3<source\2>", text)
     return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 

@@ -112,8 +112,7 @@ class ExportPost:
 
 
 class Posts:
-    """The posts on one side, read one at a time; memory holds an id, a status and a moment for each, and its comments'
-    ids.
+    """The posts on one side, read one at a time; memory holds their ids, status, moments, and comment ids.
 
     Args:
         records: the state of the archive.
@@ -322,9 +321,7 @@ class Posts:
 
 
 def _second_of(comment: Comment, post_second: int) -> int:
-    """Return the time of a comment in seconds since 1970; a comment with only a day follows its post if both have that
-    day.
-    """
+    """Return a comment's time in seconds since 1970; one with only a day follows a post of that day."""
     if comment.date is None:
         return post_second
     second = int(comment.date.timestamp())

@@ -206,9 +206,7 @@ class Report:
         return sum(len(ids) for cause, ids in causes if cause.newest or cause.reason is Hidden.REMOVED)
 
     def closing(self) -> dict[str, Fading]:
-        """Return the losses when the old blog closes, and the records that only the archive keeps, by the names in
-        CLOSING.
-        """
+        """Return the losses when the old blog closes, and what only the archive keeps, by the names in CLOSING."""
         fates: Counter[str] = Counter()
         for (fate, cause), addresses in self._addresses.items():
             if fate is _Fate.REFERRED and cause.reason is not Reason.NEW_ADDRESS:

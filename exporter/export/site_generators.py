@@ -44,9 +44,7 @@ class SitePage(NamedTuple):
 
 
 def own_prefix(entry_id: str) -> str:
-    """Return the prefix for the ids in a post's text: lists show several posts on a page, and many contain a
-    ``fn1``.
-    """
+    """Return the prefix for ids in a post's text: lists show several posts on a page, many with a ``fn1``."""
     return f"e{safe_id(entry_id)}-"
 
 
@@ -197,9 +195,7 @@ def page_name(post: ExportPost) -> str:
 
 
 def site_path(folder: str, name: str) -> str:
-    """Return the path of a page that is the index of a folder; it is absolute, because lists and feeds show links as
-    well.
-    """
+    """Return the path of a folder's index page; it is absolute, because feeds show links as well."""
     return f"/{folder}/{quote(name)}/"
 
 

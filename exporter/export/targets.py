@@ -1,6 +1,7 @@
 """The public facts about imports at each service; targets are added here. Pure.
 
-A target is a name over a format, with the limits of its import. Each fact names its source, and whether it is confirmed: its makers state it, or it was tried in the program itself. What no fact tells is not confirmed.
+A target is a name over a format, with the limits of its import. Each fact names its source, and whether it is
+confirmed: its makers state it, or it was tried in the program itself. What no fact tells is not confirmed.
 docs/targets.md shows all of it, and a test compares the two.
 """
 

@@ -1,4 +1,4 @@
-"""The offline site of an archive: its options, and what its pages depend on besides the records."""
+"""The offline site: its options, and the inputs of its pages apart from the records."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ class SiteOptions:
     """The owner's choices.
 
     Attributes:
-        title: what the site calls the blog; its id when empty.
-        language: of the interface, ``ja`` or ``en``.
+        title: the site's name for the blog; by default the blog's id.
+        language: the interface language, ``ja`` or ``en``.
         assets: from the site's folder to the one that holds ``assets/``, with a slash at its end, or empty.
-        public: whether it is to be published: no history, no raw records, no word on the archive itself.
+        public: whether the site will be published; then it has no history, no raw records, and nothing about the
+            archive.
         entry_addresses: how the blog's own addresses are made from an entry's record, see
             :class:`~exporter.html.links.AddressPattern`.
     """

@@ -1,4 +1,4 @@
-"""What is held of a blog while its site is made: its entries by date, its comments, its pictures, and no texts."""
+"""The facts about a blog held while its site is made: entries by date, comments and pictures, without texts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BEGINNING_CHARACTERS: Final = 110
 _CUT_OFF: Final = 20
-"""Characters at the end of what is read that may be half of something."""
+"""Characters at the end of the excerpt that may be half of a tag or reference."""
 _FIRST_LOOK: Final = 500
 _LOOKED_AT: Final = 200_000
 """How much of a body is read for its beginning: as a rule the first is enough."""
@@ -72,7 +72,7 @@ class SmallCache(Generic[K, V]):
 
     Args:
         make: makes the value of a key.
-        size: of a value, in characters; a large one is made again each time.
+        size: returns a value's size in characters; large values are not cached.
     """
 
     def __init__(self, make: Callable[[K], V], size: Callable[[V], int]) -> None:
@@ -102,13 +102,13 @@ class ShownFacts(NamedTuple):
 
 
 class PostSummary(NamedTuple):
-    """What is held of an entry.
+    """The facts about an entry held in memory.
 
     Attributes:
         id: its id.
         page: the path of its page in the site.
         date: when it was written; ``None`` when undated.
-        title: as far as it is shown in lists; may be empty.
+        title: the part shown in lists; may be empty.
         category: the category's name from its list item; may be empty.
         private: whether it is marked as private.
         access: its publication code where that is not the usual one, else empty.
@@ -116,7 +116,7 @@ class PostSummary(NamedTuple):
         listed: changes with what lists show of it.
         length: the characters of its texts, without tags and spaces.
         comments: how many it has.
-        gone_in: the version that found it gone; ``None`` while it is there.
+        gone_in: the version that found it gone; ``None`` if it still exists.
         gone_at: when that was.
     """
 
@@ -204,15 +204,15 @@ class StoredPictures:
 
 
 class Catalogue:
-    """All entries of a state, by date; holds some hundred bytes for each.
+    """All entries in a state by date; each takes some hundred bytes.
 
     Args:
         records: the state.
         service: reads the records.
-        facts: of the state, some of which may be known without reading it.
+        facts: the facts about the state, some of them cached.
         patterns: how the blog's own addresses of entries are made.
         base: the blog's address, which relative addresses start from.
-        history: of the archive; without it, what is gone and what changed is not shown.
+        history: the archive's history; without it, removed records and changes are not shown.
 
     Attributes:
         comment_table: the comments.
@@ -220,7 +220,7 @@ class Catalogue:
         by_id: the same by id.
         places: where in ``posts`` each id is.
         mentions: the entries whose texts link to an entry, by its id, the oldest first.
-        alike: the ids of the entries that are like an entry, by its id, the closest first.
+        alike: the ids of the most similar entries by entry id, the closest first.
         orphans: the ids of comments whose entry is not there.
         unread: the ids of list items whose entry is not there.
     """
@@ -299,7 +299,7 @@ class Catalogue:
         return beginning_of(self.entry(post).body) if known is None else known
 
     def comment_ids(self, post: PostSummary) -> list[str]:
-        """Return the ids of an entry's comments, in order."""
+        """Return the ids of an entry's comments in order."""
         return self.comment_table.of(post.id)
 
     def comments(self, comment_ids: Iterable[str]) -> list[Comment]:
@@ -312,7 +312,7 @@ class Catalogue:
         return (self.service.comment(raw) for raw in raws if raw is not None)
 
     def page_of(self, address: str) -> str | None:
-        """Return the path of the page of the entry that an address of the blog leads to, if it leads to one."""
+        """Return the path of an entry's page by an address in the blog, or ``None``."""
         entry_id = self._addresses.entry_of(address) if self._patterns else None
         return None if entry_id is None else self.by_id[entry_id].page
 
@@ -334,7 +334,7 @@ class Catalogue:
         return ShownFacts(entry.date, one_line(entry.title)[:_TITLE_KEPT], entry.private is True, access)
 
     def category(self, item: Raw) -> str:
-        """Return the name of a category, as an item of the list has it."""
+        """Return a category's name from a list item."""
         return self._item_facts(item).category
 
     def original_address(self, post: Post) -> str | None:
@@ -426,7 +426,7 @@ class Catalogue:
         return post._replace(listed=fingerprint(repr(shown_in_lists)))
 
     def _own_links(self, *sources: str) -> list[str]:
-        """Return the links of bodies that may lead to other entries, so that pages follow what they link to.
+        """Return the links in bodies that may lead to other entries, so that pages change with their targets.
 
         They are found without parsing. What this overlooks leads to the entry's address on the web until the page is
         made for another reason.
@@ -453,7 +453,7 @@ def fingerprint(*parts: bytes | str) -> bytes:
 
 
 def safe_name(record_id: str) -> str:
-    """Return a file name's stem for an id: numbers as they are, anything else by its hash."""
+    """Return the stem of a file name for an id: numbers unchanged, anything else by its hash."""
     if _PLAIN_ID.fullmatch(record_id):
         return record_id
     return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]

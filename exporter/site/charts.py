@@ -12,14 +12,14 @@ _BASE: Final = 22
 _ROW: Final = 38
 _WIDE: Final = 680
 _NARROW: Final = 330
-"""How wide a drawing is beside a desk and on a phone, in pixels."""
+"""Width in pixels on a large screen and on a phone."""
 _LETTER: Final = 6.5
 _LONGEST_NAME: Final = 24
 SHADES: Final = 4
 
 
 class ChartValue(NamedTuple):
-    """One value: what it is called, how large it is, the label under it, where it leads, and how the value is said."""
+    """One value: its name, its number, the label under it, its link, and its text form."""
 
     name: str
     value: int
@@ -34,10 +34,10 @@ class ChartValue(NamedTuple):
 
 
 def bars(values: Sequence[ChartValue], title: str) -> Markup:
-    """Return a chart of upright bars; ``title`` says what it shows to those who do not see it.
+    """Return a chart with upright bars; ``title`` describes it to screen readers.
 
-    Widths are shares of the page's, heights and letters are not: it is read at any width. Values stand over the bars;
-    where these are too many for that, over the highest.
+    Widths are a share of the page's width, heights and letters are fixed, so the chart is readable at any width. Values
+    are above the bars; if they do not fit, only above the highest.
     """
     most = max((bar.value for bar in values), default=0) or 1
     step = 100 / max(1, len(values))
@@ -81,7 +81,7 @@ def rows(values: Sequence[ChartValue], title: str) -> Markup:
 
 
 def strip(values: Sequence[int], most: int) -> Markup:
-    """Return a row of shades without words, ``most`` being the darkest; what it shows is said beside it."""
+    """Return a row of shades without text, with ``most`` as the darkest; the text next to it names the numbers."""
     parts = [
         Markup('<rect class="shade s{}" x="{}" y="0" width="7" height="8" rx="1.5"/>').format(
             -(-value * SHADES // most), at * 8
@@ -97,7 +97,7 @@ def _linked(link: str, shape: Markup) -> Markup:
 
 
 def _every(texts: Sequence[str]) -> tuple[int, int]:
-    """Return which of texts side by side have room, each or each second and so on: beside a desk, and on a phone."""
+    """Return the labels in a row that fit, each or every second and so on: on a large screen, and on a phone."""
     room = max(map(len, texts), default=0) * _LETTER * len(texts)
     return max(1, -int(-room // _WIDE)), max(1, -int(-room // _NARROW))
 

@@ -1,13 +1,12 @@
 """What lists, addresses and the search need to know of each record, kept from one making of the site to the next.
 
-``.work/site.facts`` has it for the records as they were then, so that after a change only what changed is read: of a
-blog of 5,000 entries with one new text, the whole of the others otherwise takes as long as everything else together.
+``.work/site.facts`` stores them, so that after a change only changed records are read. In a blog with 5,000 entries,
+reading all others for one new text takes as long as everything else together.
 
-Each line has a kind, the SHA-256 of what makes the site and of the rest, and as the rest the facts of up to 1,000
-records of that kind in the order of their ids. Two more say which entries are alike, and what the search's shards in
-``latest/`` are made of.
-A line that is not what its hash says, or was written by another program or with other options, is passed over. A fact
-counts for the very record it was taken of, whose identity it has, and a shard for the file whose hash it has.
+Each line has a kind, a SHA-256 over the program and the rest, and the facts for up to 1,000 records of that kind,
+ordered by id. Two more lines hold similar entries and the inputs of the search's shards in ``latest/``. A line that is
+not what its hash says, or was written by another program or with other options, is passed over. A fact counts for the
+very record it was taken of, whose identity it has, and a shard for the file whose hash it has.
 """
 
 from __future__ import annotations
@@ -40,18 +39,19 @@ _LAST_DAY: Final = date.max.toordinal()
 
 
 class EntryFacts(NamedTuple):
-    """What is kept of an entry.
+    """The stored facts about an entry.
 
     Attributes:
         date: when it was written.
-        title: as far as it is shown in lists.
+        title: the part shown in lists.
         private: whether it is marked as private.
         access: its publication code where that is not the usual one, else empty.
         length: the characters of its texts, without tags and spaces.
         links: those of its texts that may lead to other entries.
-        addresses: where it may have been on the web.
-        marks: what it is known by among entries like it, see :mod:`exporter.site.related`.
-        beginning: how its text begins, which is not kept: known of an entry that was just read, else ``None``.
+        addresses: its possible addresses on the web.
+        marks: its marks for finding similar entries, see :mod:`exporter.site.related`.
+        beginning: the start of its text, which is not stored: known only for an entry that was just read, else
+            ``None``.
     """
 
     date: datetime | None
@@ -70,7 +70,7 @@ class EntryFacts(NamedTuple):
 
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
-        """Read such a row; ``None`` where it is none."""
+        """Read such a row; ``None`` if it is malformed."""
         if [type(value) for value in row] != [str, str, bool, str, int, list, list, str]:
             return None
         if not all(type(text) is str for text in row[5] + row[6]):
@@ -82,7 +82,7 @@ class EntryFacts(NamedTuple):
 
 
 class ItemFacts(NamedTuple):
-    """What is kept of an element of the list: its category's name."""
+    """The stored facts about a list item: its category's name."""
 
     category: str
 
@@ -92,12 +92,12 @@ class ItemFacts(NamedTuple):
 
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
-        """Read such a row; ``None`` where it is none."""
+        """Read such a row; ``None`` if it is malformed."""
         return cls(*row) if [type(value) for value in row] == [str] else None
 
 
 class CommentFacts(NamedTuple):
-    """What is kept of a comment.
+    """The stored facts about a comment.
 
     Attributes:
         entry_id: the entry it belongs to.
@@ -115,7 +115,7 @@ class CommentFacts(NamedTuple):
 
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
-        """Read such a row; ``None`` where it is none."""
+        """Read such a row; ``None`` if it is malformed."""
         if [type(value) for value in row] != [str, int, list] or not 0 <= row[1] <= _LAST_DAY:
             return None
         return cls(*row) if all(type(text) is str for text in row[2]) else None
@@ -130,7 +130,7 @@ F = TypeVar("F", bound=EntryFacts | ItemFacts | CommentFacts)
 
 
 class SiteFacts:
-    """The facts of one state; use it in ``with``: at its end, what was found is what is kept.
+    """The facts about one state; use it in ``with``, which stores the facts at the end.
 
     Args:
         records: the state.
@@ -166,7 +166,7 @@ class SiteFacts:
             self._new_path(self._path).unlink(missing_ok=True)
 
     def of(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[str, F]]:
-        """Yield the id and the facts of each record of a kind, in their order; ``derive`` takes them of a record."""
+        """Yield the id and facts for each record of a kind in order; ``derive`` takes the facts from a record."""
         if self._path is None:
             for record_id, raw in self._records.scan(kind):
                 yield record_id, derive(raw)
@@ -181,7 +181,7 @@ class SiteFacts:
         self._write(kind, rows)
 
     def related(self, now: Sequence[tuple[str, str, str]]) -> dict[str, Known]:
-        """Return which entries are alike, see :func:`~exporter.site.related.related`, with the help of what is kept."""
+        """Return the similar entries, see :func:`~exporter.site.related.related`, starting from the stored ones."""
         before = {}
         for entry_id, *row in self._known(_RELATED):
             if all(type(text) is str for text in row):
@@ -224,7 +224,7 @@ class SiteFacts:
         return {row[0]: row[1:] for row in self._known(_SHARDS)}
 
     def shard_is(self, path: str) -> None:
-        """Say that the site has a shard at ``path``: what is known of it is kept."""
+        """Keep the stored facts about a shard that the site still has at ``path``."""
         if path in self._old_shards:
             self._shards[path] = self._old_shards[path]
 
@@ -252,7 +252,7 @@ class SiteFacts:
         return (self._records.identity(kind, record_id) or b"").hex()
 
     def _known(self, kind: str) -> Iterator[list[Any]]:
-        """Yield the rows of a kind that are as they were written."""
+        """Yield the rows of a kind whose hash is correct."""
         with contextlib.suppress(OSError, lossless_json.NotJson), contextlib.ExitStack() as opened:
             for line in opened.enter_context(self._path.open("rb")) if self._path is not None else ():
                 name, _, rest = line.partition(b" ")

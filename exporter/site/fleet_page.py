@@ -35,12 +35,12 @@ _STATES: Final = {
 
 
 class BlogCard(NamedTuple):
-    """What the pages say of a blog.
+    """The facts about a blog on the pages.
 
     Attributes:
         blog_id: the blog.
         archive: its archive's folder below the fleet's, with slashes.
-        title: what it is called; empty where nobody said.
+        title: its name; empty if it is unknown.
         entries: how many it has.
         first: the day of its first entry, ISO 8601; empty where that is not known.
         last: the same of the last.
@@ -59,12 +59,12 @@ class BlogCard(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is shown as."""
+        """The displayed name."""
         return visible(self.title or self.blog_id)[0]
 
 
 class IndexRow(NamedTuple):
-    """What names begin with, the number of the page where such begin, and how many there are."""
+    """The first letters of names, the number of the page where they start, and the number of such names."""
 
     letters: str
     page: int
@@ -72,7 +72,7 @@ class IndexRow(NamedTuple):
 
 
 def static_files() -> Iterator[tuple[str, bytes]]:
-    """Yield the names and contents of what the pages load."""
+    """Yield the names and contents of the pages' static files."""
     for path in (_HERE / name for name in _FILES):
         yield path.name, path.read_bytes()
 
@@ -81,8 +81,8 @@ class FleetPages:
     """Writes the pages in one language.
 
     Args:
-        language: of the interface, ``ja`` or ``en``.
-        title: what the whole is called; a usual title where it is empty.
+        language: the interface language, ``ja`` or ``en``.
+        title: the title of all pages; a default title if empty.
     """
 
     def __init__(self, language: str, title: str = "") -> None:
@@ -90,19 +90,19 @@ class FleetPages:
         self._title = visible(title or self._t("The saved blogs"))[0]
 
     def home(self, index: Sequence[IndexRow], blogs: int, entries: int, cards: Sequence[BlogCard]) -> bytes:
-        """Return the first page, ``index.html`` of the fleet's folder, with the blogs themselves where they are few."""
+        """Return the first page, ``index.html``, with the list itself if the blogs are few."""
         rows = [(visible(row.letters)[0], f"{row.page:06d}", f"{row.blogs:,}") for row in index]
         values = {"root": "", "number": 0, "pages": 0, "lines": self._lines(cards, ""), "index": rows}
         return self._rendered({**values, "blogs": f"{blogs:,}", "entries": f"{entries:,}"}, blogs)
 
     def page(self, number: int, pages: int, cards: Sequence[BlogCard], blogs: int) -> bytes:
-        """Return a page of the list, ``fleet/pages/000001.html``."""
+        """Return one list page, ``fleet/pages/000001.html``."""
         lines = self._lines(cards, "../../")
         values = {"root": "../../", "number": number, "pages": pages, "lines": lines, "index": []}
         return self._rendered({**values, "blogs": "", "entries": ""}, blogs)
 
     def names(self, cards: Sequence[BlogCard]) -> bytes:
-        """Return names to search in, ``fleet/names/000001.js``: of each blog what is compared, and what is shown."""
+        """Return names for the search, ``fleet/names/000001.js``: the folded and the displayed text for each blog."""
         rows = [
             [
                 fold(f"{card.title} {card.blog_id}"),
@@ -133,7 +133,7 @@ class FleetPages:
         return f'<li class="line">{years}{shown}{other} <small>{escaped(self._note(card))}</small></li>'
 
     def _note(self, card: BlogCard) -> str:
-        """Return what is said of a blog beside its name: how many entries, and what is wrong with it."""
+        """Return the note next to a blog: its number of entries, and its problem if it has one."""
         parts = [self._t("Entries: {n}", n=f"{card.entries:,}")]
         if card.state in _STATES:
             parts.append(translated(_STATES[card.state], self._language))

@@ -1,4 +1,6 @@
-"""What a site has thousands of: comments, lines of lists, badges, written by functions in a tenth of a template's time.
+"""Elements that occur thousands of times in a site: comments, list lines and badges.
+
+Functions write them in a tenth of a template's time.
 
 Every value is escaped here as templates do it; only what :mod:`exporter.html.page_body` made is HTML already.
 """
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from exporter.model.records import Comment
 
 CONTENT_LANGUAGE: Final = "ja"
-"""Of what the blog's people wrote, a BCP 47 tag."""
+"""The language of the blog's own texts, a BCP 47 tag."""
 KIND_NAMES: Final = {
     Kind.ENTRIES: message("Entries"),
     Kind.ENTRY_LIST: message("List items"),
@@ -46,14 +48,14 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July",
 
 
 class Dates:
-    """Writes dates in one of the languages; what the archive itself says of time is in UTC, and shown in ``zone``."""
+    """Writes dates in one language; the archive's own times are in UTC and are shown in ``zone``."""
 
     def __init__(self, language: str, zone: tzinfo = UTC) -> None:
         self._japanese = language == "ja"
         self._zone = zone
 
     def day(self, date: datetime | None) -> str:
-        """Return a day as people write it; empty when there is none."""
+        """Return a day in the form of the language; empty for ``None``."""
         if date is None:
             return ""
         if self._japanese:
@@ -69,15 +71,15 @@ class Dates:
         return f"{date.year}年{date.month}月" if self._japanese else f"{_MONTHS[date.month - 1]} {date.year}"
 
     def minute(self, date: datetime | None) -> str:
-        """Return a day and the time of day; empty when there is none."""
+        """Return a day with the time; empty for ``None``."""
         return "" if date is None else f"{self.day(date)} {date:%H:%M}"
 
     def written(self, written: str) -> str:
-        """Return a time as the archive has it, such as when a version was finished; as it is where it is no time."""
+        """Return a time from the archive, such as the end of a version; an invalid one is returned unchanged."""
         return self.minute(at_home(written, self._zone)) or written
 
     def local(self, written: str) -> str:
-        """Return a time as the service wrote it, in the blog's own clock; as it is where it is no time."""
+        """Return a time from the service, in the blog's own clock; an invalid one is returned unchanged."""
         try:
             return self.minute(datetime.fromisoformat(written))
         except ValueError:
@@ -104,15 +106,15 @@ class Parts:
         self.dates = Dates(language, zone)
 
     def t(self, text: str, context: str = "", /, **values: object) -> str:
-        """Return a sentence of the interface in the site's language, escaped."""
+        """Return an interface sentence in the site's language, escaped."""
         return escaped(self._translated(text, context, **values))
 
     def title(self, post: PostSummary) -> str:
-        """Return what an entry is called."""
+        """Return an entry's displayed title."""
         return escaped(post.title) or self.t("(untitled)")
 
     def badges(self, post: PostSummary) -> Markup:
-        """Return the marks of an entry that is private, of another access, or gone."""
+        """Return the badges for an entry that is private, restricted or gone."""
         found = ""
         if post.private:
             tip = self.t("Only its writer could read this entry")

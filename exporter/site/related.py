@@ -1,14 +1,15 @@
 """Which entries are like which: by what their texts share, and by their category.
 
-An entry is known by its marks: up to 16 short strings of its title and texts, chosen from these alone. Pairs of
-neighbouring kanji, words in katakana and in Latin letters can be marks; those said most often are, and of equals those
-whose CRC-32 is lowest, so that two texts that share words choose the same. Two entries are as alike as the sum of what
-each mark they share is worth: the fewer entries have it, in steps of powers of two, the more, and nothing where 128
-or more have it; half as much again in one category. The best :data:`MOST` are shown, of equals those with the lower id.
+An entry is known by its marks: up to 16 short strings of its title and texts, chosen from these alone. Marks can be
+pairs of neighbouring kanji, and words in katakana or Latin letters. The most frequent are chosen, and among equals
+those with the lowest CRC-32, so that two texts with the same words choose the same marks. The similarity of two entries
+is the sum of the values of their shared marks. A mark is worth more the fewer entries have it, in steps of powers of
+two, and nothing from 128 entries on. One category adds half as much again. The best :data:`MOST` are shown, of equals
+those with the lower id.
 
-So an edit that leaves the marks leaves every list. One that does not can change the lists of entries that have one of
-the marks that came or went, and of no other; :class:`Related` makes these anew and keeps the rest. What it keeps gives
-the same lists as making all of them. Pure.
+So an edit that leaves the marks leaves every list. An edit that changes marks can change only the lists of entries that
+have one of these marks; :class:`Related` computes these again and keeps the rest. The result equals that of computing
+all lists again. Pure.
 """
 
 from __future__ import annotations
@@ -26,19 +27,20 @@ _MARKS: Final = 16
 _LOOKED_AT: Final = 20_000
 """Characters of a text from which marks are taken."""
 _TITLE_COUNTS: Final = 3
-"""As often as so many times in the text."""
+"""The weight of an occurrence in the title."""
 _LONGEST: Final = 12
-# The first character stands alone, since what begins with a class is looked for five times as fast as a repetition.
+# The first character is written separately, because a class at the start is searched five times as fast as a
+# repetition.
 _KANJI = re.compile("[一-鿿々][一-鿿々]+")
 _WORDS = re.compile("[ァ-ヺー][ァ-ヺー]{2,}"), re.compile("[a-z][a-z]{4,}")
 _STEPS: Final = 8
-"""A mark of two or three entries is worth 49, one of 64 to 127 entries 4, and one of more nothing."""
+"""A mark in two or three entries is worth 49, in 64 to 127 entries 4, and in more nothing."""
 _ENOUGH: Final = 60
-"""Less is chance: a rare mark that entries of two categories share is not enough, two of them are."""
+"""The minimum similarity: one rare mark shared across two categories is not enough, two are."""
 
 
 class Known(NamedTuple):
-    """What an entry is known by: its marks with spaces between them, its category, and the ids of those like it."""
+    """The facts that identify an entry: its marks separated by spaces, its category, and the ids of similar entries."""
 
     marks: str
     category: str
@@ -56,11 +58,11 @@ def marks_of(title: str, text: str) -> str:
 
 
 def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> dict[str, Known]:
-    """Return what is known of every entry, by id.
+    """Return the facts for every entry, by id.
 
     Args:
         now: id, marks and category of each entry, in the order of the ids.
-        before: what was known before this; it saves making the lists that are still the same.
+        before: the previous facts; lists that stay the same are taken from them.
     """
     same = {entry_id for entry_id, *known in now if (was := before.get(entry_id)) and [*was[:2]] == known}
     if len(same) == len(now) == len(before):
@@ -105,7 +107,7 @@ def _touched(
     same: set[str],
     owners: Mapping[str, Sequence[int]],
 ) -> set[str]:
-    """Return the marks of entries that are not as they were, as far as these marks are or were worth something."""
+    """Return the marks of changed entries that are or were worth something."""
     change: Counter[str] = Counter()
     for entry_id, known in before.items():
         if entry_id not in same:
@@ -124,7 +126,7 @@ def _touched(
 
 
 def _worth(number: int) -> int:
-    """Return what a mark that so many entries have is worth; nothing where none has it."""
+    """Return the value of a mark by its number of entries; 0 without entries."""
     step = number.bit_length() - 1
     return (_STEPS - step) ** 2 if 0 <= step < _STEPS - 1 else 0
 

@@ -23,7 +23,7 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data:; media-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'"
 )
-"""What a page may load and run: its own scripts and styles, and pictures beside it; nothing from anywhere else."""
+"""The content that a page may load and run: its own scripts and styles, and pictures next to it."""
 
 _NAVIGATION: Final = (
     ("home", "index.html", message("Home")),
@@ -44,14 +44,14 @@ _ESCAPED: Final = (
 
 _TOGETHER: Final = 1_000
 _CUT: Final = "\x00"
-"""Where a shell is cut; no page holds it otherwise."""
+"""The mark at which a shell is cut; no page contains it otherwise."""
 _SHELL: Final = (
     '{% extends "base.html" %}{% block scripts %}' + _CUT + "{% endblock %}{% block main %}" + _CUT + "{% endblock %}"
 )
 
 
 class Shell(NamedTuple):
-    """A page without what is its own: what is before its title, its scripts, its text, and after that."""
+    """A page frame: the parts before the title, the scripts and the text, and the part after it."""
 
     title: str
     scripts: str
@@ -98,12 +98,12 @@ class PageRenderer:
         return b"".join(made)
 
     def frame_script(self) -> bytes:
-        """Return the script that gives pages of the past, which have none of their own, the frame of the history."""
+        """Return the script that gives the history's frame to pages from the past, which have no frame."""
         frame = self._frame("../", "history")
         return script("blogFrame", frame["top"], frame["end"])
 
     def shell(self, root: str, current: str) -> Shell:
-        """Return the page around what differs on the pages of one folder and one place in the navigation, made once."""
+        """Return the frame shared by all pages in one folder and one place in the navigation, made once."""
         known = self._shells.get((root, current))
         if known is None:
             values = {"title": _CUT, "root": root, "current": current, **self._common}
@@ -112,7 +112,7 @@ class PageRenderer:
         return known
 
     def _frame(self, root: str, current: str) -> dict[str, Markup]:
-        """Return what is the same on all pages of one folder and one place in the navigation, made once."""
+        """Return the parts shared by all pages in one folder and one place in the navigation, made once."""
         known = self._frames.get((root, current))
         if known is None:
             values = {"root": root, "current": current, **self._common}

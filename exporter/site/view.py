@@ -1,4 +1,4 @@
-"""The offline site of a state, as a view of ``latest/`` or as a copy in a folder of its own."""
+"""The offline site as a view in ``latest/`` or as a copy in a separate folder."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class PublicRecords:
-    """The public part of a state, as the :class:`~exporter.export.interface.RecordSource` of a site.
+    """The public records in a state, as the :class:`~exporter.export.interface.RecordSource` for a site.
 
     Entries are those :class:`~exporter.export.posts.Visibility` calls published, comments those of them that are
     visible, pictures those that published entries use, and files those such pictures were uploaded as.
@@ -75,7 +75,7 @@ class PublicRecords:
         self.left_out = {kind: len(records.ids(kind)) - len(self._ids[kind]) for kind in Kind}
 
     def ids(self, kind: Kind) -> Sequence[str]:
-        """Return the ids of the public records of a kind, in their order."""
+        """Return the ids of the public records in order."""
         return list(self._ids[kind])
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
@@ -89,7 +89,7 @@ class PublicRecords:
         return self._assets[record_id].data() if kind is Kind.ASSETS else self._records.load(kind, record_id)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the public records of a kind, in the order of their ids."""
+        """Yield the public records of a kind in the order of their ids."""
         for record_id in self._ids[kind]:
             raw = self.load(kind, record_id)
             if raw is not None:
@@ -174,10 +174,10 @@ class SiteView:
 
     Args:
         service: reads the records.
-        history: of the archive; without it, what is gone and what changed is not shown.
-        options: what the site is to be like.
-        layout: of the archive, where what is found is to be kept for the next time.
-        thumbnails: of the pictures; by default there are none.
+        history: the archive's history; without it, removed records and changes are not shown.
+        options: the options of the site.
+        layout: the archive's layout, if the facts are to be stored for the next time.
+        thumbnails: the thumbnails; by default the site has none.
     """
 
     name = NAME
@@ -218,7 +218,7 @@ class SiteView:
             )
 
     def former_files(self) -> set[str | None]:
-        """Return the paths of the files that others replaced, which pages of the past show."""
+        """Return the paths of replaced files that pages from the past show."""
         replaced = {} if self._history is None else self._history.replaced
         return {path for stored in replaced.values() for _, path in stored}
 
@@ -234,7 +234,7 @@ def _static_files(site: Site) -> Iterator[ViewFile]:
 
 
 def copied_site(view: SiteView, records: RecordSource) -> Iterator[ExportFile]:
-    """Yield the files of a site made with ``SiteOptions(assets="")``, and after them its pictures."""
+    """Yield the files of a site made with ``SiteOptions(assets="")`` and then its pictures."""
     for file in view.files(records):
         yield Content(file.path, iter([file.render()]))
     paths = {Asset.from_raw(raw).path for _, raw in records.scan(Kind.ASSETS)} | view.former_files()

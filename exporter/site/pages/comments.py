@@ -1,7 +1,7 @@
 """The lists of comments: the newest, those of each year or month, and those whose entry is not there.
 
-No page has more than some hundred. A year that has more is split into its months, and such a month into parts; parts
-are counted from the oldest comment on, so that a new one is added to the last and moves no other.
+No page has more than some hundred. A year above that is split into months, and such a month into parts. Parts are
+counted from the oldest comment, so that a new one goes into the last and moves no other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from exporter.model.records import Comment
 
 DEEPEST: Final = 2
-"""An answer to an answer's answer stands beside what it answers: lines stay wide enough on a phone."""
+"""A deeper answer is placed next to the comment that it answers, so that lines stay wide enough on a phone."""
 _LOOKED_AT: Final = 400
 _LONGEST_NAME: Final = 40
 _TAG = re.compile(r"<[^<>]*>")
@@ -39,10 +39,10 @@ _NAME_ENDS = re.compile(r"[^0-9a-z]|$")
 
 
 class Reply(NamedTuple):
-    """Where a comment stands: below the one at ``under``, ``None`` for none; and what it answers, which may be deeper.
+    """A comment's place: below the one at ``under``, or on the top level; and the one that it answers.
 
     Attributes:
-        under: the place among the entry's comments of the one whose answers it stands among.
+        under: the index of the comment whose answers include this one.
         answers: the place of the one that it answers.
     """
 
@@ -51,7 +51,7 @@ class Reply(NamedTuple):
 
 
 def replies(comments: Sequence[Comment]) -> list[Reply]:
-    """Return where each of an entry's comments stands, in their order; it answers an earlier one or none."""
+    """Return the place of each comment in order; a comment answers an earlier one or none."""
     places: dict[str, int] = {}
     by_name: dict[str, int] = {}
     found: list[Reply] = []
@@ -92,7 +92,7 @@ _NEWEST: Final = 40
 
 
 class _Leaf(NamedTuple):
-    """A page that shows comments nobody else does: its path, its title, its name among others, and their places."""
+    """A page with comments that are on no other page: its path, title, short name, and their places."""
 
     path: str
     title: str
@@ -101,7 +101,7 @@ class _Leaf(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """What a page shows besides its comments: how many there are, where else to look, and the pages beside it."""
+    """The parts of a page around its comments: their number, links to other pages, and the previous and next page."""
 
     total: int
     rows: Sequence[tuple[str, str, int]] = ()
@@ -135,7 +135,7 @@ def comment_files(site: Site) -> Iterator[ViewFile]:
 
 
 def _leaves(site: Site, year: str, places: memoryview) -> list[_Leaf]:
-    """Return the pages of a year, the newest first."""
+    """Return the pages for a year with the newest first."""
     title = f"{site.t('Comments')} {site.year_name(year)}"
     if len(places) <= COMMENTS_ON_PAGE:
         return [_Leaf(f"comments/{year}.html", title, "", places)]

@@ -49,7 +49,7 @@ def _mentions(site: Site, post: PostSummary) -> Sequence[PostSummary]:
 
 
 def _alike(site: Site, post: PostSummary) -> Sequence[PostSummary]:
-    """Return the entries like it that it does not stand beside anyway: not those that mention it."""
+    """Return the similar entries except those that mention the entry."""
     named = {each.id for each in _mentions(site, post)}
     return [
         site.catalogue.by_id[each]
@@ -81,15 +81,15 @@ _ATTRIBUTES: Final = r'(?:[^<>"]|"[^"]*")*'
 _HEADING: Final = re.compile(rf"<h([2-6])({_ATTRIBUTES})>(.*?)</h\1>", re.DOTALL)
 _ID: Final = re.compile(r' id="([^"]*)"')
 _UNSAID: Final = re.compile(rf"<(rt|rp)>.*?</\1>|<{_ATTRIBUTES}>", re.DOTALL)
-"""Tags, and the readings above words: in a line of their own these would be said twice."""
+"""Tags, and the readings above words: on one line these would repeat the words."""
 
 
 def with_contents(text: str, label: str) -> str:
-    """Return a text with its contents before it, or as it is where it has fewer than four headings.
+    """Return a text with its table of contents, or unchanged if it has fewer than four headings.
 
     Args:
         text: HTML that was cleaned: headings hold no headings, and only attributes hold a ``>``.
-        label: what the contents are called.
+        label: the heading of the table of contents.
     """
     if text.count("<h") < _FEWEST_HEADINGS:
         return text
@@ -282,7 +282,7 @@ class _EntryPage:
 
 
 def _record(raw: Raw, cut: str) -> str:
-    """Return a record as JSON; a value beyond the budget of a body is cut, and says so."""
+    """Return a record as JSON; a value above the size limit for bodies is cut, with a note."""
     short = {
         name: f"{value[:_BEGINNING]}… {cut}" if isinstance(value, str) and len(value) > BODY_CHARACTERS else value
         for name, value in raw.items()

@@ -1,4 +1,4 @@
-"""The pictures of the blog, by month and by the newest entry that shows each, and those no entry uses."""
+"""The blog's pictures, by month and by the newest entry that shows each, and unused pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SMALLEST: Final = 48
 
 
 class _Item(NamedTuple):
-    """A picture, the newest entry that uses it, and what it is called."""
+    """A picture, the newest entry that uses it, and its caption."""
 
     picture: StoredPicture
     post: PostSummary | None
@@ -29,7 +29,7 @@ class _Item(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The pictures of one entry as HTML, the sum of their widths by their heights, and how many they are."""
+    """The pictures of one entry as HTML, the sum of their aspect ratios, and their number."""
 
     post: PostSummary | None
     shots: Markup
@@ -114,7 +114,7 @@ def _group(site: Site, path: str, items: list[_Item]) -> _Group:
 
 
 def _identity(site: Site, items: list[_Item]) -> bytes:
-    """Return what changes with what is shown of pictures; their order is that of the texts."""
+    """Return a fingerprint for the shown pictures; their order is that in the texts."""
     return fingerprint(
         *(
             repr(

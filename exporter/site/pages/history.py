@@ -39,19 +39,19 @@ if TYPE_CHECKING:
     from exporter.site.pages.site import Site
 
 _CONTEXT_CHARACTERS: Final = 60
-"""So many characters beside what changed: a sentence or two, a line and a half."""
+"""Unchanged characters around a change: a sentence or two, a line and a half."""
 _SHORT_CHARACTERS: Final = 80
-"""So many characters are shown whole, before and after."""
+"""Values up to this length are shown whole, before and after."""
 
 
 class FieldDiff(NamedTuple):
     """A field that changed.
 
     Attributes:
-        name: what it is called.
-        parts: its words with what was done to them; empty where it is shown whole.
-        before: what it was, where it is shown whole.
-        after: what it is then.
+        name: its name for people.
+        parts: the pieces of its text with their operations; empty if it is shown whole.
+        before: its old value, if it is shown whole.
+        after: its new value.
     """
 
     name: str
@@ -69,8 +69,8 @@ def field_diffs(
         site: the site.
         kind: of the record.
         fields: that changed.
-        states: the record before and after, where they are at hand; without them, of a value that is spread over
-            fields only those that changed are known.
+        states: the record before and after, if known. Without them, for a value that is spread over several fields,
+            only the changed fields are known.
     """
     before, after = states or _states_alone(fields)
     return list(_field_diffs(site, kind, fields, before, after))
@@ -99,7 +99,7 @@ def _field_diffs(site: Site, kind: Kind, fields: Sequence[FieldChange], before: 
             told.add(attribute)
             yield from _plain(_attribute_name(site, attribute), old.get(attribute, ""), new.get(attribute, ""))
         else:
-            # It reads the same, or nothing is known of it: what was sent tells.
+            # If the values read the same or are unknown, the raw values are shown.
             name = site.t("The record as sent") if field.name == WHOLE_RECORD else field.name
             yield from _plain(name, value_text(field.before), value_text(field.after))
 
@@ -109,7 +109,7 @@ def _attribute_name(site: Site, attribute: str) -> str:
 
 
 def _values(site: Site, kind: Kind, raw: Raw) -> dict[str, str]:
-    """Return what the attributes of a record say, in words; those that say nothing are left out."""
+    """Return the attributes of a record as text; empty ones are omitted."""
     service = site.catalogue.service
     readers: Mapping[Kind, Any] = {
         Kind.ENTRIES: service.post,
@@ -135,7 +135,7 @@ def _value_words(site: Site, name: str, value: Any) -> str:
 
 
 def _text(name: str, before: str, after: str) -> Iterator[FieldDiff]:
-    """Compare what a reader saw; where only the markup changed, or where it is too large to be shown, the markup."""
+    """Compare the visible texts; if only the markup changed, or a text is too large to be shown, the markup."""
     if not (too_large(before) or too_large(after)):
         seen = plain_text(before), plain_text(after)
         before, after = seen if seen[0] != seen[1] else (before, after)
@@ -162,7 +162,7 @@ _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 
 
 class _ShownChange(NamedTuple):
-    """A record that a version changed, as its page shows it; of an entry also its life, and the state before."""
+    """A record that a version changed; for an entry also its history page and the previous state."""
 
     kind: Kind
     anchor: str
@@ -175,7 +175,7 @@ class _ShownChange(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A step in the life of an entry, and the page that shows it as it was from then on."""
+    """A step in an entry's history, and the page with its state from then on."""
 
     version: int
     date: str
@@ -266,7 +266,7 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     has_life = before is not None and (gone or told_by(history, change.record_id, version) is None)
     states, fields = None, list(change.fields)
     if change.change is not Change.CHANGED:
-        # Of a comment that came or went its text is shown; entries have a page of their own.
+        # A new or removed comment is shown with its text; entries have their own pages.
         alone = service.bodies.get(change.kind, ()) if change.kind is Kind.COMMENTS else ()
         fields = [each for each in fields if each.name in alone]
     elif before is not None:
@@ -280,7 +280,7 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
         post.page if post else None,
         field_diffs(site, change.kind, fields, states),
         f"{entry_history_page(change.record_id)}#v{version}" if has_life else None,
-        # What was there before a removal is what the entry's own page shows.
+        # The entry's own page shows the state before a removal.
         None if before is None or gone else state_page(change.record_id, before),
     )
 
@@ -336,7 +336,7 @@ def _about(
 
 
 def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, Any]:
-    """Return what a version's manifest says of it. Read for few versions: a night must not pay for all before it."""
+    """Return the facts in a version's manifest. Read for few versions: a night must not pay for all before it."""
     manifest, digest = history.manifest(row.version)
     return {
         "row": row,
@@ -358,7 +358,7 @@ def _in_words(site: Site, problems: Sequence[tuple[str, str, str]]) -> list[str]
 
 
 _MOST_COMMENTS: Final = 100
-"""So many of the newest comments an earlier state shows: an entry that changes often would have them many times."""
+"""Newest comments shown for an earlier state: an entry that changes often would repeat them many times."""
 
 
 def state_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
@@ -412,8 +412,8 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
 def _comment_ids(site: Site, history: ArchiveHistory, entry_id: str, version: int) -> list[str]:
     """Return the ids of the comments that an entry had in a version.
 
-    Only what the versions up to that one hold decides, since the page is not made again for later ones: a comment that
-    changed is asked which entry it belonged to.
+    Only versions up to that one count, because later versions do not change the page. For a changed comment, its own
+    state names the entry.
     """
     catalogue = site.catalogue
     former = history.former_comments.get(entry_id, ())

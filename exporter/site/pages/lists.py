@@ -24,7 +24,7 @@ _WEEKS: Final = Calendar(SUNDAY)
 
 
 class CalendarYear(NamedTuple):
-    """A year of the calendar: its name and page, how many entries it has, and for each month number, entries, shade."""
+    """A year in the calendar: name, page, number of entries, and for each month number, entries and shade."""
 
     year: str
     page: str
@@ -33,7 +33,7 @@ class CalendarYear(NamedTuple):
 
 
 class _Day(NamedTuple):
-    """A day of a month: how many entries it has, how dark it is, and where it leads."""
+    """A day in a month: its number, entries, shade and link."""
 
     number: int
     entries: int
@@ -90,7 +90,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
 
 
 def calendar_years(years: Mapping[str, Sequence[PostSummary]]) -> list[CalendarYear]:
-    """Return the years that have a date, the newest first, each month as dark as it is full."""
+    """Return the dated years with the newest first, with a shade for each month."""
     counts = {year: Counter(post.date.month for post in posts if post.date) for year, posts in years.items()}
     most = max((number for months in counts.values() for number in months.values()), default=1)
     return [
@@ -102,7 +102,7 @@ def calendar_years(years: Mapping[str, Sequence[PostSummary]]) -> list[CalendarY
 
 
 def _neighbours(years: _Years, year: str) -> tuple[str, str]:
-    """Return the names of the newer and the older year, empty at the ends."""
+    """Return the names of the next newer and older year, empty at the ends."""
     names = ["", *years, ""]
     at = names.index(year, 1)
     return names[at - 1], names[at + 1]
@@ -180,7 +180,7 @@ class _Card(NamedTuple):
 
 
 def home_files(site: Site) -> Iterator[ViewFile]:
-    """Yield the home page, and for each day of the year that has entries what was written on it, in all years."""
+    """Yield the home page, and for each calendar day with entries a script with these, from all years."""
     days: defaultdict[str, list[PostSummary]] = defaultdict(list)
     for post in reversed(site.catalogue.posts):
         if post.date is not None and post.gone_in is None:
@@ -241,7 +241,7 @@ def _thumbnail(site: Site, post: PostSummary) -> DrawnPicture | None:
 
 
 def _day_script(site: Site, day: str, posts: Sequence[PostSummary]) -> bytes:
-    """Return the entries of a day, the newest first: page, day in words, title, excerpt, picture, whether private."""
+    """Return the entries on a day, newest first: page, day, title, excerpt, picture, whether private."""
     rows: list[list[Any]] = []
     for post in posts:
         _, excerpt, thumbnail = _card(site, post)

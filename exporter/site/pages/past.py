@@ -1,9 +1,9 @@
 """The data from which a script shows the blog as of any version: today's lists, and what each version changed.
 
-``data/list-YEAR.js`` has a row for every entry of a year, and for every picture which entries showed it when.
-``data/past-N.js`` has, for the version N and some after it, how what each of them changed was *before*: whoever wants
-to see version 3 takes back what the newest version changed, then the one before it, and so on down to 4. So a new
-version writes one such file again, and the files of older ones stay as they are. ``data/past.js`` says what there is.
+``data/list-YEAR.js`` has a row for every entry in a year, and for every picture the entries that showed it and the
+versions in which they did. ``data/past-N.js`` has, for version N and some after it, the state *before* the changes in
+each. To show version 3, the script undoes the changes of the newest version, then those of the one before it, down to
+version 4. So a new version rewrites one such file, and older files stay unchanged. ``data/past.js`` says what there is.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from exporter.site.history import ArchiveHistory
 
 _TOGETHER: Final = 64
-"""So many versions share a file at most; by their numbers, so that a prune moves no bounds."""
+"""The maximum number of versions in a file; files are split by version numbers, so that a prune does not move the
+bounds."""
 _MANY: Final = 500
-"""A version that changed more has a file of its own, which is not made again with those of the next nights."""
+"""A version with more changes gets a separate file, which later versions do not rewrite."""
 _SMALLEST: Final = 48
 _UNUSED: Final = "unused"
 _PRIVATE, _GONE, _DAMAGED = 1, 2, 4
@@ -109,7 +110,7 @@ def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
 
 
 def _minute(site: Site, written: str) -> str:
-    """Return a time of the archive where the blog is, for the script; empty where it is none."""
+    """Return a time from the archive in the blog's time zone, for the script; empty if it is invalid."""
     moment = at_home(written, site.catalogue.service.timezone)
     return "" if moment is None else moment.isoformat()[:16]
 
@@ -121,7 +122,7 @@ def _chunk(row: VersionRow) -> tuple[int, int]:
 
 
 def _pictures(site: Site) -> dict[str, list[StoredPicture]]:
-    """Return the pictures by the year of the newest entry that uses each, the newest first; icons are none."""
+    """Return the pictures by the year of their newest entry, newest first and without icons."""
     seen: set[str] = set()
     found: dict[str, list[tuple[int, StoredPicture]]] = {}
     places = site.catalogue.places
@@ -191,7 +192,7 @@ def _changes(site: Site, history: ArchiveHistory, rows: Sequence[VersionRow]) ->
 
 
 class _Past:
-    """What versions changed, as it was before."""
+    """The changes in versions, as the state before them."""
 
     def __init__(self, site: Site, history: ArchiveHistory) -> None:
         self._site = site
@@ -231,9 +232,9 @@ class _Past:
         return "" if raw is None else self._catalogue.category(raw)
 
     def comments(self, version: int) -> Iterator[list[Any]]:
-        """Yield the id of each comment that a version changed, its entry's name, whether it is there then, and HTML.
+        """Yield the id of each changed comment, its entry's name, whether it existed before, and its HTML.
 
-        That is as it was before, and empty for one that is new.
+        The HTML is the state before, and empty for a new comment.
         """
         service = self._catalogue.service
         for comment_id in self._history.changed_in(Kind.COMMENTS, version):

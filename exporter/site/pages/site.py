@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _NAME_KEPT: Final = 200
 MOST_CHANGES: Final = 300
-"""So many changes the page of a version shows, entries first."""
+"""Changes shown on a version's page, entries first."""
 
 
 class ShownComment(NamedTuple):
@@ -56,15 +56,15 @@ class Site:
     """One site.
 
     Attributes:
-        options: what it is to be like.
+        options: the options of the site.
         t: translates a sentence of the interface and fills it.
         parts: writes what there are thousands of.
         dates: writes dates.
         catalogue: the entries and comments.
         pictures: the stored pictures.
         bodies: turns bodies into HTML.
-        facts: what is kept of the records and of the search.
-        owners: the names under which the service knows whoever made the backup.
+        facts: the stored facts about the records and the search.
+        owners: the service's names for the user of the backup.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Site:
         )
 
     def bodies_at(self, history: ArchiveHistory, version: int) -> BodyWriter:
-        """Return what turns bodies into HTML with the pictures of a version, some of which others replaced since."""
+        """Return the renderer for bodies with the pictures in a version, some of which were replaced later."""
 
         def local_path(address: str) -> str | None:
             found = self._assets.find(address)
@@ -122,12 +122,12 @@ class Site:
         return self._bodies(local_path) if history.replaced else self.bodies
 
     def past_frame(self) -> ViewFile:
-        """Return the script that draws what is around the pages of the past."""
+        """Return the script that draws the frame around pages from the past."""
         made = self._renderer.frame_script()
         return ViewFile("data/frame.js", fingerprint("frame", made), lambda: made)
 
     def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str]) -> ViewFile:
-        """Return a page of an entry that is written without a template, when one of the parts has changed."""
+        """Return an entry's page, written without a template if one of the parts has changed."""
 
         def render() -> bytes:
             page = write(self._renderer.shell(root_of(path), "years"))
@@ -154,7 +154,7 @@ class Site:
         )
 
     def year_name(self, year: str) -> str:
-        """Return what a year, or :data:`~exporter.export.comment_index.UNDATED`, is called."""
+        """Return the name of a year or of :data:`~exporter.export.comment_index.UNDATED`."""
         return self.t("Entries without a date") if year == UNDATED else self.dates.year(year)
 
     def shown(self, comment: Comment, page: str) -> ShownComment:
@@ -171,7 +171,7 @@ def listed(posts: Iterable[PostSummary]) -> bytes:
 
 
 def file_name(picture: StoredPicture) -> str:
-    """Return what a picture's file was called on the web."""
+    """Return a picture's file name on the web."""
     return one_line(unquote(urlsplit(picture.url).path.rpartition("/")[2])) or "…"
 
 
@@ -196,20 +196,20 @@ def version_page(number: int) -> str:
 
 
 def entry_anchor(entry_id: str) -> str:
-    """Return what the place of an entry is called on the page of a version that changed it."""
+    """Return the anchor of an entry on the page of a version that changed it."""
     return f"entry-{safe_name(entry_id)}"
 
 
 def entry_history_page(entry_id: str) -> str:
-    """Return the path of the page that shows how an entry changed, where no version tells it all."""
+    """Return the path of an entry's history page, for entries whose history is on several version pages."""
     return f"history/entry-{safe_name(entry_id)}.html"
 
 
 def told_by(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
-    """Return the version whose page tells all that became of an entry, by some version or until today.
+    """Return the version whose page shows the whole history of an entry, up to some version or until today.
 
-    That is the version of its only change, where its page shows all. Most entries change once: with a page of its own
-    for each, their lives would be half as large as their states.
+    That is the version of its only change, where its page shows all. Most entries change once: separate pages for them
+    would take half as much space as their states.
     """
     version = history.only_change(entry_id, at)
     return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MOST_CHANGES else None

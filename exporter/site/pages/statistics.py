@@ -20,7 +20,7 @@ _LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 
 
 class _Chart(NamedTuple):
-    """A chart: its anchor, its title, the drawing, and its twin for those who read tables: heads and lines."""
+    """A chart: its anchor, title, drawing, and its table for screen readers: heads and lines."""
 
     name: str
     title: str
