@@ -38,99 +38,64 @@ class IdList:
             self._numbers.append(0)
 
 
-class IdsByOwner:
-    """The ids of records by the id of their owner, in the order of addition."""
+UNDATED: Final = "undated"
+N = TypeVar("N")
+
+
+class CommentTable:
+    """All comments with their entries and days, added in the order of their ids until :meth:`finish`."""
 
     def __init__(self) -> None:
-        self._owners: dict[str, int] = {}
-        self._owner_of = array("I")
         self._ids = IdList()
+        self._days = array("I")
+        self._entry_of = array("I")
+        self._numbers: dict[str, int] = {}
+        self._entries: list[str] = []
         self._starts = array("I")
         self._order = array("I")
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def add(self, owner: str, record_id: str) -> None:
-        """Add a record."""
-        self._owner_of.append(self._owners.setdefault(owner, len(self._owners)))
-        self._ids.append(record_id)
+    def add(self, entry_id: str, comment_id: str, day: int = 0) -> None:
+        """Add a comment; ``day`` is a proleptic ordinal, 0 if the comment is undated."""
+        self._entry_of.append(self._numbers.setdefault(entry_id, len(self._numbers)))
+        self._ids.append(comment_id)
+        self._days.append(day)
 
     def finish(self) -> None:
-        """Group the ids by owner once all are added, with a counting sort that needs no list of all ids."""
-        counts = array("I", bytes(array("I").itemsize * (len(self._owners) + 1)))
-        for owner in self._owner_of:
-            counts[owner + 1] += 1
-        for owner in range(len(self._owners)):
-            counts[owner + 1] += counts[owner]
+        """Group the ids by entry once all are added, with a counting sort that needs no list of all ids."""
+        counts = array("I", bytes(array("I").itemsize * (len(self._numbers) + 1)))
+        for entry in self._entry_of:
+            counts[entry + 1] += 1
+        for entry in range(len(self._numbers)):
+            counts[entry + 1] += counts[entry]
         self._starts = counts[:]
-        self._order = array("I", bytes(self._owner_of.itemsize * len(self._owner_of)))
-        for place, owner in enumerate(self._owner_of):
-            self._order[counts[owner]] = place
-            counts[owner] += 1
+        self._order = array("I", bytes(self._entry_of.itemsize * len(self._entry_of)))
+        for place, entry in enumerate(self._entry_of):
+            self._order[counts[entry]] = place
+            counts[entry] += 1
+        self._entries = list(self._numbers)
 
-    def at(self, place: int) -> tuple[int, str]:
-        """Return a record in the order they were added: the number of its owner in :meth:`owners`, and its id."""
-        return self._owner_of[place], self._ids[place]
-
-    def owners(self) -> Iterator[str]:
-        """Yield the owners in the order in which they were first named."""
-        return iter(self._owners)
-
-    def count(self, owner: str) -> int:
-        """Return how many records an owner has."""
-        number = self._owners.get(owner)
-        return 0 if number is None else self._starts[number + 1] - self._starts[number]
-
-    def of(self, owner: str) -> list[str]:
-        """Return the ids of the records of an owner; none of an unknown one."""
-        number = self._owners.get(owner)
+    def of(self, entry_id: str) -> list[str]:
+        """Return the ids of an entry's comments; none for an unknown entry."""
+        number = self._numbers.get(entry_id)
         if number is None:
             return []
         return [self._ids[place] for place in self._order[self._starts[number] : self._starts[number + 1]]]
 
-
-UNDATED: Final = "undated"
-N = TypeVar("N")
-
-
-class CommentTable:
-    """Which comments there are; they are added in the order of their ids, and found once :meth:`finish` was called."""
-
-    def __init__(self) -> None:
-        self._ids = IdsByOwner()
-        self._days = array("I")
-        self._owners: list[str] = []
-
-    def __len__(self) -> int:
-        return len(self._days)
-
-    def add(self, entry_id: str, comment_id: str, day: int) -> None:
-        """Add a comment; ``day`` is a proleptic ordinal, 0 when it is undated."""
-        self._ids.add(entry_id, comment_id)
-        self._days.append(day)
-
-    def finish(self) -> None:
-        """Finish after the last addition."""
-        self._ids.finish()
-        self._owners = list(self._ids.owners())
-
-    def of(self, entry_id: str) -> list[str]:
-        """Return the ids of an entry's comments."""
-        return self._ids.of(entry_id)
-
     def count(self, entry_id: str) -> int:
-        """Return how many comments an entry has."""
-        return self._ids.count(entry_id)
+        """Return the number of an entry's comments."""
+        number = self._numbers.get(entry_id)
+        return 0 if number is None else self._starts[number + 1] - self._starts[number]
 
     def entries(self) -> Sequence[str]:
-        """Return the ids of all entries that have comments, also of those that are not there."""
-        return self._owners
+        """Return the ids of all entries with comments, including entries that the archive does not have."""
+        return self._entries
 
     def at(self, place: int) -> tuple[str, str]:
-        """Return the comment at a place: its entry's id, and its own."""
-        owner, comment_id = self._ids.at(place)
-        return self._owners[owner], comment_id
+        """Return the ids of the entry and the comment at a place."""
+        return self._entries[self._entry_of[place]], self._ids[place]
 
     def newest_first(self) -> memoryview:
         """Return the places of all comments by their day, the undated last; those of a day by their ids.

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.comment_index import IdsByOwner
+from exporter.export.comment_index import CommentTable
 from exporter.export.entry_page import (
     RENDERER_VERSION,
     Rendered,
@@ -103,7 +103,7 @@ class MarkdownView:
         for year, of_year in years.items():
             yield _file(f"{year}/{INDEX}", partial(_year_index, year, of_year))
         read = {page.entry_id for page in pages}
-        orphans = [cm_id for owner in comments.owners() if owner not in read for cm_id in comments.of(owner)]
+        orphans = [cm_id for owner in comments.entries() if owner not in read for cm_id in comments.of(owner)]
         if orphans:
             identities = _identities(records, Kind.COMMENTS, orphans)
             yield ViewFile(ORPHANS, _hash(identities), partial(self._orphans, records, orphans))
@@ -129,8 +129,8 @@ class MarkdownView:
         paths = {page.entry_id: f"{_PLACE}/{page.path}" for page in pages} if self._entry_urls else {}
         return ArchiveLinks(AssetMap(found, base), addresses, paths), needed
 
-    def _comments_by_entry(self, records: RecordSource) -> IdsByOwner:
-        found = IdsByOwner()
+    def _comments_by_entry(self, records: RecordSource) -> CommentTable:
+        found = CommentTable()
         for cm_id, raw in records.scan(Kind.COMMENTS):
             found.add(self._service.post_id(raw), cm_id)
         found.finish()

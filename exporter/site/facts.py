@@ -38,6 +38,12 @@ _TOGETHER: Final = 1_000
 _LAST_DAY: Final = date.max.toordinal()
 
 
+def _is_row(row: list[Any], *types: type) -> bool:
+    """Return whether values have these types; lists must be lists of texts."""
+    lists = (value for value in row if type(value) is list)
+    return [type(value) for value in row] == [*types] and all(type(text) is str for texts in lists for text in texts)
+
+
 class EntryFacts(NamedTuple):
     """The stored facts about an entry.
 
@@ -71,9 +77,7 @@ class EntryFacts(NamedTuple):
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
         """Read such a row; ``None`` if it is malformed."""
-        if [type(value) for value in row] != [str, str, bool, str, int, list, list, str]:
-            return None
-        if not all(type(text) is str for text in row[5] + row[6]):
+        if not _is_row(row, str, str, bool, str, int, list, list, str):
             return None
         try:
             return cls(datetime.fromisoformat(row[0]) if row[0] else None, *row[1:])
@@ -93,7 +97,7 @@ class ItemFacts(NamedTuple):
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
         """Read such a row; ``None`` if it is malformed."""
-        return cls(*row) if [type(value) for value in row] == [str] else None
+        return cls(*row) if _is_row(row, str) else None
 
 
 class CommentFacts(NamedTuple):
@@ -116,9 +120,7 @@ class CommentFacts(NamedTuple):
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
         """Read such a row; ``None`` if it is malformed."""
-        if [type(value) for value in row] != [str, int, list] or not 0 <= row[1] <= _LAST_DAY:
-            return None
-        return cls(*row) if all(type(text) is str for text in row[2]) else None
+        return cls(*row) if _is_row(row, str, int, list) and 0 <= row[1] <= _LAST_DAY else None
 
 
 _FACTS: Final[dict[Kind, type[EntryFacts | ItemFacts | CommentFacts]]] = {

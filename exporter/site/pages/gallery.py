@@ -15,7 +15,7 @@ from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one
 from exporter.site.pages.site import Site, file_name
 from exporter.site.templating import root_of
 
-_UNUSED: Final = "unused"
+UNUSED: Final = "unused"
 _NEWEST: Final = 48
 _SMALLEST: Final = 48
 
@@ -39,11 +39,12 @@ class _Group(NamedTuple):
 
 def gallery_files(site: Site) -> Iterator[ViewFile]:
     """Yield the pages of pictures."""
-    items = sorted(_items(site), key=_newest_first)
+    found = (_Item(picture, post, _caption(site, picture)) for picture, post in shown_pictures(site))
+    items = sorted(found, key=_newest_first)
     years: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in items:
-        years[item.post.year if item.post else _UNUSED].append(item)
-    names = {year: site.year_name(year) for year in years} | {_UNUSED: site.t("Pictures no entry uses")}
+        years[item.post.year if item.post else UNUSED].append(item)
+    names = {year: site.year_name(year) for year in years} | {UNUSED: site.t("Pictures no entry uses")}
     rows = [(year, f"gallery/{year}.html", len(years[year])) for year in years]
     title = site.t("Pictures")
 
@@ -64,8 +65,8 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
         yield page(path, f"{title} {names[year]}", years[year], [])
 
 
-def _items(site: Site) -> Iterator[_Item]:
-    """Yield each stored picture once; small icons are no pictures of the blog."""
+def shown_pictures(site: Site) -> Iterator[tuple[StoredPicture, PostSummary | None]]:
+    """Yield each stored picture once with the newest entry that uses it; small icons are left out."""
     seen: set[str] = set()
     for picture in site.pictures.all:
         if picture.path in seen or (picture.width is not None and picture.width < _SMALLEST):
@@ -73,7 +74,7 @@ def _items(site: Site) -> Iterator[_Item]:
         seen.add(picture.path)
         posts = [site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id]
         post = max(posts, key=lambda post: site.catalogue.places[post.id], default=None)
-        yield _Item(picture, post, _caption(site, picture))
+        yield picture, post
 
 
 def _newest_first(item: _Item) -> tuple[float, str, str]:

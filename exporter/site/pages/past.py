@@ -20,6 +20,7 @@ from exporter.message import message
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line, safe_name
+from exporter.site.pages.gallery import UNUSED, shown_pictures
 from exporter.site.pages.site import Site, category_page, listed
 from exporter.site.templating import data_script
 
@@ -34,8 +35,6 @@ _TOGETHER: Final = 64
 bounds."""
 _MANY: Final = 500
 """A version with more changes gets a separate file, which later versions do not rewrite."""
-_SMALLEST: Final = 48
-_UNUSED: Final = "unused"
 _PRIVATE, _GONE, _DAMAGED = 1, 2, 4
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS)
 _WORDS: Final = {
@@ -123,16 +122,10 @@ def _chunk(row: VersionRow) -> tuple[int, int]:
 
 def _pictures(site: Site) -> dict[str, list[StoredPicture]]:
     """Return the pictures by the year of their newest entry, newest first and without icons."""
-    seen: set[str] = set()
     found: dict[str, list[tuple[int, StoredPicture]]] = {}
-    places = site.catalogue.places
-    for picture in site.pictures.all:
-        if picture.path in seen or (picture.width is not None and picture.width < _SMALLEST):
-            continue
-        seen.add(picture.path)
-        newest = max((places[each] for each in picture.entries if each in places), default=-1)
-        year = _UNUSED if newest < 0 else site.catalogue.posts[newest].year
-        found.setdefault(year, []).append((newest, picture))
+    for picture, post in shown_pictures(site):
+        place = -1 if post is None else site.catalogue.places[post.id]
+        found.setdefault(UNUSED if post is None else post.year, []).append((place, picture))
     return {
         year: [picture for _, picture in sorted(of_year, key=lambda each: -each[0])] for year, of_year in found.items()
     }
