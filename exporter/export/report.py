@@ -72,6 +72,11 @@ class Row:
     ids: list[str]
     times: int
 
+    @property
+    def code(self) -> str:
+        """The name of the reason, the same in every language and version of the program."""
+        return self.cause.reason.name.lower()
+
 
 class Fading(NamedTuple):
     """Records with one fate on the closing day: their number, and the ids of the entries concerned."""
@@ -264,17 +269,25 @@ class Report:
             "inferred": None if pattern is None else {"old_url": pattern, "links": matches},
             **{
                 part: [
-                    {"kind": row.kind, "reason": _english(row), "count": row.count, "ids": row.ids}
+                    {"kind": row.kind, "reason": _english(row), "code": row.code, "count": row.count, "ids": row.ids}
                     for row in rows[part]
                 ]
                 for part in ("left_out", "by_address")
             },
             "changed": [
-                {"kind": row.kind, "what": _english(row), "records": row.count, "times": row.times, "ids": row.ids}
+                {
+                    "kind": row.kind,
+                    "what": _english(row),
+                    "code": row.code,
+                    "records": row.count,
+                    "times": row.times,
+                    "ids": row.ids,
+                }
                 for row in rows["changed"]
             ],
             "preflight": [
-                {"limit": _english(row), "count": row.count, "entries": row.ids} for row in rows["preflight"]
+                {"limit": _english(row), "code": row.code, "count": row.count, "entries": row.ids}
+                for row in rows["preflight"]
             ],
             "closing": {
                 name: {"count": found.number, "entries": list(found.entries)} for name, found in self.closing().items()

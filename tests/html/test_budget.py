@@ -167,9 +167,14 @@ def test_an_export_that_holds_the_text_only_names_the_entry(form: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text=LARGE)
     blog.entry("2", entry_text="<p>x</p>")
-    assert {"kind": "entries", "what": Reason.ONLY_TEXT.value[0], "records": 1, "times": 1, "ids": ["1"]} in export(
-        form, blog
-    ).document["changed"]
+    assert {
+        "kind": "entries",
+        "what": Reason.ONLY_TEXT.value,
+        "code": "only_text",
+        "records": 1,
+        "times": 1,
+        "ids": ["1"],
+    } in export(form, blog).document["changed"]
 
 
 @pytest.mark.parametrize("form", ["wxr", "movabletype", "ghost", "jsonl"])
