@@ -184,7 +184,7 @@ def test_an_export_for_importers_holds_all_of_it(form: str) -> None:
     blog.comment("7", "1", cm_text=LARGE)
     made = export(form, blog)
     assert made.everything().replace(b"\n", b"").count(b"<p>x</p>") >= BODY_MARKS // 2 + 1
-    named = [row for row in made.document["changed"] if row["what"] == Reason.ONLY_TEXT.value[0]]
+    named = [row for row in made.document["changed"] if row["code"] == "only_text"]
     assert [(row["kind"], row["ids"]) for row in named] == ([("comments", ["7"])] if form != "jsonl" else [])
 
 
