@@ -17,8 +17,8 @@ import platformdirs
 from exporter.archive import atomic
 from exporter.cli.output import Output, counted
 from exporter.errors import BlogExporterError, UsageError
-from exporter.export.flags import occurring
 from exporter.export.interface import RecordSource
+from exporter.export.posts import occurring
 from exporter.message import either, message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared

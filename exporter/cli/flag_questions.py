@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from exporter.cli.questions import Questions
-from exporter.export.flags import Combination, comment_combinations, entry_combinations
 from exporter.export.interface import RecordSource
+from exporter.export.posts import Combination, comment_combinations, entry_combinations
 from exporter.html.links import AddressPattern
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus, Verdict

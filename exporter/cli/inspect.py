@@ -35,7 +35,7 @@ Examples:
 def command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
     from exporter.cli.answers import HINT
-    from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
+    from exporter.export.posts import comment_combinations, entry_combinations, flag_lines
     from exporter.service.registry import service_of
 
     version = archive.version_at(at, settings.timezone)

@@ -21,12 +21,12 @@ from exporter.cli.output import Output
 from exporter.cli.questions import Questions
 from exporter.cli.wizard_texts import DESTINATIONS, WORDS, Destination
 from exporter.errors import BlogExporterError, UsageError
-from exporter.export.flags import entry_combinations
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import NAMED, Format
 from exporter.export.interface import Comments
 from exporter.export.media import FOLDER, MADE_FIELDS
 from exporter.export.own_links import infer_entry_url
+from exporter.export.posts import entry_combinations
 from exporter.export.report import inferred_line
 from exporter.export.targets import TARGETS, Matter, Target
 from exporter.html.links import AddressPattern, absolute

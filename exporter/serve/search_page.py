@@ -17,8 +17,7 @@ from exporter.service.registry import service_of
 from exporter.site import NAME
 from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
 from exporter.site.pages.site import state_page
-from exporter.site.parts import Parts
-from exporter.site.templating import PageRenderer
+from exporter.site.templating import PageRenderer, Parts
 from exporter.text import visible
 from exporter.translation import translated, translator
 

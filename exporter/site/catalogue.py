@@ -20,8 +20,7 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Comment, Post, Raw
 from exporter.service.interface import Records
-from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts
-from exporter.site.related import marks_of
+from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts, marks_of
 from exporter.text import visible
 
 if TYPE_CHECKING:

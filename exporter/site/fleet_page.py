@@ -15,8 +15,7 @@ from markupsafe import Markup
 
 from exporter.message import message
 from exporter.search.folding import fold
-from exporter.site.parts import CONTENT_LANGUAGE, escaped
-from exporter.site.templating import POLICY, render_alone, script
+from exporter.site.templating import CONTENT_LANGUAGE, POLICY, escaped, render_alone, script
 from exporter.text import visible
 from exporter.translation import translated, translator
 

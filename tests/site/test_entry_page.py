@@ -19,8 +19,7 @@ from exporter.site import SiteOptions
 from exporter.site.catalogue import PostSummary, one_line
 from exporter.site.pages.entry import entry_files, see_also
 from exporter.site.pages.site import Site, category_page, file_name
-from exporter.site.parts import CONTENT_LANGUAGE, Dates, Parts, escaped
-from exporter.site.templating import POLICY
+from exporter.site.templating import CONTENT_LANGUAGE, POLICY, Dates, Parts, escaped
 from exporter.text import visible
 from exporter.translation import translator
 from tests.export.memory import Memory

@@ -21,8 +21,7 @@ from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.site.catalogue import COMMENTS_ON_PAGE, PostSummary, orphans_page
 from exporter.site.pages.site import ShownComment, Site
-from exporter.site.parts import CONTENT_LANGUAGE, escaped
-from exporter.site.templating import root_of
+from exporter.site.templating import CONTENT_LANGUAGE, escaped, root_of
 
 if TYPE_CHECKING:
     from exporter.model.records import Comment

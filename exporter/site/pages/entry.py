@@ -17,8 +17,7 @@ from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line
 from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, category_page, file_name, life_link
-from exporter.site.parts import CONTENT_LANGUAGE, escaped
-from exporter.site.templating import Shell, root_of
+from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
 _MOST_MENTIONS = 30
 

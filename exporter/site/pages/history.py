@@ -28,7 +28,7 @@ from exporter.site.pages.site import (
     told_by,
     version_page,
 )
-from exporter.site.parts import KIND_NAMES
+from exporter.site.templating import KIND_NAMES
 from exporter.text import visible
 
 if TYPE_CHECKING:

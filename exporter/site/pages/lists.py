@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calendar import SUNDAY, Calendar
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
@@ -15,21 +15,12 @@ from exporter.html.embedded import Use, embedded
 from exporter.html.page_body import DrawnPicture
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line
-from exporter.site.charts import SHADES, strip
 from exporter.site.pages.site import Site, category_page, listed, year_page
+from exporter.site.pages.statistics import SHADES, calendar_years, strip
 from exporter.site.templating import data_script, root_of
 
 _Years = dict[str, list[PostSummary]]
 _WEEKS: Final = Calendar(SUNDAY)
-
-
-class CalendarYear(NamedTuple):
-    """A year in the calendar: name, page, number of entries, and for each month number, entries and shade."""
-
-    year: str
-    page: str
-    total: int
-    months: Sequence[tuple[int, int, int]]
 
 
 class _Day(NamedTuple):
@@ -87,18 +78,6 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
         "orphans_page": ORPHANS_PAGE,
         "total": len(catalogue.posts),
     })  # fmt: skip
-
-
-def calendar_years(years: Mapping[str, Sequence[PostSummary]]) -> list[CalendarYear]:
-    """Return the dated years with the newest first, with a shade for each month."""
-    counts = {year: Counter(post.date.month for post in posts if post.date) for year, posts in years.items()}
-    most = max((number for months in counts.values() for number in months.values()), default=1)
-    return [
-        CalendarYear(year, year_page(year), len(posts), [
-            (month, counts[year][month], -(-counts[year][month] * SHADES // most)) for month in range(1, 13)
-        ])
-        for year, posts in years.items() if year != UNDATED
-    ]  # fmt: skip
 
 
 def _neighbours(years: _Years, year: str) -> tuple[str, str]:

@@ -26,8 +26,7 @@ from exporter.site.catalogue import (
     safe_name,
 )
 from exporter.site.facts import SiteFacts
-from exporter.site.parts import Parts, escaped
-from exporter.site.templating import PageRenderer, Shell, root_of
+from exporter.site.templating import PageRenderer, Parts, Shell, escaped, root_of
 from exporter.site.thumbnails import Thumbnails
 from exporter.text import visible
 from exporter.translation import translated, translator
