@@ -145,7 +145,7 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
             "aliases": list(old_paths(post, posts.options)) or None,
         }
 
-    yield from _preset_pages(posts, "src/content/blog", head, footnotes=True)
+    yield from _pages(posts, head, place="src/content/blog", pictures=f"public/{FOLDER}", home="blog", footnotes=True)
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
@@ -164,19 +164,37 @@ def eleventy(posts: Posts) -> Iterator[ExportFile]:
             "templateEngineOverride": "md",
         }
 
-    yield from _preset_pages(posts, "content/blog", head)
+    yield from _pages(posts, head, place="content/blog", pictures=f"public/{FOLDER}", home="blog")
 
 
-def _preset_pages(
-    posts: Posts, place: str, head: Callable[[ExportPost, str], dict[str, Any]], *, footnotes: bool = False
+def _pages(
+    posts: Posts,
+    head: Callable[[ExportPost, str], dict[str, Any]],
+    *,
+    place: str,
+    pictures: str,
+    home: str,
+    footnotes: bool = False,
 ) -> Iterator[ExportFile]:
+    """Yield the pages of a preset; drafts and their pictures are in ``drafts``.
+
+    Args:
+        posts: the posts of the export.
+        head: makes the front matter from a post and the name of its category.
+        place: the folder for published pages.
+        pictures: the folder for their pictures.
+        home: the first part of the addresses that the generator gives to pages.
+        footnotes: whether the generator knows footnotes in Markdown.
+    """
+
     def page(post: ExportPost, category: str, body: str) -> SitePage:
         public = post.status is PostStatus.PUBLISH
         path = f"{place if public else 'drafts'}/{page_name(post)}.md"
-        pictures = f"{'public' if public else 'drafts'}/{FOLDER}"
-        return SitePage(path, f"{page_header(head(post, category))}\n{body}", pictures)
+        return SitePage(
+            path, f"{page_header(head(post, category))}\n{body}", pictures if public else f"drafts/{FOLDER}"
+        )
 
-    writer = PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path("blog", page_name(post)), footnotes=footnotes)
+    writer = PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path(home, page_name(post)), footnotes=footnotes)
     yield from writer.pages(page)
 
 
@@ -202,29 +220,23 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
     them.
     """
 
-    def page(post: ExportPost, category: str, body: str) -> SitePage:
+    def head(post: ExportPost, category: str) -> dict[str, Any]:
         public = post.status is PostStatus.PUBLISH
-        head = page_header(
-            {
-                "title": shown_title(post),
-                "date": post.when,
-                "updated": post.record.updated,
-                "draft": not public,
-                "permalink": None if public else False,
-                "eleventyExcludeFromCollections": None if public else True,
-                "categories": [category] if post.category else [],
-                "entry_id": post.id,
-                "aliases": list(old_paths(post, posts.options)) or None,
-                # Eleventy runs Liquid over Markdown unless another engine is named.
-                "templateEngineOverride": "md",
-            }
-        )
-        name = f"{page_name(post)}.md"
-        if public:
-            return SitePage(f"posts/{name}", f"{head}\n{body}", FOLDER)
-        return SitePage(f"drafts/{name}", f"{head}\n{body}", f"drafts/{FOLDER}")
+        return {
+            "title": shown_title(post),
+            "date": post.when,
+            "updated": post.record.updated,
+            "draft": not public,
+            "permalink": None if public else False,
+            "eleventyExcludeFromCollections": None if public else True,
+            "categories": [category] if post.category else [],
+            "entry_id": post.id,
+            "aliases": list(old_paths(post, posts.options)) or None,
+            # Eleventy runs Liquid over Markdown unless another engine is named.
+            "templateEngineOverride": "md",
+        }
 
-    yield from PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path("posts", page_name(post))).pages(page)
+    yield from _pages(posts, head, place="posts", pictures=FOLDER, home="posts")
 
 
 FORMAT: Final = Format(
