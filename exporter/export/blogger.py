@@ -23,7 +23,7 @@ from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, PostStatus
+from exporter.model.publication import PostStatus
 
 LABEL_CHARACTERS: Final = 200
 _SPACES_FOR: Final = {
@@ -92,8 +92,8 @@ class _Writer(ImportFile):
         if post.category:
             label = self._label(post)
             yield from (_category(scheme, label) for scheme in _LABELS)
-        yield f'<title type="text">{self._text("title", post, post.title)}</title>'
-        yield f'<content type="html">{self._text("body", post, self._body(post))}</content>'
+        yield f'<title type="text">{escaped(self.clean("title", post, post.title))}</title>'
+        yield f'<content type="html">{escaped(self.clean("body", post, self._body(post)))}</content>'
         address = address_of(self.posts, post)
         if address:
             yield f'<link rel="alternate" type="text/html" href="{escaped(address)}"/>'
@@ -146,11 +146,6 @@ class _Writer(ImportFile):
             self.report.changed("entries", Reason.LEAD_MOVED, post.id)
             more = f"<p><strong>{escaped(lead)}</strong></p>\n{more}"
         return f"{body}\n<!--more-->\n{more}" if more else body
-
-    def _text(self, what: str, post: ExportPost, text: str) -> str:
-        clean = cleaned(text)
-        self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
-        return escaped(clean.text)
 
 
 def _marked(kind: str, *, draft: bool = False) -> Iterator[str]:

@@ -94,6 +94,12 @@ class ImportFile:
         self.report.changed("entries", Reason.COMMANDS_DEFUSED, post.id, made.commands)
         return made.text
 
+    def clean(self, what: str, post: ExportPost, text: str) -> str:
+        """Return the title or body of a post without characters that XML cannot hold."""
+        made = cleaned(text)
+        self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, made.characters)
+        return made.text
+
     def _mind(self, post: ExportPost, target: Target) -> None:
         """Report the parts that the target does not keep or is not confirmed to keep."""
         if 0 < target.title_characters < len(post.title):

@@ -128,6 +128,8 @@ _MATTERS: Final[Mapping[str, Message]] = {
     Matter.CATEGORIES: message("a category"),
     Matter.SLUGS: message("an address of its own"),
 }
+_PARTS: Final[Mapping[str, Message]] = {"title": message("title"), "body": message("body")}
+"""The parts of an entry that :data:`Reason.NOT_IN_XML_OF` names."""
 _HIDDEN: Final[Mapping[Enum, str]] = {
     Hidden.FLAG: message_template("{field} is {value}"),
     Hidden.UNDECLARED: message_template("{field} {value} is not declared public"),
@@ -147,7 +149,8 @@ def kind_name(kind: str, count: int) -> Message:
 
 def sentence(kind: str, cause: Cause) -> Message:
     """Return why something happened to a record of a kind."""
-    field = _MATTERS[cause.field] if cause.reason in _OF_TARGETS else cause.field
+    names = _MATTERS if cause.reason in _OF_TARGETS else _PARTS if cause.reason is Reason.NOT_IN_XML_OF else {}
+    field = names.get(cause.field, cause.field)
     hidden = _HIDDEN.get(cause.reason)
     text = filled(hidden or str(cause.reason.value), field=field, value=cause.value)
     if cause.newest:

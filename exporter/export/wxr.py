@@ -25,7 +25,7 @@ from exporter.export.reasons import Reason
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, PostStatus
+from exporter.model.publication import PostStatus
 
 _SPACES_FOR: Final = {
     "excerpt": "http://wordpress.org/export/1.2/excerpt/",
@@ -96,13 +96,13 @@ class _Writer(ImportFile):
         updated = max(post.record.updated or when, when)
         entry = post.record
         yield "<item>"
-        yield f"<title>{self._text('title', post, post.title)}</title>"
+        yield f"<title>{cdata(self.clean('title', post, post.title))}</title>"
         yield f"<link>{escaped(self._link(post))}</link>"
         yield from self._dated(when, updated)
         yield f"<dc:creator>{cdata(_LOGIN)}</dc:creator>"
         yield f'<guid isPermaLink="false">{escaped(f"{self.posts.blog_id}/entry/{post.id}")}</guid>'
         yield "<description></description>"
-        yield f"<content:encoded>{self._text('body', post, self._body(post))}</content:encoded>"
+        yield f"<content:encoded>{cdata(self.clean('body', post, self._body(post)))}</content:encoded>"
         yield "<excerpt:encoded><![CDATA[]]></excerpt:encoded>"
         yield f"<wp:post_id>{number}</wp:post_id>"
         yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
@@ -142,11 +142,6 @@ class _Writer(ImportFile):
                 return f"{body}<!-- -->"
             return body
         return importer_rules.joined(body, more, lead, self.options.body_style)
-
-    def _text(self, what: str, post: ExportPost, text: str) -> str:
-        clean = cleaned(text)
-        self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
-        return cdata(clean.text)
 
     def _link(self, post: ExportPost) -> str:
         # Some importers fail on an empty link; this is WordPress' own form for a post without an address.
