@@ -48,3 +48,10 @@ def test_it_is_written_and_compiled_as_make_messages_does(catalog: Catalog) -> N
     assert language is not None
     assert place(language, "po").read_bytes() == as_po(updated(read(language))), "run make messages"
     assert place(language, "mo").read_bytes() == as_mo(updated(read(language))), "run make messages"
+
+
+def test_no_sentence_has_a_plural_in_one_place_and_none_in_another() -> None:
+    forms: dict[tuple[str, str], set[str | None]] = {}
+    for sentence in sentences():
+        forms.setdefault((sentence.context or "", sentence.text), set()).add(sentence.many)
+    assert [text for text, found in forms.items() if len(found) > 1] == []
