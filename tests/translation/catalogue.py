@@ -149,6 +149,7 @@ def fill(catalog: Catalog, translations: dict[str, str]) -> None:
             sys.stderr.write(f"Nobody says: {sentence}\n")
         else:
             found.string = (translation,) * catalog.num_plurals if found.pluralizable else translation
+            found.flags.discard("fuzzy")
 
 
 def main() -> None:
