@@ -1,12 +1,12 @@
-"""Sentences for people: English text that remembers how it was made, so that it can be said in another language.
+"""Sentences for people: English text that keeps its template and values, so that it can be translated later.
 
-Every sentence that a person may read is made here, where it arises: ``message("{host} gave no answer.", host=host)``.
-The result is a string, the English one; logs, ``runs.jsonl``, ``--json`` and comparisons know nothing else. Only the
-edge that shows it to a person asks for its template and values, looks the template up in the catalogue, and fills it
-again.
+Every sentence that a person may read is made where it arises: ``message("{host} gave no answer.", host=host)``. The
+result is a ``str`` with the English text, which logs, ``runs.jsonl``, ``--json`` and comparisons use. The code that
+displays it translates the template with the catalogue (:mod:`exporter.translation`) and fills it again.
 
-Templates are literals, so that they can be collected; what varies is a value, and a value that is a :class:`Message` is
-translated too.
+Templates are literals, so that the catalogue can be collected from the source. Values that are a :class:`Message` are
+also translated. If one English text needs two translations, :func:`message_in_context` tells them apart by a context,
+as gettext's ``pgettext`` does.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 PROGRAM: Final = "blog-exporter"
+CONTEXT_END: Final = "\x04"
+"""Separates the context from the text in gettext's catalogues."""
 
 
 class Message(str):
-    """A sentence in English, with what it was made of.
+    """An English sentence with the template and values it was made from.
 
     Attributes:
-        template: the text with fields in braces, as the catalogue has it; of several numbers, that of one.
-        plural: the text for numbers other than one, ``None`` where the sentence has no number.
-        number: the number that decides between them.
-        values: what the fields stand for: text, numbers, messages; never errors or records, which it would keep alive.
+        template: the catalogue's key: the text with fields in braces, for the number one; a context may precede it.
+        plural: the text for all other numbers, ``None`` if the sentence has no number.
+        number: the number that selects one of the two.
+        values: the values of the fields: text, numbers, messages; errors and records are converted to text.
     """
 
     __slots__ = ("number", "plural", "template", "values")
@@ -36,40 +38,60 @@ class Message(str):
     values: dict[str, Any]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Survive pickling and copying as what it is."""
+        """Keep the type when pickled or copied."""
         return _made, (self.template, self.plural, self.number, self.values)
 
 
 def _made(template: str, plural: str | None, number: int, values: dict[str, Any]) -> Message:
     kept = {name: _kept(value) for name, value in values.items()}
-    made = Message((template if plural is None or number == 1 else plural).format(**kept))
+    shown = without_context(template) if plural is None or number == 1 else plural
+    made = Message(shown.format(**kept))
     made.template, made.plural, made.number, made.values = template, plural, number, kept
     return made
 
 
 def _kept(value: Any) -> Any:
-    """Return what a message keeps of a value: an error becomes what it says."""
+    """Return the form in which a message stores a value: errors become their text."""
     if isinstance(value, BaseException):
         return said(value)
     return value if isinstance(value, str | int | float) or value is None else str(value)
 
 
 def message(template: str, /, **values: Any) -> Message:
-    """Return the sentence that a template makes of these values; ``str.format`` gives the rules of the fields."""
+    """Return a sentence from a literal template, filled by the rules of ``str.format``."""
     return _made(template, None, 1, values)
 
 
+def message_in_context(context: str, template: str, /, **values: Any) -> Message:
+    """Return a sentence like :func:`message`, with a context that selects its translation."""
+    return _made(f"{context}{CONTEXT_END}{template}", None, 1, values)
+
+
+def message_template(text: str, /) -> str:
+    """Return a literal unchanged; the call puts it into the catalogue, and :func:`filled` fills it later."""
+    return text
+
+
+def filled(template: str, /, **values: Any) -> Message:
+    """Return a sentence from a template that :func:`message_template` marked elsewhere."""
+    return _made(template, None, 1, values)
+
+
+def without_context(template: str) -> str:
+    """Return the text of a catalogue key without the context that may precede it."""
+    return template.rpartition(CONTEXT_END)[2]
+
+
 def message_n(one: str, many: str, n: int, /, **values: Any) -> Message:
-    """Return the sentence for a number: ``one`` for 1, ``many`` for all others; both may show it as ``{n:,}``."""
+    """Return the sentence for a number: ``one`` for 1, ``many`` for all others; both may contain ``{n:,}``."""
     return _made(one, many, n, {"n": n, **values})
 
 
 def suggested(*words: object) -> str:
-    """Return a command of this program, quoted so that a reader can copy it into a POSIX shell.
+    """Return a command line of this program, quoted for a POSIX shell.
 
     Args:
-        words: what follows the program's name, text or paths. A path that begins with a hyphen, which the program would
-            take for an option, gets ``./`` before it.
+        words: the arguments, text or paths; ``./`` is put before a path that begins with a hyphen.
     """
     return shlex.join([PROGRAM, *(word if isinstance(word, str) else _path_word(str(word)) for word in words)])
 
@@ -79,24 +101,24 @@ def _path_word(path: str) -> str:
 
 
 def said(error: BaseException) -> str:
-    """Return what an error says: the message it was made with, so that it can be translated still."""
+    """Return the message an error was made with, or else its text."""
     alone = error.args[0] if len(error.args) == 1 else None
     return alone if isinstance(alone, Message) else str(error)
 
 
 def listed(items: Iterable[str]) -> str:
-    """Join by commas: ``a, b, c``."""
+    """Join with commas: ``a, b, c``."""
     return _joined(list(items), lambda first, rest: message("{first}, {rest}", first=first, rest=rest))
 
 
 def either(items: Iterable[str]) -> str:
-    """Join as alternatives: ``a, b or c``."""
+    """Join with "or": ``a, b or c``."""
     *before, last = list(items)
     return last if not before else message("{first} or {rest}", first=listed(before), rest=last)
 
 
 def both(items: Iterable[str]) -> str:
-    """Join as things that are all meant: ``a, b and c``."""
+    """Join with "and": ``a, b and c``."""
     *before, last = list(items)
     return last if not before else message("{first} and {rest}", first=listed(before), rest=last)
 

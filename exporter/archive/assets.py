@@ -462,5 +462,5 @@ def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, Store
         entries=entries,
         orphan=not entries,
         status=asset.status,
-        reason=message("the stored file is gone: run backup") if held is FileState.MISSING else asset.error,
+        reason=message("the stored file is gone: run backup") if held is FileState.MISSING else asset.reason,
     )

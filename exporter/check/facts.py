@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from exporter import lossless_json
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.records import Problem
 from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Records, Role
@@ -87,7 +88,7 @@ class OperationFacts:
         roles = service.roles.get(self.kind, {})
         for record in records:
             if not isinstance(record, dict):
-                self.doubts.setdefault(str(self.kind), f"is {type(record).__name__}, not an object")
+                self.doubts.setdefault(str(self.kind), message("is {kind}, not an object", kind=type(record).__name__))
                 continue
             _add(self.missing, (name for name in roles if name not in record))
             if roles:
@@ -95,7 +96,10 @@ class OperationFacts:
             self._note_codes(roles, record)
             for problem in _problems(service, self.kind, record):
                 if problem.reason != "is missing":
-                    self.doubts.setdefault(problem.field, f"{problem.value} {problem.reason}"[:_MAX_LENGTH])
+                    value = problem.value[:_MAX_LENGTH]
+                    self.doubts.setdefault(
+                        problem.field, message("{value} {reason}", value=value, reason=problem.reason)
+                    )
 
     def _note_codes(self, roles: Mapping[str, Role], record: Mapping[str, Any]) -> None:
         for name, role in roles.items():

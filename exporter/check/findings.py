@@ -130,7 +130,8 @@ def _of_fields(result: CheckResult) -> Iterator[CheckFinding]:
             sentence = message("{name} has undocumented fields: {fields}.", name=name, fields=fields)
             yield CheckFinding("unknown_fields", sentence, kept)
         if each.doubts:
-            doubts = listed(first_names([f"{field} ({what})" for field, what in each.doubts.items()], 3))
+            named = [message("{field} ({what})", field=field, what=what) for field, what in each.doubts.items()]
+            doubts = listed(first_names(named, 3))
             sentence = message("{name} has undocumented values: {doubts}.", name=name, doubts=doubts)
             yield CheckFinding("unknown_values", sentence, kept)
 

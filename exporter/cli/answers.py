@@ -18,8 +18,8 @@ from exporter.archive import atomic
 from exporter.cli.output import Output, counted
 from exporter.cli.questions import Questions
 from exporter.errors import BlogExporterError, UsageError
-from exporter.export.flags import Combination, comment_combinations, entry_combinations, occurring
 from exporter.export.interface import RecordSource
+from exporter.export.posts import Combination, comment_combinations, entry_combinations, occurring
 from exporter.html.links import AddressPattern
 from exporter.message import either, message
 from exporter.model.kinds import Kind

@@ -21,7 +21,7 @@ from exporter.export.targets import TARGETS, Matter, Target
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared
-from exporter.translation import current_language, translated
+from exporter.translation import translated
 
 _EPILOG = """\b
 Examples:
@@ -120,7 +120,7 @@ def _export(out: Output, job: Job) -> int:
 
 def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
     folder, report, document, _ = exported
-    for line in report.lines(current_language()):
+    for line in report.lines(translated):
         out.say(shown(line))
     files, total = counted(document["file_count"], "file"), size_text(document["bytes"])
     if dry_run:

@@ -20,9 +20,9 @@ from exporter.cli.options import flag_options
 from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
-from exporter.export.flags import flag_lines
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import Comments, ExportOptions, Preset
+from exporter.export.posts import flag_lines
 from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog

@@ -352,7 +352,7 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
         message_n("{n:,} unchanged", "{n:,} unchanged", result.kept),
     ]
     if result.dropped:
-        parts.append(message_n("{n:,} gone", "{n:,} gone", result.dropped))
+        parts.append(message("{n:,} gone", n=result.dropped))
     out.say(message("{catalogue}: {parts}.", catalogue=path, parts=listed(parts)))
     return 3 if result.troubles else 0
 

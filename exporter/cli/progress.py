@@ -25,7 +25,7 @@ from exporter.library.views import LatestRepaired
 from exporter.message import listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable
-from exporter.translation import recalled, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -53,7 +53,7 @@ def progress_for(out: Output, zone: tzinfo) -> Progress:
 
 def retry_text(event: RetryEvent) -> str:
     """Return the line about a scheduled retry."""
-    reason = printable(recalled(event.reason), 120)
+    reason = printable(translated(event.reason), 120)
     return message(
         "  {operation}: {reason}; again in {wait}",
         operation=event.operation,
@@ -140,7 +140,7 @@ def _clock_sentence(event: ClockDiffers, zone: tzinfo) -> str:
 
 def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
     def shown(text: str, most: int) -> str:
-        return for_people(printable(recalled(text), most), zone)
+        return for_people(printable(translated(text), most), zone)
 
     match event:
         case Resumed():

@@ -204,7 +204,7 @@ Examples:
 @with_archive(on_loss=OnLoss.STOP)
 def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
-    from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
+    from exporter.export.posts import comment_combinations, entry_combinations, flag_lines
     from exporter.service.registry import service_of
 
     version = archive.version_at(at, settings.timezone)

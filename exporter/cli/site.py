@@ -16,9 +16,9 @@ from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.service.registry import FLAG_SETTINGS
 from exporter.settings import Settings
-from exporter.site.options import has_pillow
-from exporter.site.words import LANGUAGES
+from exporter.site import has_pillow
 from exporter.text import printable
+from exporter.translation import LANGUAGES
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -50,7 +50,7 @@ Examples:
 @click.option(
     "--lang",
     "site_lang",
-    type=click.Choice(list(LANGUAGES)),
+    type=click.Choice(sorted(LANGUAGES, reverse=True)),
     help=message("Language of the site. [default: ja]"),
 )
 @click.option("--public-only", is_flag=True, help=message("Copy only public content, to publish OUT."))

@@ -12,7 +12,7 @@ from exporter.cli.output import counted, shown, size_text, time_text
 from exporter.message import Message, listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable, right
-from exporter.translation import recalled, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -104,7 +104,7 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
     lost = outcome.assets.newly_lost if outcome.assets is not None else []
     if lost:
         named: list[str] = [
-            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(recalled(each.reason), 60))
+            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(translated(each.reason), 60))
             for each in lost[:_NAMED]
         ]
         named += ["…"] if len(lost) > _NAMED else []
@@ -203,7 +203,7 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
     if new:
         yield message("{files} newly gone for good:", files=_files(len(new)))
     for one in new[:_PROBLEMS_SHOWN]:
-        reason = printable(translated(recalled(one.reason)), 200)
+        reason = printable(translated(one.reason), 200)
         yield message("  - {name}: {reason}", name=printable(one.url, 200), reason=reason)
     if len(new) > _PROBLEMS_SHOWN:
         yield message("  … and {n:,} more; blog-exporter files DIR --missing lists them.", n=len(new) - _PROBLEMS_SHOWN)
@@ -234,7 +234,7 @@ def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         key = (host, str(problem["reason"])) if of_host else (str(number),)
         groups.setdefault(key, []).append(problem)
     for group in list(groups.values())[:_PROBLEMS_SHOWN]:
-        name, reason = _problem_name(group[0]), recalled(_reason(group[0]))
+        name, reason = _problem_name(group[0]), translated(_reason(group[0]))
         if len(group) > 1:
             yield message(
                 "  - {name}: {reason} (and {n:,} more from this host)", name=name, reason=reason, n=len(group) - 1
@@ -438,7 +438,7 @@ def _unseen_lines(report: ClosingReport) -> Iterator[Message]:
 
 def _outside_line(each: Outside) -> Message:
     noun = counted(each.count, _OUTSIDE_NOUNS[each.kind]) if each.kind in _OUTSIDE_NOUNS else printable(each.kind, 40)
-    reason = printable(translated(recalled(each.reason)), 200)
+    reason = printable(translated(each.reason), 200)
     if not reason:
         return message("  - {what}: {state}", what=noun, state=_STATES[each.state])
     return message("  - {what}: {state} ({reason})", what=noun, state=_STATES[each.state], reason=reason)

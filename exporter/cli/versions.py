@@ -66,8 +66,11 @@ def _life(reader: Archive, entry_id: str, out: Output, zone: tzinfo) -> int:
 
 
 def _step_text(step: Revision, zone: tzinfo) -> str:
+    from exporter.html.diff import CHANGE_NAMES  # the list of versions needs no diff
+
     said = ", ".join(printable(name, 40) for name in step.fields) if step.change == "changed" else ""
-    return f"{step.version:>6}  {for_people(step.date, zone)}  {step.change:<8} {said}".rstrip()
+    what = left(translated(CHANGE_NAMES[step.change]), 8)
+    return f"{step.version:>6}  {for_people(step.date, zone)}  {what} {said}".rstrip()
 
 
 _EPILOG = message(
@@ -116,9 +119,9 @@ def diff_command(
     service = service_of(settings, archive.info.service)
 
     def name(kind: Kind, field: str) -> str:
-        from exporter.site.words import field_name
+        from exporter.html.diff import field_name
 
-        return field_name(service.attributes.get(kind, {}), field, current_language())
+        return translated(field_name(service.attributes.get(kind, {}), field))
 
     if page is not None:
         from exporter.archive import atomic

@@ -19,14 +19,14 @@ from exporter.cli.export_options import Job, check_options, old_urls, resolved, 
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
 from exporter.errors import BlogExporterError, UsageError
-from exporter.export.flags import entry_combinations
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import NAMED, Format
 from exporter.export.interface import Comments
 from exporter.export.media import FOLDER, MADE_FIELDS
 from exporter.export.own_links import infer_entry_url
+from exporter.export.posts import entry_combinations
+from exporter.export.report import inferred_line
 from exporter.export.targets import TARGETS, Matter, Target
-from exporter.export.words import INFERRED
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
 from exporter.message import message
@@ -34,7 +34,7 @@ from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
-from exporter.translation import current_language, translated
+from exporter.translation import translated
 
 _REPEATED: Final = {
     "limits_of": "--target",
@@ -132,7 +132,7 @@ class _Wizard:
         found = infer_entry_url(service, state)
         if found is None:
             return ()
-        self._ask.say(INFERRED[current_language()].format(pattern=found.pattern.text, count=f"{found.matches:,}"))
+        self._ask.say(translated(inferred_line(found.pattern.text, found.matches)))
         return (found.pattern,)
 
     def _addresses(
@@ -277,7 +277,7 @@ class _Wizard:
         say(message("Checking; nothing is written yet."))
         for side in tried:
             say()
-            for line in (str(side.folder), *side.report.lines(current_language())):
+            for line in (str(side.folder), *side.report.lines(translated)):
                 say(line)
         say()
         if target is not None and not target.keeps(Matter.FORMAT):

@@ -11,11 +11,10 @@ from urllib.parse import unquote
 
 from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs
 from exporter.compare.texts import body_letters, body_pieces, letters, only_words, word_letters
-from exporter.export.file_names import file_name, slug
 from exporter.export.importer_rules import nicename
 from exporter.export.media import Media, new_address
+from exporter.export.names import UniqueNames, file_name, slug, wordpress_name
 from exporter.export.post_html import comment_html
-from exporter.export.post_names import UniqueNames, wordpress_name
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import collapse

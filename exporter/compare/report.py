@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from exporter.compare.posts import Fault, ShownAs, Unchecked
+from exporter.compare.posts import Difference, Fault, ShownAs, Unchecked
 from exporter.compare.reconcile import Comparison, PostResult
 from exporter.message import listed, message
 
+_STATUS_NAMES: Final = {
+    ShownAs.PUBLISH: message("public"),
+    ShownAs.DRAFT: message("draft"),
+    ShownAs.PRIVATE: message("private"),
+    ShownAs.PASSWORD: message("behind a password"),
+}
 _FEW: Final = 5
 _TITLE: Final = 60
 _VALUE: Final = 120
@@ -122,14 +128,18 @@ def _named(found: Comparison, change: Fault, *, every: bool) -> Iterator[str]:
             yield f"{'':11}{result.old.id}"
             continue
         details = [each for each in result.differences if each.change is change]
-        told = next((f": {_cut(_change(each), _VALUE)}" for each in details if each.before or each.after), "")
-        line = f"{'':11}{result.old.id} {_cut(result.old.title, _TITLE)}{told}"
+        named: str = f"{'':11}{result.old.id} {_cut(result.old.title, _TITLE)}"
+        changed = next((_cut(_change(each), _VALUE) for each in details if each.before or each.after), "")
+        line = message("{entry}: {change}", entry=named, change=changed) if changed else named
         yield message("{line} and {n} more", line=line, n=len(details) - 1) if len(details) > 1 else line
     if not every and len(results) > _FEW:
         yield message("           … {n:,} more (-v names all)", n=len(results) - _FEW)
 
 
-def _change(each: Any) -> str:
+def _change(each: Difference) -> str:
+    if each.change is Fault.STATUS:
+        before, after = _STATUS_NAMES[ShownAs(each.before)], _STATUS_NAMES[ShownAs(each.after)]
+        return message("{before} -> {after}", before=before, after=after)
     return " -> ".join(filter(None, (each.before, each.after)))
 
 

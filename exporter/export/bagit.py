@@ -11,9 +11,9 @@ from functools import partial
 from typing import Final
 
 from exporter import __version__
-from exporter.export.closing import why_not_saved
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
+from exporter.export.reasons import why_not_saved
 from exporter.export.report import Report
 from exporter.html.text import collapse
 from exporter.message import message
@@ -26,7 +26,7 @@ _NOTICE: Final = "NOT PUBLIC: holds private entries, drafts, hidden comments and
 
 
 def export(records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
-    """Yield the payload, then the tag files, which name what was written before them."""
+    """Yield the payload, then the tag files, which list the files before them."""
     _account(records, options, report)
     yield Whole(_PAYLOAD)
     yield Content("bagit.txt", [_DECLARATION])
@@ -36,7 +36,7 @@ def export(records: RecordSource, options: ExportOptions, report: Report) -> Ite
 
 
 def _account(records: RecordSource, options: ExportOptions, report: Report) -> None:
-    """Count what the state holds, all of which is in the bag."""
+    """Count the records of the state; the bag holds them all."""
     for entry_id in {**dict.fromkeys(records.ids(Kind.ENTRIES)), **dict.fromkeys(records.ids(Kind.ENTRY_LIST))}:
         raw = records.load(Kind.ENTRY_LIST, entry_id)
         category = "" if raw is None else collapse(options.service.post(None, raw).category or "")
@@ -53,7 +53,7 @@ def _account(records: RecordSource, options: ExportOptions, report: Report) -> N
 
 
 def _info(blog_id: str, options: ExportOptions, files: Sequence[WrittenFile]) -> Iterator[bytes]:
-    """Yield the metadata (section 2.2.2); its date is that of the backup, so that an archive makes one bag only."""
+    """Yield the metadata (section 2.2.2), with the date of the backup: one archive always gives the same bag."""
     payload = [file.bytes for file in files if _is_payload(file)]
     facts = {
         "External-Description": f"Archive of the blog {collapse(blog_id)}",

@@ -1,9 +1,9 @@
 """The Atom file that Blogger imports: posts, each followed by its comments, as Blogger's own backups had them. Pure.
 
 Written from Google's description of that file, and from RFC 4287 (Atom), 4685 (threads) and 5023 (drafts). Since 2025
-backups say in elements of their own what is a post, a label, a draft: these are written beside, for a reader of either
-must hold a draft back. A backup also held the blog's theme and settings; an import would put these over those of the
-new blog, so none are written.
+backups mark posts, labels and drafts with separate elements. This file contains both forms, because a reader of either
+form must hold a draft back. A backup also held the theme and settings of the blog; this file omits them, because an
+import would overwrite those of the new blog.
 """
 
 from __future__ import annotations
@@ -13,19 +13,17 @@ from datetime import datetime
 from typing import Final
 
 from exporter.export.formats import Format
-from exporter.export.importer_rules import ImportFile, Numbers
+from exporter.export.importer_rules import EntryData, Frame, ImportFile, Numbers, split
 from exporter.export.interface import ExportFile
 from exporter.export.media import address_of
-from exporter.export.post_html import as_html, comment_html
+from exporter.export.post_html import as_html, cleaned, comment_html, escaped
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.words import Reason
-from exporter.export.xml import cleaned, escaped
+from exporter.export.reasons import Reason
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, PostStatus
+from exporter.model.publication import PostStatus
 
 LABEL_CHARACTERS: Final = 200
 _SPACES_FOR: Final = {
@@ -94,8 +92,8 @@ class _Writer(ImportFile):
         if post.category:
             label = self._label(post)
             yield from (_category(scheme, label) for scheme in _LABELS)
-        yield f'<title type="text">{self._text("title", post, post.title)}</title>'
-        yield f'<content type="html">{self._text("body", post, self._body(post))}</content>'
+        yield f'<title type="text">{escaped(self.clean("title", post, post.title))}</title>'
+        yield f'<content type="html">{escaped(self.clean("body", post, self._body(post)))}</content>'
         address = address_of(self.posts, post)
         if address:
             yield f'<link rel="alternate" type="text/html" href="{escaped(address)}"/>'
@@ -148,11 +146,6 @@ class _Writer(ImportFile):
             self.report.changed("entries", Reason.LEAD_MOVED, post.id)
             more = f"<p><strong>{escaped(lead)}</strong></p>\n{more}"
         return f"{body}\n<!--more-->\n{more}" if more else body
-
-    def _text(self, what: str, post: ExportPost, text: str) -> str:
-        clean = cleaned(text)
-        self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
-        return escaped(clean.text)
 
 
 def _marked(kind: str, *, draft: bool = False) -> Iterator[str]:

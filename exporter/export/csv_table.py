@@ -11,8 +11,8 @@ from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import Media, new_address, old_addresses
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import text_of
 from exporter.html.tree import too_large

@@ -1,4 +1,4 @@
-"""The page of an entry in Markdown: front matter, body and comments. Pure."""
+"""An entry's page in Markdown: front matter, body and comments. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from exporter.html.tree import Element
 from exporter.model.kinds import sort_key
 from exporter.model.records import Comment, Post
 from exporter.text import visible, without_surrogates
+from exporter.translation import translator
 
 _BASE: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _ONE_LINE: Final = 2**30
 _PLAIN_NAME: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z][a-z_]{0,60}")
 _PLAIN_TEXT: Final = re.compile(r"[ !#-\[\]-~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
-"""What YAML's writer puts between double quotes as it is."""
+"""Characters that YAML's writer leaves unescaped between double quotes."""
 
 
 class _Text(str):
@@ -48,8 +49,9 @@ def front_matter(post: Post, comments: int) -> tuple[str, int]:
     """Return the front matter with its ``---`` lines, and how many lone surrogates became U+FFFD.
 
     What people and other programs read comes first, under the names that site generators know; what only the service
-    says is under ``source``. Dates are ISO 8601 texts with the blog's offset; what the service did not send, or not
-    sensibly, is null. A draft is what is private, or may be; what the other flags mean is known to the owner alone.
+    says is under ``source``. Dates are ISO 8601 texts with the blog's offset; a value that the service did not send, or
+    sent malformed, is null. A draft is an entry that is private or may be; only the owner knows the meaning of the
+    other flags.
     """
     fields: dict[str, Any] = {
         "title": post.title,
@@ -116,8 +118,8 @@ def _date(date: datetime | None) -> str | None:
 RENDERER_VERSION = 5
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
-UNTITLED = "(無題)"
-_NAMELESS = "(名前なし)"
+t = translator("ja")
+"""Translates the few sentences that views and exports add to the texts of a blog."""
 _TITLE_SHOWN = 1_000
 
 
@@ -135,7 +137,7 @@ def render_entry(
 ) -> Rendered:
     """Return an entry's page; the comments are in the order of their ids. Never raises.
 
-    ``change`` is applied to the trees of the body and the continuation, such as to point them at local files.
+    ``change`` is applied to the trees of body and continuation, for example to point them at local files.
     """
     head, replaced = front_matter(post, len(comments))
     in_body, in_more = wanted_places(post.body), wanted_places(post.more)
@@ -143,19 +145,19 @@ def render_entry(
     # What both lead to stays where both can.
     body = to_markdown(post.body, change, places, footnotes=Numbering(asked_for=in_more))
     more = to_markdown(post.more, change, places, footnotes=Numbering(body.footnotes + 1, asked_for=in_body))
-    blocks = [heading(1, collapse(post.title) or UNTITLED), body.text]
+    blocks = [heading(1, collapse(post.title) or t("(untitled)")), body.text]
     lead = collapse(post.more_title)
     if lead or more.text:
         blocks += [heading(2, lead) if lead else "***", more.text]
     rest = render_comments(comments)
     if comments:
-        blocks += [heading(2, f"コメント ({len(comments)})"), rest.text]
+        blocks += [heading(2, t("Comments ({n})", n=len(comments))), rest.text]
     text, found = visible("\n\n".join(block for block in blocks if block))
     return Rendered(f"{head}\n{text}\n", replaced + body.replaced + more.replaced + rest.replaced + found)
 
 
 def render_comments(comments: Sequence[Comment], line_break: str = HARD_BREAK) -> Rendered:
-    """Return comments as sections of a page, without a line end at the end; ``line_break`` is what breaks a line."""
+    """Return comments as sections of a page, without a final line end; ``line_break`` is the mark for a line break."""
     parts: list[str] = []
     replaced = 0
     for comment in sorted(comments, key=lambda one: sort_key(one.id)):
@@ -168,7 +170,7 @@ def render_comments(comments: Sequence[Comment], line_break: str = HARD_BREAK) -
 
 
 def heading(level: int, text: str) -> str:
-    """Return a heading with the text as it is, on one line, cut after 1,000 characters."""
+    """Return a heading with the text unchanged but on one line, cut after 1,000 characters."""
     return f"{'#' * level} {escape_heading_end(plain(text))}"
 
 
@@ -180,21 +182,22 @@ def plain(text: str, *, in_brackets: bool = False) -> str:
 
 
 def day(date: datetime | None) -> str:
-    """Return a date's day as ``YYYY-MM-DD``; empty when there is none."""
+    """Return a date as ``YYYY-MM-DD``; empty if ``date`` is ``None``."""
     return "" if date is None else date.date().isoformat()
 
 
 def _comment_head(comment: Comment) -> str:
-    shown = " · ".join(part for part in (collapse(comment.name) or _NAMELESS, day(comment.date)) if part)
+    shown = " · ".join(part for part in (collapse(comment.name) or t("(no name)"), day(comment.date)) if part)
     return heading(3, shown)
 
 
 def _comment_facts(comment: Comment) -> str:
     facts: list[str] = []
     if collapse(comment.title):
-        facts.append(f"- タイトル: {plain(comment.title)}")
+        facts.append(f"- {t('Title: {title}', title=plain(comment.title))}")
     link = commenter_link(comment.url)
     if link is not None:
-        facts.append(f"- リンク: [{plain(link, in_brackets=True)}]({link_target(link, '')})")
+        shown = f"[{plain(link, in_brackets=True)}]({link_target(link, '')})"
+        facts.append(f"- {t('Link: {link}', link=shown)}")
     facts += [f"- {name}: {value}" for name, value in comment.facts.items()]
     return "\n".join(facts)

@@ -1,4 +1,4 @@
-"""Writing an export to the disk: a folder that appears whole, with its report beside it."""
+"""Write an export to disk: a folder that appears as a whole, with its report next to it."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def report_path(target: Path) -> Path:
 def check_target(target: Path, *, force: bool) -> None:
     """Refuse to write where something else is.
 
-    A report beside a folder is no proof that an export made all of it: with ``force``, only a folder may go in which
-    every file is as the report lists it, byte for byte.
+    A report next to a folder does not prove that an export made all of it. With ``force``, a folder is replaced only if
+    every file matches the report byte for byte.
 
     Raises:
-        UsageError: there is a file, a folder that no export made, one that an export made and ``force`` is not set, or
-            one with anything in it that its report does not list.
+        UsageError: the target is a file, a folder that no export made, an export without ``force``, or contains a file
+            that its report does not list.
     """
     if not target.name:
         raise UsageError(message("{target} cannot be a new folder; name one.", target=target))
@@ -90,7 +90,7 @@ def check_target(target: Path, *, force: bool) -> None:
 
 
 def _foreign(target: Path) -> str | None:
-    """Return the first file or folder, by path, that the report does not list as it is; ``None`` when there is none."""
+    """Return the first file or folder by path that differs from the report, or ``None``."""
     known: defaultdict[str, list[WrittenFile]] = defaultdict(list)
     parents: set[str] = set()
     for file in _listed(target):
@@ -108,7 +108,7 @@ def _foreign(target: Path) -> str | None:
 
 
 def _is_sealed(target: Path) -> bool:
-    """Tell whether all of a folder is what its report vouches for by one hash; of what is private it lists no file."""
+    """Return whether the folder matches the one hash in its report; a report on private entries lists no files."""
     report = _report(target)
     sealed = [report[name] for name in (_CONTENT, _REPLACED_CONTENT) if report.get(name) is not None]
     if not sealed:
@@ -133,7 +133,7 @@ def _content_sha256(files: Iterable[WrittenFile]) -> str:
 
 
 def _file(path: Path, shown: str) -> WrittenFile | None:
-    """Return what a file is; ``None`` when it is a link or a special file."""
+    """Return a file's path, size and hash, or ``None`` for a link or a special file."""
     with atomic.translated(path):
         state = path.lstat()
         if not stat.S_ISREG(state.st_mode):
@@ -143,7 +143,7 @@ def _file(path: Path, shown: str) -> WrittenFile | None:
 
 
 def _report(target: Path) -> dict[str, Any]:
-    """Return the report beside a folder; empty when there is none that can be read."""
+    """Return the report next to a folder; empty if it is missing or unreadable."""
     try:
         report = lossless_json.loads(report_path(target).read_bytes())
     except (OSError, lossless_json.NotJson):
@@ -167,10 +167,10 @@ def write_export(
     target: Path,
     describe: Callable[[list[WrittenFile]], dict[str, Any]] | None = None,
 ) -> list[WrittenFile]:
-    """Write all files into a folder beside ``target``, then what ``describe`` says of them, then give it its name.
+    """Write all files into a folder next to ``target``, then the report from ``describe``, then rename the folder.
 
-    In that order, since a folder without its report would pass for somebody else's, which no export replaces; for the
-    same reason the report lists what is to be replaced until it is.
+    The report comes first, because a folder without a report would be taken for a stranger's folder, which no export
+    replaces. For the same reason the report also lists the files about to be replaced until the rename.
 
     Raises:
         UsageError: nothing can be written there.
@@ -199,7 +199,7 @@ def write_export(
 
 
 def _replaced(target: Path) -> dict[str, Any]:
-    """Return what a report says of the export that it is about to replace."""
+    """Return the facts in a report about the export that is about to be replaced."""
     if not target.exists():
         return {}
     listed = [file._asdict() for file in dict.fromkeys(_listed(target))]
@@ -208,7 +208,7 @@ def _replaced(target: Path) -> dict[str, Any]:
 
 
 def measure_export(files: Iterable[ExportFile], archive: Path) -> list[WrittenFile]:
-    """Make all files, one at a time where nobody sees them, and keep none."""
+    """Make all files in a private temporary folder, one at a time, and keep none."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for file in _each_written(files, archive, Path(folder)):
@@ -218,7 +218,7 @@ def measure_export(files: Iterable[ExportFile], archive: Path) -> list[WrittenFi
 
 
 def write_report(target: Path, document: dict[str, Any]) -> Path:
-    """Write an export's report beside it and return its path."""
+    """Write an export's report next to it and return its path."""
     path = report_path(target)
     with atomic.translated(path):
         atomic.write_file(path, lossless_json.dumps(document) + b"\n")
@@ -226,7 +226,7 @@ def write_report(target: Path, document: dict[str, Any]) -> Path:
 
 
 def _each_written(files: Iterable[ExportFile], archive: Path, folder: Path) -> Iterator[WrittenFile]:
-    """Write the files one after another, and yield each when it is there."""
+    """Write the files one after another, and yield each once it is complete."""
     done: list[WrittenFile] = []
     for file in files:
         parts = _copies(file, archive) if isinstance(file, Whole) else [file]
@@ -237,10 +237,10 @@ def _each_written(files: Iterable[ExportFile], archive: Path, folder: Path) -> I
 
 
 def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
-    """Yield a copy of every file the format of the archive names, in the order of their paths.
+    """Yield a copy of every file that belongs to the archive's format, ordered by path.
 
     Raises:
-        ArchiveDamaged: one of them is not what was written; its copy would have a right hash in the export.
+        ArchiveDamaged: a file differs from the stored hash; its copy would get a correct hash in the export.
     """
     for found in Archive.open(archive).verify(remember=False):
         if found.damage:
@@ -297,7 +297,7 @@ def _stream(file: Content | Copy, archive: Path, path: Path) -> WrittenFile:
 
 
 def _pack(file: Packed, archive: Path, path: Path) -> None:
-    """Write a ZIP whose bytes depend on its members only; pictures are packed as they are."""
+    """Write a ZIP whose bytes depend only on its members; pictures are stored uncompressed."""
     with atomic.open_private(path) as out, zipfile.ZipFile(out, "w") as packed:
         for member in file.members:
             info = zipfile.ZipInfo(member.path)
@@ -321,7 +321,7 @@ def _chunks(file: Content | Copy, archive: Path) -> Iterator[bytes]:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield a file of the archive in blocks that base64 can join, a stored picture only as long as it is what was read.
+    """Yield a file from the archive in blocks that base64 can join; a stored picture is checked against its hash.
 
     Raises:
         ArchiveDamaged: it is missing, or its content is not what its name says.

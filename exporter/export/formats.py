@@ -1,6 +1,6 @@
-"""What a format can do, and every format and target by its name. Pure.
+"""How a format is declared, and the registries with every format and target by name. Pure.
 
-A format's module declares it, and is imported when asked for. What is known of targets is in
+A format's module declares it, and is imported when asked for. The facts about targets are in
 :mod:`exporter.export.targets`.
 """
 
@@ -13,21 +13,20 @@ from typing import Final
 
 from exporter.export.interface import Comments, ExportFile, ExportOptions, RecordSource
 from exporter.export.media import POST_NAME
-from exporter.export.post_names import Spelling, plain_name, wordpress_name
-from exporter.export.posts import Posts
+from exporter.export.names import Spelling, plain_name, wordpress_name
+from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS, Target
-from exporter.export.visibility import Newest
 
 OfPosts = Callable[[Posts], Iterator[ExportFile]]
 """Makes the files of posts: the same posts and options give the same bytes, in memory that does not grow with them.
 
-Every post is reported with :meth:`~exporter.export.report.Report.wrote` once it is in a file, and whatever had to be
-changed for the target with :meth:`~exporter.export.report.Report.changed`.
+Every post is reported with :meth:`~exporter.export.report.Report.wrote` once a file contains it, and every change for
+the target with :meth:`~exporter.export.report.Report.changed`.
 """
 
 OfArchive = Callable[[RecordSource, ExportOptions, Report], Iterator[ExportFile]]
-"""Makes the files of all that an archive holds: nothing is chosen, so what is private is in it."""
+"""Makes the files for everything in an archive, including private entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +42,14 @@ class Format:
         bodies: whether bodies can be Markdown or HTML.
         wordpress: whether WordPress takes it, so that bodies can be in its blocks.
         comments: whether it carries comments at all, unless more is asked for.
-        shows: where it has them unasked, if it is for readers; ``None`` for any other.
-        beside: the folder for what stands beside the pages of a site.
+        shows: where it puts comments by default, if it is for readers; ``None`` for any other.
+        beside: the folder for files next to the pages of a site.
         media: whether it is asked for where pictures are, or will be.
         splits: whether it can be several files of a limited size.
-        titled: whether it has a title of its own, as books have.
+        titled: whether it has a title, as books do.
         book: whether it is a book, which has a title, a language and a direction of writing.
         target: whose limits it keeps to.
-        names: how it spells the names of entries in addresses, where it writes them.
+        names: the spelling of entry names in addresses, if it writes them.
     """
 
     help: str
@@ -72,7 +71,7 @@ class Format:
 
     @property
     def whole(self) -> bool:
-        """Whether it takes the archive as it is, with all that is private."""
+        """Whether it exports the archive unchanged, with everything private."""
         return self.export_archive is not None
 
     def files(
@@ -95,11 +94,11 @@ class Format:
             )
             yield from self.export(posts)
             if options.comments is Comments.SIDECAR:
-                # What it needs is loaded where it is asked for.
+                # Imported here to load it only if requested.
                 yield from importlib.import_module("exporter.export.sidecar").sidecar(posts, self.beside)
 
     def _spelling(self, options: ExportOptions) -> Spelling | None:
-        """Return how names in addresses are spelled: for the target too, where one is named; ``None`` without any."""
+        """Return the spelling of names in addresses, also for a named target; ``None`` if the format writes none."""
         if self.names is None and (options.new_url is None or POST_NAME not in options.new_url.fields):
             return None
         aim = None if options.target is None else FORMATS[options.target.form].names
@@ -115,11 +114,11 @@ class _Formats(Mapping[str, Format]):
         "blogger-atom": "blogger",
         "ghost": "ghost",
         "sqlite": "sqlite",
-        "parquet": "parquet",
-        "epub": "epub.book",
+        "parquet": "parquet_table",
+        "epub": "epub",
         "html": "html_book",
-        "atom": "atom",
-        "jsonfeed": "jsonfeed",
+        "atom": "feeds",
+        "jsonfeed": "feeds:JSON_FEED",
         "csv": "csv_table",
         "jsonl": "jsonl",
         "redirects": "redirects",
@@ -127,11 +126,12 @@ class _Formats(Mapping[str, Format]):
         "hugo": "hugo",
         "jekyll": "jekyll",
         "pelican": "pelican",
-        "markdown": "plain_markdown",
+        "markdown": "markdown",
     }
 
     def __getitem__(self, name: str) -> Format:
-        found: Format = importlib.import_module(f"exporter.export.{self._modules[name]}").FORMAT
+        module, _, declared = self._modules[name].partition(":")
+        found: Format = getattr(importlib.import_module(f"exporter.export.{module}"), declared or "FORMAT")
         return found
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A ZIP for Ghost's importer: its JSON, bodies as HTML cards, and the pictures; comments are beside it. Pure."""
+"""A ZIP for Ghost's importer with its JSON and the pictures; comments are in a separate file. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from exporter.export.entry_page import UNTITLED
+from exporter.export.entry_page import t
 from exporter.export.formats import Format
 from exporter.export.importer_rules import Numbers
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.jsonl import comment_lines
 from exporter.export.media import Copies, Media
-from exporter.export.post_html import as_html, comments_html, report_bodies
-from exporter.export.post_names import plain_name
+from exporter.export.names import plain_name
+from exporter.export.post_html import as_html, cleaned, comments_html, escaped, report_bodies
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
-from exporter.export.xml import cleaned, escaped
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.publication import PostStatus
@@ -95,7 +94,7 @@ def _post(post: ExportPost, number: int, posts: Posts, media: Media) -> dict[str
     public = post.status is PostStatus.PUBLISH
     return {
         "id": number,
-        "title": (post.title or UNTITLED)[:TITLE_CHARACTERS],
+        "title": (post.title or t("(untitled)"))[:TITLE_CHARACTERS],
         "slug": posts.name(post.id),
         "lexical": json.dumps(_card(clean.text), ensure_ascii=False),
         "type": "post",
@@ -124,7 +123,7 @@ def _html(post: ExportPost, media: Media, way: str | None) -> str:
         for text in (post.record.body, post.record.more)
     )
     parts = [
-        # Ghost's themes lay out what stands in no element word by word.
+        # Ghost's themes lay out text outside of elements word by word.
         f"<div>\n{body}\n</div>" if body else "",
         f"<h2>{escaped(lead)}</h2>" if lead else "",
         f"<div>\n{more}\n</div>" if more else "",
@@ -134,7 +133,7 @@ def _html(post: ExportPost, media: Media, way: str | None) -> str:
 
 
 def _card(html: str) -> dict[str, Any]:
-    """Return a document of one card that holds HTML as it is."""
+    """Return a document with one card that holds HTML unchanged."""
     card = {"type": "html", "version": 1, "html": html}
     return {"root": {"children": [card], "direction": None, "format": "", "indent": 0, "type": "root", "version": 1}}
 

@@ -1,7 +1,6 @@
 """One page of HTML with everything in it, to read, print and keep: by year, oldest first, pictures inside. Pure.
 
-Bodies are made by what makes them for the offline site, and look as they do there, by day and by night; nothing in the
-page runs, and opening it asks for nothing.
+The site's code makes the bodies, so they look the same by day and by night. Nothing in the page runs or loads anything.
 """
 
 from __future__ import annotations
@@ -14,16 +13,15 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Final
 
-from exporter.export.entry_page import UNTITLED, day
-from exporter.export.file_names import safe_id
+from exporter.export.entry_page import day, t
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
-from exporter.export.post_html import report_bodies
+from exporter.export.names import safe_id
+from exporter.export.post_html import report_bodies, visible_xml
 from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
-from exporter.export.xml import visible_xml
 from exporter.html.links import commenter_link
 from exporter.html.page_body import BodyWriter
 from exporter.html.page_sanitizer import ID_PREFIX
@@ -44,7 +42,7 @@ article > h3 { margin: 2.6rem 0 .8rem; font: 600 1.45rem/1.45 var(--serif); }
 @media print { .year { break-before: page; } article > .title { break-after: avoid; } }
 """.strip()
 _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
-"""What is a picture and nothing more: in an SVG an untrusted script may wait for whoever opens it alone."""
+"""Media types that contain only a picture; an SVG may contain a script that runs when it is opened alone."""
 _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
 _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
@@ -104,7 +102,7 @@ def _year_of(post: ExportPost) -> int:
 
 @cache
 def _style() -> str:
-    """Return the style sheet of the site, and what a page of many entries needs beside it."""
+    """Return the site's style sheet with additions for a page with many entries."""
     return files("exporter").joinpath("site/static/site.css").read_text("utf-8") + _OWN_STYLE
 
 
@@ -136,7 +134,7 @@ def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -
 def _body(source: str, post: ExportPost, media: Media, bodies: BodyWriter) -> str:
     """Return a body whose ids, where links lead to them, are those of its entry alone: many entries have a ``fn1``.
 
-    What can be wide in it can be scrolled by keys: no script finds out whether it is.
+    Wide parts can be scrolled with the keyboard, because no script checks their width.
     """
     html = bodies.html(source, "", media.places(post), colours=True)
     place = _place_of(post.id)
@@ -151,7 +149,7 @@ def _body(source: str, post: ExportPost, media: Media, bodies: BodyWriter) -> st
 
 
 def _account(post: ExportPost, media: Media, report: Report, paths: Container[str]) -> None:
-    """Report the pictures and files of a post, given where the archive has those that the page holds or links to."""
+    """Report a post's pictures and files, given the archive paths that the page embeds or links."""
     written = set()
     for picture in media.pictures(post):
         if picture.source in paths:
@@ -163,7 +161,7 @@ def _account(post: ExportPost, media: Media, report: Report, paths: Container[st
 
 def _comments(found: Sequence[PostComment], bodies: BodyWriter) -> str:
     rows = "\n".join(_comment(each, bodies) for each in found)
-    return f'<section class="comments">\n<h3>コメント ({len(found)})</h3>\n<ol>\n{rows}\n</ol>\n</section>'
+    return f'<section class="comments">\n<h3>{t("Comments ({n})", n=len(found))}</h3>\n<ol>\n{rows}\n</ol>\n</section>'
 
 
 def _comment(found: PostComment, bodies: BodyWriter) -> str:
@@ -195,7 +193,7 @@ def _ending(path: str) -> str:
 
 
 def _title(post: ExportPost) -> str:
-    return escape(visible_xml(post.title).text) or UNTITLED
+    return escape(visible_xml(post.title).text) or t("(untitled)")
 
 
 FORMAT: Final = Format(

@@ -1,4 +1,4 @@
-"""A Hugo site's content: a page bundle for each post, its pictures beside it. Pure."""
+"""A Hugo site's content: a page bundle for each post, with its pictures in the bundle. Pure."""
 
 from __future__ import annotations
 

@@ -1,30 +1,29 @@
 """What importers of whole blogs refuse, cut or drop: long texts, active parts, names, dates and numbers twice. Pure.
 
-The lengths are those of WordPress' tables (``wp_posts``, ``wp_terms``, ``wp_comments``): it refuses a row of which one
-value is longer, so a comment whose author's name is too long is lost as a whole.
+The lengths are those of WordPress' tables (``wp_posts``, ``wp_terms``, ``wp_comments``). WordPress refuses a row with
+one value that is too long, so a long author name would lose the whole comment.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from html import escape
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.interface import Copy
+from exporter.export.interface import Content, Copy
 from exporter.export.media import Copies, Media, PostPicture
-from exporter.export.post_html import as_html, report_bodies
-from exporter.export.post_names import NAME_BYTES
+from exporter.export.names import NAME_BYTES
+from exporter.export.post_html import as_html, cleaned, escaped, report_bodies
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.export.targets import Matter, Target
-from exporter.export.words import Reason
-from exporter.export.xml import cleaned, escaped
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
 from exporter.html.tree import too_complex, too_large
@@ -55,7 +54,7 @@ class ImportFile:
     """What writers of files for such importers share.
 
     Attributes:
-        copies: the pictures taken so far, where they are asked for.
+        copies: the pictures taken until now, if requested.
     """
 
     def __init__(self, posts: Posts) -> None:
@@ -68,7 +67,7 @@ class ImportFile:
         self._copies = Copies(posts.report)
 
     def begin(self, post: ExportPost, pictures: Reason | None = None) -> datetime:
-        """Report what importers are known to change of a post or to refuse, and return its date, which no other has.
+        """Report the known changes and refusals by importers for a post, and return its date, made unique.
 
         Args:
             post: the post.
@@ -89,13 +88,19 @@ class ImportFile:
         return when
 
     def body(self, html: str, post: ExportPost) -> str:
-        """Return a part of a post's body as its new home shows it as it was, addresses included."""
+        """Return a part of a post's body with the addresses of the new home."""
         made = styled(self.media.rewritten(as_html(html)), self.options.body_style)
         self.report.changed("entries", Reason.COMMANDS_DEFUSED, post.id, made.commands)
         return made.text
 
+    def clean(self, what: str, post: ExportPost, text: str) -> str:
+        """Return the title or body of a post without characters that XML cannot hold."""
+        made = cleaned(text)
+        self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, made.characters)
+        return made.text
+
     def _mind(self, post: ExportPost, target: Target) -> None:
-        """Report what a post has that the target does not keep, or is not confirmed to."""
+        """Report the parts that the target does not keep or is not confirmed to keep."""
         if 0 < target.title_characters < len(post.title):
             self.report.limit(Reason.TITLE_OVER.at(target.title_characters), post.id)
         moved = self.options.media_base_url or self.options.media_folder
@@ -113,13 +118,13 @@ class ImportFile:
                 self.report.limit(Cause(why, matter, target.title), post.id)
 
     def take(self, pictures: list[PostPicture]) -> None:
-        """Note pictures to be copied, where they are asked for."""
+        """Add pictures to the copies, if requested."""
         if self.options.media_folder:
             self.copies += self._copies.of(pictures)
 
 
 def styled(html: str, style: str) -> Kept:
-    """Return a part of a post's body as WordPress gets it, and how many commands in it were made plain.
+    """Return a part of a body in the form for WordPress and the number of commands that were neutralised.
 
     Args:
         html: with the addresses of the new home.
@@ -134,12 +139,12 @@ def styled(html: str, style: str) -> Kept:
 
 
 def joined(body: str, more: str, lead: str, style: str) -> str:
-    """Return both parts of a post's body, as :func:`styled` returns them, with the link between them.
+    """Return both parts of a post's body in the form of :func:`styled` with the link between them.
 
     Args:
         body: the first part.
         more: the other one.
-        lead: the text of the link, on one line.
+        lead: the link text on one line.
         style: see :func:`styled`.
     """
     label = escaped(lead).replace("--", "&#45;&#45;")
@@ -159,7 +164,7 @@ def commenter(comment: Comment, report: Report) -> Commenter:
 
 
 def stored_name(name: str, most_bytes: int | None = None) -> str:
-    """Return a name in HTML, as WordPress holds it, cut between characters to so many bytes.
+    """Return a name as WordPress stores it in HTML, cut between characters to a number of bytes.
 
     WordPress strips what looks like a tag from the names of categories and commenters.
     """
@@ -212,7 +217,7 @@ def _hash(key: str, when: datetime) -> bytes:
 
 
 _NAMING: Final = re.compile(r"[a-z0-9%]")
-"""WordPress keeps these of a nicename, and drops a category whose nicename has none of them, such as ``...``."""
+"""WordPress keeps these in a nicename, and drops a category whose nicename contains none of them, such as ``...``."""
 
 
 class Nicenames:
@@ -274,3 +279,59 @@ class Numbers:
 def _number(record_id: str) -> int | None:
     plain = record_id.isascii() and record_id.isdecimal() and len(record_id) <= 15 and record_id[0] != "0"
     return int(record_id) if plain and int(record_id) < _LARGEST_ID else None
+
+
+class EntryData(NamedTuple):
+    """An entry as a file holds it."""
+
+    entry_id: str
+    data: bytes
+
+
+class Frame(NamedTuple):
+    """The text before and after the entries in each file."""
+
+    head: bytes = b""
+    tail: bytes = b""
+
+
+def split(posts: Posts, name: str, ending: str, frame: Frame, entries: Iterator[EntryData]) -> Iterator[Content]:
+    """Yield one file, or numbered files if a limit is set; an entry above the limit gets a separate file."""
+    name = f"{name}-{posts.options.label}"
+    if not posts.options.max_entries and not posts.options.max_bytes:
+        yield Content(f"{name}{ending}", chain([frame.head], (entry.data for entry in entries), [frame.tail]))
+        return
+    parts = _Parts(posts, frame, entries)
+    number = 1
+    while number == 1 or parts.next is not None:
+        yield Content(f"{name}-{number:03d}{ending}", parts.part())
+        number += 1
+
+
+class _Parts:
+    """Cuts entries into files; ``next`` is the first that is in no file yet."""
+
+    def __init__(self, posts: Posts, frame: Frame, entries: Iterator[EntryData]) -> None:
+        self._report = posts.report
+        self._most = posts.options.max_entries
+        self._most_bytes = posts.options.max_bytes
+        self._frame = frame
+        self._entries = entries
+        self.next = next(entries, None)
+
+    def part(self) -> Iterator[bytes]:
+        """Yield one file."""
+        size = len(self._frame.head) + len(self._frame.tail)
+        count = 0
+        yield self._frame.head
+        while (entry := self.next) is not None:
+            full = bool(self._most) and count >= self._most
+            if count and (full or (self._most_bytes and size + len(entry.data) > self._most_bytes)):
+                break
+            size += len(entry.data)
+            count += 1
+            if self._most_bytes and count == 1 and size > self._most_bytes:
+                self._report.limit(Reason.FILE_LARGE, entry.entry_id)
+            self.next = next(self._entries, None)
+            yield entry.data
+        yield self._frame.tail

@@ -1,4 +1,4 @@
-"""What an export reads, what it is asked to be, and its files, whose paths are relative to its folder. Pure."""
+"""The input, options and output files of an export; paths are relative to its folder. Pure."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class Side(StrEnum):
     REST = "private"
     """Everything else: private entries, and drafts where they are on no side of their own."""
     DRAFTS = "drafts"
-    """Where every entry is to be a draft, those that are not private; there is nothing public then."""
+    """Entries that are not private, if every entry becomes a draft; then no entry is public."""
 
 
 class Comments(StrEnum):
-    """Where an export for readers has the comments."""
+    """The place of comments in an export for readers."""
 
     BODY = "body"
-    """Below what they are about."""
+    """Below the entry."""
     SIDECAR = "sidecar"
     """In files of their own, for a script or a service that shows them."""
     NONE = "none"
 
 
 class Preset(StrEnum):
-    """For what a folder of Markdown is."""
+    """Target program of a Markdown export."""
 
     PLAIN = "plain"
     ASTRO = "astro"
@@ -53,30 +53,30 @@ class ExportOptions:
     """The options of one export.
 
     Attributes:
-        declared: what the owner said about the flags.
+        declared: the owner's declarations about the flags.
         side: which entries.
         as_of: when the version was read, also the export's own date; nothing is taken from the clock.
         since: the first day, by the entry's date.
         until: the last day.
         category: the name of the only category.
-        hidden_comments: also write comments that are not visible, where the target can hold them back.
-        body: ``markdown`` or ``html``, where a format has the choice.
-        wordpress_body: how WordPress gets bodies, where a format is for it: ``html``, a block that shows them as they
-            were; ``blocks``, those that its editor can change; ``plain``, for homes that know no blocks. Empty for
-            what the target takes, which is WordPress where none is named.
-        media_base_url: where the pictures will be found, with a slash at the end.
+        hidden_comments: also write comments that are not visible, if the target can hold them back.
+        body: ``markdown`` or ``html``, for formats with a choice.
+        wordpress_body: the form of bodies for WordPress: ``html``, one block that shows them unchanged; ``blocks``, for
+            its block editor; ``plain``, for homes
+            without blocks. Empty for the target's default; the default target is WordPress.
+        media_base_url: the future folder address for pictures, with a final slash.
         media_folder: whether the pictures are written into the export.
         max_entries: the most entries in a file; 0 for no limit.
         max_bytes: the most bytes in a file; 0 for no limit.
         old_urls: how the addresses of the old blog's entries are made.
         new_url: how those of the new home are made.
-        title: what a book is called; empty for the blog's id.
+        title: the title of a book; by default the blog's id.
         language: the language of a book (BCP 47).
-        by_year: whether each year becomes a book of its own.
+        by_year: whether each year becomes a separate book.
         vertical: whether a book's lines run from top to bottom.
-        comments: where the comments are, in a format that has the choice; ``None`` for where it has them unasked.
-        preset: for what a folder of Markdown is.
-        target: the service whose limits are to be kept, where one is named.
+        comments: the place of comments in formats with a choice; ``None`` for the default of the format.
+        preset: target program of a Markdown export.
+        target: the service whose limits apply, if one is named.
         service: reads the records.
     """
 
@@ -120,7 +120,7 @@ class ExportOptions:
 
     @property
     def label(self) -> str:
-        """What file names say of the side, so that nobody publishes the wrong file."""
+        """The side's name in file names, so that the wrong file is not published by mistake."""
         if self.side is Side.REST:
             return "NOT-PUBLIC"
         return f"{self.side}-with-hidden-comments" if self.hidden_comments else str(self.side)
@@ -162,14 +162,14 @@ class ViewFile:
 
 
 class RecordSource(Protocol):
-    """One state of an archive, as views read it; records come from disk on demand."""
+    """One state of an archive as views read it; records are read from disk on demand."""
 
     @property
     def blog_id(self) -> str:
         """The blog's id, its domain."""
 
     def ids(self, kind: Kind) -> Sequence[str]:
-        """Return the ids of all records of a kind, by :func:`~exporter.model.kinds.sort_key`."""
+        """Return the ids for all records of a kind ordered by :func:`~exporter.model.kinds.sort_key`."""
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
         """Return 32 bytes that change with the record; ``None`` when there is no such record."""
@@ -178,12 +178,12 @@ class RecordSource(Protocol):
         """Return a record's raw object; ``None`` when there is no such record."""
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the id and raw object of every record of a kind, in the order of :meth:`ids`."""
+        """Yield the id and raw object for every record of a kind in the order of :meth:`ids`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """A file of the archive in base64, in the middle of a file of the export; ``source`` is relative to the archive."""
+    """A file from the archive in base64, inside a file of the export; ``source`` is relative to the archive."""
 
     source: str
 

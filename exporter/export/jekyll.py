@@ -1,4 +1,4 @@
-"""A Jekyll site's posts; of what is in them, Liquid finds the addresses of pictures alone. Pure."""
+"""A Jekyll site's posts, in which Liquid finds only the addresses of pictures. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from exporter.export.file_names import file_name
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.media import FOLDER
+from exporter.export.names import file_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
     BETWEEN_TAGS,
@@ -44,7 +44,8 @@ _is_misread = finds(
     r"\\\\$",  # breaks, though escaped
     r"^[-+*>\d.) ]*\^$",  # ends of blocks
 )
-"""Tells what Jekyll's reader of Markdown takes for something else than CommonMark does, beside all that has a ``|``."""
+"""Matches text that Jekyll's Markdown reader treats differently from CommonMark, in addition to anything with a
+``|``."""
 _POSTS: Final = "posts"
 _OWN: Final = re.compile(rf'(?:(?<=\]\()|(?<=href="))/{_POSTS}/(?:[\w.~-]|%[0-9A-F]{{2}})+/')
 _RAW: Final = "{% raw %}"
@@ -72,7 +73,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
                 "excerpt_separator": MORE,
             }
         )
-        # What is beside `_drafts` would be copied into the site, though no page showed it.
+        # Files next to `_drafts` would be copied into the site, although no page shows them.
         pictures = FOLDER if public else f"_drafts/{FOLDER}"
         return SitePage(f"{'_posts' if public else '_drafts'}/{_name(post)}{ending}", f"{head}\n{body}", pictures)
 
@@ -91,7 +92,7 @@ def _in_liquid(text: str, pictures: list[str]) -> str:
     """Return a page's text of which Liquid makes the same, with the pictures and the other posts where the site is.
 
     A site below a folder of its host is known to Liquid alone (``baseurl``), and Jekyll before 4, which GitHub Pages
-    has, runs it over everything. Each part of an excerpt is enclosed alone, since Jekyll cuts between them.
+    has, runs it over everything. Each part is enclosed separately, because Jekyll cuts between them.
     """
     text = text.replace("{%", f'{_END_RAW}{{{{ "{{%" }}}}{_RAW}')
     for name in pictures:
@@ -106,14 +107,14 @@ def _where_the_site_is(path: str) -> str:
 
 
 def _zone(when: datetime) -> str:
-    """Return the name that a moment's zone has in the database of time zones; one of a fixed offset, if it has none."""
+    """Return the time zone's name in the tz database; if the zone has none, the name of its fixed offset."""
     name = getattr(when.tzinfo, "key", "Asia/Tokyo" if when.tzname() == "JST" else "")
     hours = (when.utcoffset() or timedelta()) // timedelta(hours=1)
     return name or (f"Etc/GMT{-hours:+}" if hours else "Etc/UTC")
 
 
 def _name(post: ExportPost) -> str:
-    """Return the name of a page: Jekyll wants a date in that of a post, and none in that of a draft."""
+    """Return a page's name: in Jekyll a post's name contains a date and a draft's name does not."""
     day = post.when if post.status is PostStatus.PUBLISH else None
     return file_name(day, post.title, post.id).removesuffix(".md")
 

@@ -12,8 +12,8 @@ from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import Copies, Media, new_address, old_addresses
 from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.html.links import commenter_link
 from exporter.message import message
 from exporter.text import without_surrogates

@@ -1,4 +1,4 @@
-"""The Markdown view: a page for each entry, indexes by year, and whatever has no page of its own, named."""
+"""The Markdown view: a page for each entry, indexes by year, and lists of records without a page."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+from exporter.export.comment_index import CommentTable
 from exporter.export.entry_page import (
     RENDERER_VERSION,
-    UNTITLED,
     day,
     heading,
     plain,
     render_comments,
     render_entry,
+    t,
 )
-from exporter.export.file_names import page_path
-from exporter.export.id_list import IdsByOwner
 from exporter.export.interface import RecordSource, RemotePage, ViewFile
+from exporter.export.names import page_path
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.html.markdown_escape import link_target
@@ -37,11 +37,11 @@ INDEX: Final = "index.md"
 
 _TITLE_KEPT: Final = 200
 _PLACE: Final = "latest/markdown"
-"""Where the view is in the archive; its pages point at the files of ``assets/`` from there."""
+"""The view's folder in the archive; its pages link to the files in ``assets/`` from there."""
 
 
 class _Page(NamedTuple):
-    """What is held of each entry: its id, its path, its day (empty when undated), its title as far as shown."""
+    """The facts held for each entry: id, path, day (empty if undated), and the shown part of the title."""
 
     entry_id: str
     path: str
@@ -50,7 +50,7 @@ class _Page(NamedTuple):
 
 
 class _Around(NamedTuple):
-    """What all pages need: who reads the records, and what pages can point at."""
+    """The data that all pages need: the service that reads records, and the targets of links."""
 
     service: Records
     links: ArchiveLinks
@@ -102,7 +102,7 @@ class MarkdownView:
         for year, of_year in years.items():
             yield _file(f"{year}/{INDEX}", partial(_year_index, year, of_year))
         read = {page.entry_id for page in pages}
-        orphans = [cm_id for owner in comments.owners() if owner not in read for cm_id in comments.of(owner)]
+        orphans = [cm_id for owner in comments.entries() if owner not in read for cm_id in comments.of(owner)]
         if orphans:
             identities = _identities(records, Kind.COMMENTS, orphans)
             yield ViewFile(ORPHANS, _hash(identities), partial(self._orphans, records, orphans))
@@ -128,8 +128,8 @@ class MarkdownView:
         paths = {page.entry_id: f"{_PLACE}/{page.path}" for page in pages} if self._entry_urls else {}
         return ArchiveLinks(AssetMap(found, base), addresses, paths), needed
 
-    def _comments_by_entry(self, records: RecordSource) -> IdsByOwner:
-        found = IdsByOwner()
+    def _comments_by_entry(self, records: RecordSource) -> CommentTable:
+        found = CommentTable()
         for cm_id, raw in records.scan(Kind.COMMENTS):
             found.add(self._service.post_id(raw), cm_id)
         found.finish()
@@ -141,9 +141,9 @@ class MarkdownView:
         return text.encode()
 
     def _orphans(self, records: RecordSource, cm_ids: list[str]) -> bytes:
-        lead = "ここにあるコメントの記事は、アーカイブにありません。"
+        lead = t("The entries of these comments are not in the archive.")
         comments = render_comments([self._service.comment(raw) for raw in _loaded(records, cm_ids)])
-        return f"{heading(1, 'コメントだけが残っているもの')}\n\n{lead}\n\n{comments.text}\n".encode()
+        return f"{heading(1, t('Comments without an entry', 'Markdown'))}\n\n{lead}\n\n{comments.text}\n".encode()
 
     def _unread(self, records: RecordSource, read: set[str]) -> Iterator[_Page]:
         for entry_id in records.ids(Kind.ENTRY_LIST):
@@ -153,7 +153,7 @@ class MarkdownView:
 
 
 def _parts(records: RecordSource, page: _Page, cm_ids: list[str]) -> tuple[str, Raw | None, Raw | None, list[Raw]]:
-    """Read what a page is made of, as it was sent: its path, its entry, that one's item of the list, its comments."""
+    """Read the raw records for a page: its path, its entry, the list item, and the comments."""
     entry, item = (records.load(kind, page.entry_id) for kind in (Kind.ENTRIES, Kind.ENTRY_LIST))
     return page.path, entry, item, _loaded(records, cm_ids)
 
@@ -197,18 +197,18 @@ def _year_index(year: str, pages: list[_Page]) -> bytes:
 
 def _top_index(blog_id: str, years: dict[str, list[_Page]], unread: list[_Page], orphans: int) -> bytes:
     total = sum(len(pages) for pages in years.values())
-    lines = [heading(1, blog_id or UNTITLED), "", f"記事 {total} 件", ""]
+    lines = [heading(1, blog_id or t("(untitled)")), "", t("Entries: {n}", n=total), ""]
     lines += [f"- [{_year_name(year)}]({quote(year)}/{INDEX}) ({len(pages)})" for year, pages in years.items()]
     if orphans:
-        lines += ["", f"[コメントだけが残っているもの]({ORPHANS}) ({orphans})"]
+        lines += ["", f"[{t('Comments without an entry', 'Markdown')}]({ORPHANS}) ({orphans})"]
     if unread:
-        lines += ["", heading(2, f"一覧にあるのに読めなかった記事 ({len(unread)})"), ""]
+        lines += ["", heading(2, f"{t('Listed, but could not be read')} ({len(unread)})"), ""]
         lines += [f"- {_dated(page.day)}{_title(page)} (entry_id {plain(page.entry_id)})" for page in unread]
     return _encoded(lines)
 
 
 def _year_name(year: str) -> str:
-    return "日付のない記事" if year == UNDATED else f"{year}年"
+    return t("Entries without a date") if year == UNDATED else f"{year}年"
 
 
 def _dated(shown: str) -> str:
@@ -216,7 +216,7 @@ def _dated(shown: str) -> str:
 
 
 def _title(page: _Page, *, in_brackets: bool = False) -> str:
-    return plain(page.title, in_brackets=in_brackets) or UNTITLED
+    return plain(page.title, in_brackets=in_brackets) or t("(untitled)")
 
 
 def _encoded(lines: list[str]) -> bytes:

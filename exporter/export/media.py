@@ -1,4 +1,4 @@
-"""Where the pictures of a post are, and where they will be; and the addresses of posts in their new home. Pure."""
+"""A post's pictures, now and in the new home, and the addresses of posts in the new home. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from functools import cached_property, lru_cache, partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from exporter.export.closing import why_not_saved
-from exporter.export.file_names import slug
 from exporter.export.interface import Copy, ExportOptions
+from exporter.export.names import slug
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Link, Report
-from exporter.export.words import Reason
 from exporter.html.anchors import Numbering, mark_places, place_of, rename_places, wanted_places
 from exporter.html.embedded import (
     EmbeddedAddress,
@@ -38,7 +37,7 @@ FOLDER: Final = "media"
 SLUG: Final = "slug"
 POST_NAME: Final = "post_name"
 MADE_FIELDS: Final = (SLUG, POST_NAME)
-"""Fields of new addresses beside those of the record: the title as names of files have it; the name that is written."""
+"""Fields of new addresses in addition to those of the record: the title as in file names, and the written name."""
 
 
 _FILES: Final = frozenset({Use.SHOWN, Use.PLAYED})
@@ -54,9 +53,9 @@ class PostPicture:
 
     Attributes:
         asset: its record.
-        source: where the archive holds it, relative to the archive; ``None`` when the archive does not have it.
+        source: its path in the archive, or ``None`` if the archive does not contain it.
         name: its file name in an export.
-        info: what the service knew of it as an uploaded file.
+        info: the service's facts about it as an uploaded file.
     """
 
     asset: Asset
@@ -75,8 +74,8 @@ class Media:
     Args:
         posts: the posts of the export; their options say where pictures will be, and how the addresses of entries are
             made, old and new.
-        home: gives a post's new address by its id, where the format knows it by itself.
-        prefix: what is before the ids in a post's text, by the post's id, where others may be on the same page.
+        home: returns a post's new address by its id, if the format decides it.
+        prefix: returns the prefix for the ids in a post's text, by the post's id, if several posts share a page.
     """
 
     def __init__(self, posts: Posts, home: Home | None = None, prefix: Callable[[str], str] = lambda _: "") -> None:
@@ -95,7 +94,7 @@ class Media:
         self._hosts = {host_of(text) for text in [self._base, *patterns]}
         self._there = lru_cache(maxsize=_FOUND)(self._places_there)
         self.find = lru_cache(maxsize=_FOUND)(self._look_up)
-        """Returns what the archive knows of an address; ``None`` when it is none of the blog's pictures or files."""
+        """Returns the archive's facts about an address, or ``None`` if it is no picture or file of the blog."""
 
     def _look_up(self, address: str) -> PostPicture | None:
         url = absolute(address, self._base)
@@ -110,7 +109,7 @@ class Media:
         return PostPicture(asset, asset.path, _name(asset), info)
 
     def pictures(self, post: ExportPost) -> list[PostPicture]:
-        """Return what a post shows, and the blog's files it links to, each once and in their order."""
+        """Return a post's pictures and linked files without duplicates, in order."""
         found: dict[str, PostPicture] = {}
         for body in (post.record.body, post.record.more):
             for address, _ in _addresses(body):
@@ -129,9 +128,9 @@ class Media:
         links: bool = True,
         home: Home | None = None,
     ) -> None:
-        """Report what a post shows or holds that the target may not take, and each of its pictures.
+        """Report each picture in a post and the parts that the target may not accept.
 
-        A picture counts as written only where its bytes are: whoever writes these reports it too.
+        A picture counts as written only if its bytes are in the export; the writer of these reports that.
 
         Args:
             post: the post.
@@ -139,7 +138,7 @@ class Media:
             written: the names of those whose bytes are.
             referred: whether their addresses are in it.
             links: whether its links are.
-            home: gives the new address of a post by its id, where that hangs on which post links to it.
+            home: returns a post's new address by its id, if it depends on the post with the link.
         """
         home = home or self._home
         report = self._posts.report
@@ -164,7 +163,7 @@ class Media:
             report.changed("entries", Reason.DATE_REPLACED, post.id)
 
     def _leads_out(self, address: str, post: ExportPost, home: Home | None) -> bool:
-        """Report what becomes of a link, and tell whether it leads to an entry that is not in this export."""
+        """Report a link's fate, and return whether it leads to an entry outside of this export."""
         url = absolute(address, self._base) or ""
         entry_id = self._own.entry_of(address)
         if entry_id is not None and entry_id in self._posts and home is not None and home(entry_id) is not None:
@@ -187,12 +186,12 @@ class Media:
 
         Args:
             body: HTML.
-            folder: the relative way to the pictures' folder, where the export holds them itself.
+            folder: the relative path to the pictures' folder, if the export contains them.
         """
         return rewrite_addresses(body, partial(self._resolved, folder))
 
     def places(self, post: ExportPost) -> frozenset[str]:
-        """Return the ids of a post's text that links lead to: its own, and those of other entries with a fragment."""
+        """Return the ids in a post's text that links lead to, from the same entry or another one."""
         own = wanted_places(post.record.body) | wanted_places(post.record.more)
         return own | self.asked(post.id)
 
@@ -215,7 +214,7 @@ class Media:
 
     @cached_property
     def _asked_of(self) -> dict[str, frozenset[str]]:
-        """The ids that links with the address of an entry lead to, by that entry's id."""
+        """The fragments in links to an entry, by that entry's id."""
         found: defaultdict[str, set[str]] = defaultdict(set)
         for address in self._with_fragments:
             entry_id, place = self._own.entry_of(address), place_of(address.partition("#")[2])
@@ -282,7 +281,7 @@ class Media:
 
 
 class Copies:
-    """Copies of pictures into one folder of an export, each once."""
+    """Copies of pictures into one folder, each only once."""
 
     def __init__(self, report: Report, folder: str = FOLDER) -> None:
         self._report = report
@@ -295,7 +294,7 @@ class Copies:
             yield from self.of(media.pictures(post))
 
     def of(self, pictures: list[PostPicture]) -> Iterator[Copy]:
-        """Yield what has to be copied for these pictures and was not yet."""
+        """Yield the copies still missing for these pictures."""
         for picture in pictures:
             if picture.source is None:
                 continue
@@ -327,7 +326,7 @@ def new_address(posts: Posts, entry_id: str) -> str | None:
 
 
 def address_of(posts: Posts, post: ExportPost) -> str | None:
-    """Return the new address of a post, or else its old one, as far as there are patterns for them; never a path."""
+    """Return a post's new address, or else its old one, if patterns for them are known; never a path."""
     new = new_address(posts, post.id)
     return new if new is not None and new[0] != "/" else next(old_addresses(post, posts.options), None)
 
@@ -339,7 +338,7 @@ def _addresses(body: str) -> tuple[EmbeddedAddress, ...]:
 
 
 def _spellings(url: str) -> Iterator[str]:
-    """Yield an address and what is written for it where two spellings mean the same."""
+    """Yield an address and its equivalent spellings."""
     yield url
     rest = meaning(url)
     for scheme in ("https", "http"):

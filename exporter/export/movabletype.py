@@ -1,7 +1,7 @@
-"""Movable Type's import format, whose readers look for keys in bodies too. Pure.
+"""Movable Type's import format, whose readers also look for keys in bodies. Pure.
 
-The lines of a body are made so that none is taken for a key, and none is too long: old readers trim every line, drop
-empty ones, and read 8,191 bytes at a time.
+Bodies are written so that no line looks like a key or is too long: old readers trim every line, drop empty ones, and
+read 8,191 bytes at a time.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from typing import Final, NamedTuple
 
 from exporter.export import importer_rules
 from exporter.export.formats import Format
-from exporter.export.importer_rules import ImportFile
+from exporter.export.importer_rules import EntryData, Frame, ImportFile, split
 from exporter.export.interface import ExportFile
-from exporter.export.post_html import as_html, comment_html
-from exporter.export.post_names import plain_name
+from exporter.export.names import plain_name
+from exporter.export.post_html import as_html, cleaned, comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.words import Reason
-from exporter.export.xml import cleaned
+from exporter.export.reasons import Reason
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
 from exporter.message import message
@@ -96,7 +94,7 @@ def _size(line: str) -> int:
 
 
 def _short(line: str) -> Iterator[str]:
-    """Cut a line at tags: where a block ends, since nothing shows there, else inside a comment made for it."""
+    """Cut a line at tags: at a block's end, which shows nothing, else inside an inserted comment."""
     part = ""
     size = 0
     for piece in _pieces(line):
@@ -182,7 +180,7 @@ class _Writer(ImportFile):
         lead = collapse(post.record.more_title).replace("&", "&amp;").replace("<", "&lt;")
         if lead:
             self.report.changed("entries", Reason.LEAD_MOVED, post.id)
-        # The link text is in a block too: what is outside of one gets paragraphs from WordPress.
+        # The link text is also in a block, because WordPress wraps text outside of blocks in paragraphs.
         return self.body(
             f"<p><strong>{lead}</strong></p>\n{as_html(post.record.more)}" if lead else post.record.more, post
         )

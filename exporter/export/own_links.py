@@ -18,17 +18,17 @@ LEAST_MATCHES: Final = 3
 """Fewer addresses of one form may be chance."""
 
 _LEAST_SHARE: Final = 0.5
-"""So many of the addresses of a form must be those of entries, or the likeness is chance."""
+"""The share of matching addresses that must be those of entries; below it the similarity may be chance."""
 
 _MOST_SHARING: Final = 8
 """A value that more entries share, such as a year or a flag, tells none of them."""
 
 _LINK: Final = re.compile(r"""href\s*=\s*["']?\s*((?:https?:)?/[^\s"'<>]*)""", re.IGNORECASE)
 _CUTS: Final = (re.compile(r"([/?&=;.])"), re.compile(r"([/?&=;.\-_])"))
-"""Where an address is cut into what may be values of fields: a name may have hyphens, or stand between them."""
+"""Points at which an address is cut into possible field values; a name may contain hyphens, or be between them."""
 
 _Fields = dict[str, str]
-"""Percent-encoded values of an entry's record by their names, the likeliest first, as far as addresses have them."""
+"""Percent-encoded values in an entry's record by field name, the likeliest first, limited to those in addresses."""
 
 
 class InferredPattern(NamedTuple):
@@ -43,7 +43,7 @@ def infer_entry_url(service: Records, records: RecordSource) -> InferredPattern 
 
     Args:
         service: reads the records.
-        records: the state of the archive; all entries count, whatever is public.
+        records: the state of the archive; all entries count, public or not.
     """
     host = f"https://{records.blog_id}/"
     addresses = list(dict.fromkeys(_own_addresses(records, host)))
@@ -96,7 +96,7 @@ def _written(value: Any) -> str:
 
 
 def _templates(rest: str, entries: list[_Fields], by_value: Mapping[str, list[int]]) -> Iterator[tuple[int, str]]:
-    """Yield the entries an address may be of, and what it is with their fields in place of their values."""
+    """Yield the possible entries for an address, and the address with field names for their values."""
     for cut in _CUTS:
         parts = cut.split(rest)
         numbers = dict.fromkeys(number for part in parts for number in by_value.get(part, ()))

@@ -1,18 +1,25 @@
-"""Rows of a table as Parquet, some at a time, and read back. Pure.
+"""Two Parquet tables, of entries and of comments, typed as in the JSON lines; and the writer of any such table. Pure.
 
-Written by arro3, the lightest library that writes it row group by row group; it comes with the extra ``parquet`` and is
-imported only here, only when asked for.
+Written by arro3, the lightest library that writes Parquet row group by row group; it comes with the extra ``parquet``
+and is imported only here, only when asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum, auto
+from functools import partial
+from itertools import islice
 from types import ModuleType
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from exporter.errors import UsageError
+from exporter.export.formats import Format
+from exporter.export.interface import ExportFile, Filled
+from exporter.export.jsonl import comment_record, entry_record
+from exporter.export.media import Copies, Media
+from exporter.export.posts import Posts
 from exporter.message import message
 from exporter.text import visible
 
@@ -21,7 +28,7 @@ ROW_GROUP: Final = 1_000
 
 
 class ColumnType(Enum):
-    """What the values of a column are; each may be missing."""
+    """The type of the values in a column; each may be missing."""
 
     TEXT = auto()
     WHOLE = auto()
@@ -83,7 +90,7 @@ class TableFormat:
         return self._core.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def write(self, batches: Iterable[Any], out: BinaryIO, row_group: int = ROW_GROUP) -> None:
-        """Write a file of record batches; what goes wrong is raised as what it is, not as the library's own error."""
+        """Write a file from record batches; errors keep their own type instead of the library's."""
         failed: list[BaseException] = []
 
         def guarded() -> Iterator[Any]:
@@ -163,3 +170,61 @@ def _microseconds(date: str | None) -> int | None:
 
 def _text(text: str) -> str:
     return visible(text)[0]
+
+
+_BATCH: Final = 100
+_OTHERS: Final = {
+    "date": ColumnType.MOMENT,
+    "last_update": ColumnType.MOMENT,
+    "comments": ColumnType.WHOLE,
+    "visible": ColumnType.TRUTH,
+    "pictures": ColumnType.TEXTS,
+}
+_ENTRY: Final = (
+    "entry_id", "title", "name", "date", "last_update", "status", "category", "category_id", "body_html",
+    "continuation_title", "continuation_html", "text", "pictures", "comments", "url", "new_url",
+)  # fmt: skip
+_COMMENT: Final = ("cm_id", "entry_id", "date", "name", "title", "text", "url", "visible")
+
+
+def export(posts: Posts) -> Iterator[ExportFile]:
+    """Yield both tables, and the pictures where they are asked for.
+
+    Raises:
+        UsageError: the extra is not installed.
+    """
+    entry_table, comment_table = _table_of(_ENTRY), _table_of(_COMMENT)
+    media = Media(posts)
+    entries = partial(_entries, posts, media)
+    yield Filled(f"entries-{posts.options.label}.parquet", partial(_fill, entry_table, entries))
+    comments = partial(_comments, posts)
+    yield Filled(f"comments-{posts.options.label}.parquet", partial(_fill, comment_table, comments))
+    if posts.options.media_folder:
+        yield from Copies(posts.report).of_posts(posts, media)
+
+
+def _entries(posts: Posts, media: Media) -> Iterator[dict[str, Any]]:
+    for post in posts:
+        posts.report.wrote(len(post.comments), post.category)
+        media.account(post)
+        yield entry_record(post, posts, media)
+
+
+def _comments(posts: Posts) -> Iterator[dict[str, Any]]:
+    return (comment_record(post, found) for post in posts for found in post.comments)
+
+
+def _fill(table: TableFormat, records: Callable[[], Iterator[dict[str, Any]]], out: BinaryIO) -> None:
+    def batches() -> Iterator[Any]:
+        source = records()
+        while rows := list(islice(source, _BATCH)):
+            yield table.batch(rows)
+
+    table.write(batches(), out)
+
+
+def _table_of(names: tuple[str, ...]) -> TableFormat:
+    return TableFormat({name: _OTHERS.get(name, ColumnType.TEXT) for name in names})
+
+
+FORMAT: Final = Format(message("DuckDB, pandas and other programs: two tables in Parquet"), export)

@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, ExportFile
-from exporter.export.post_names import plain_name
+from exporter.export.names import plain_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import BETWEEN_TAGS, PageWriter, SitePage, finds, page_name, shown_title
 from exporter.model.publication import PostStatus
 
 _PICTURES = "images"
-"""The one folder of files that Pelican copies by itself."""
+"""The only folder of files that Pelican copies without configuration."""
 
 _ARTICLE = "/an-article-of-this-site"
 _STATIC = "/a-file-of-this-site"
@@ -41,7 +41,7 @@ _is_misread = finds(
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield an article for each post and the pictures they show, all below ``content``, or ``drafts``.
 
-    Of a draft in ``content`` Pelican makes a page, whose address anybody could find out.
+    Pelican makes a page from a draft in ``content``, and anyone could guess its address.
     """
     ending = ".html" if posts.options.body == "html" else ".md"
 
@@ -68,7 +68,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _signed(text: str) -> str:
-    """Put Pelican's signs into a page; it reads but one of a tag, so a video with a picture names its file below."""
+    """Replace Pelican's signs in a page; it reads one sign in each tag, so a video with a poster gets a second tag."""
     apart = _VIDEO.sub(r"\1\3<source\2>", text)
     return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 

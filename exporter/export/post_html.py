@@ -1,15 +1,16 @@
-"""A post's body and comments as HTML for importers. Pure."""
+"""A post's body and comments as HTML for importers, and text as XML can hold it. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
 from html import escape
+from typing import NamedTuple
 
-from exporter.export.entry_page import day
+from exporter.export.entry_page import day, t
 from exporter.export.posts import ExportPost, PostComment
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.html.anchors import rename_places
 from exporter.html.embedded import parse_body, scripts_in
 from exporter.html.links import commenter_link
@@ -17,6 +18,47 @@ from exporter.html.safe_html import safe_html
 from exporter.html.text import collapse, text_of
 from exporter.html.tree import LINE_TAGS, Element, TooComplex, TooLarge, too_large, too_large_words
 from exporter.model.records import Comment
+from exporter.text import visible, without_surrogates
+
+_LINE_END = re.compile(r"\r\n?")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+"""What neither nearly all texts nor any cleaned one has."""
+
+
+class Cleaned(NamedTuple):
+    """A text every XML parser reads, and how many characters had to be removed or replaced."""
+
+    text: str
+    characters: int
+
+
+def cleaned(text: str) -> Cleaned:
+    """Remove the control characters XML 1.0 (section 2.2) cannot hold; lone surrogates become U+FFFD."""
+    if _UNCLEAN.search(text) is None:
+        return Cleaned(text, 0)
+    without, removed = _NOT_XML.subn("", text)
+    whole, replaced = without_surrogates(without)
+    return Cleaned(_LINE_END.sub("\n", whole), removed + replaced)
+
+
+def visible_xml(text: str) -> Cleaned:
+    """Do what :func:`cleaned` does, and replace what no text file can hold."""
+    shown, replaced = visible(text)
+    clean = cleaned(shown)
+    return Cleaned(clean.text, clean.characters + replaced)
+
+
+def cdata(text: str) -> str:
+    """Return a text as a CDATA section, or as two where it holds the end of one."""
+    return f"<![CDATA[{cleaned(text).text.replace(']]>', ']]]]><![CDATA[>')}]]>"
+
+
+def escaped(text: str) -> str:
+    """Return a text escaped for use between tags or in an attribute."""
+    clean = cleaned(text).text
+    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 
@@ -55,10 +97,10 @@ def comment_block(found: PostComment) -> str:
 
 
 def comments_html(comments: Sequence[PostComment]) -> str:
-    """Return the comments of a post as a list below it, marked as what it is; empty where there are none."""
+    """Return the comments on a post as a list below it with a heading; empty if it has no comments."""
     if not comments:
         return ""
-    return "\n".join(["<hr>", f"<h2>コメント ({len(comments)})</h2>", *map(comment_block, comments)])
+    return "\n".join(["<hr>", f"<h2>{t('Comments ({n})', n=len(comments))}</h2>", *map(comment_block, comments)])
 
 
 def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> None:
@@ -80,7 +122,7 @@ def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> N
 
 
 def safe_body(body: str, places: Collection[str] = (), prefix: str = "") -> str:
-    """Return a body as HTML whose every tag is closed and where nothing runs.
+    """Return a body as HTML with every tag closed and without scripts.
 
     One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.tree` as its text,
     after a sentence that says so: see :func:`report_bodies`. The ids of ``places`` are marked, with ``prefix`` before

@@ -1,61 +1,81 @@
-"""The posts of an export: which entries are part of it, what each is to be, and which comments it has. Pure."""
+"""The posts in an export: the selected entries, their status, and their comments. Pure."""
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from exporter.export.closing import old_hosts
-from exporter.export.id_list import IdList
+from exporter import text
+from exporter.export.comment_index import CommentIndex
 from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
-from exporter.export.post_names import Spelling, UniqueNames
+from exporter.export.names import Spelling, UniqueNames
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.visibility import Newest, Visibility
-from exporter.export.words import Reason
+from exporter.html.links import host_of
 from exporter.html.text import collapse
+from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, Hidden, PostStatus, Verdict
+from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict, more_hidden
 from exporter.model.records import Comment, Post, Raw
+from exporter.service.interface import Records
 
 
-class CommentIndex:
-    """Which comments belong to each post, in flat arrays, since a blog has more comments than anything else."""
+class Newest(NamedTuple):
+    """The newest state, with the time when the blog was read for it."""
 
-    def __init__(self) -> None:
-        self._rows = array("i")
-        self._ids = IdList()
-        self._seconds = array("q")
-        self._by_row = array("i")
+    records: RecordSource
+    as_of: datetime | None
 
-    def add(self, row: int, comment_id: str, second: int) -> None:
-        """Add a comment to the post of that row, written at that second since 1970."""
-        self._rows.append(row)
-        self._ids.append(comment_id)
-        self._seconds.append(second)
 
-    def finish(self) -> None:
-        """Give each comment a second of its own, once all are added: its own one, or the first free one behind it.
+class Visibility:
+    """Tells of the entries and comments of one state who may see them.
 
-        A comment may come with a day only, and importers drop the second one of a name and a moment.
-        """
-        free: int | None = None
-        for number in sorted(range(len(self._ids)), key=self._seconds.__getitem__):
-            second = self._seconds[number]
-            self._seconds[number] = second if free is None else max(free, second)
-            free = self._seconds[number] + 1
-        self._by_row = array("i", sorted(range(len(self._ids)), key=self._rows.__getitem__))
+    Args:
+        declared: the owner's declarations about the flags.
+        as_of: when the blog was read for that state; an entry dated later was not shown yet.
+        service: reads the records.
+        newest: the newest state, if the state is an older one: entries hidden or removed since are not public.
+    """
 
-    def of(self, row: int) -> Iterator[tuple[str, int]]:
-        """Yield the ids and seconds of the comments of the post of that row, in the order they were added."""
-        at = bisect_left(self._by_row, row, key=self._rows.__getitem__)
-        while at < len(self._by_row) and self._rows[number := self._by_row[at]] == row:
-            yield self._ids[number], self._seconds[number]
-            at += 1
+    def __init__(
+        self, declared: Declared, as_of: datetime | None, service: Records, newest: Newest | None = None
+    ) -> None:
+        self._declared = declared
+        self._as_of = as_of
+        self._service = service
+        self._newest = newest
+
+    def entry(self, post: Post) -> Verdict:
+        """Return the status for an entry, read together with its list item."""
+        then = self._service.publication(post, self._declared, self._as_of)
+        if self._newest is None:
+            return then
+        raw = self._newest.records.load(Kind.ENTRIES, post.id)
+        if raw is None:
+            return more_hidden(then, None)
+        now = self._service.post(raw, self._newest.records.load(Kind.ENTRY_LIST, post.id))
+        return more_hidden(then, self._service.publication(now, self._declared, self._newest.as_of))
+
+    def why_hidden(self, comment_id: str, comment: Comment) -> Cause | None:
+        """Return why a comment of the state may not be shown; ``None`` when it may."""
+        if self._newest is None:
+            return self._cause(comment)
+        raw = self._newest.records.load(Kind.COMMENTS, comment_id)
+        if raw is None:
+            return Cause(Hidden.REMOVED)
+        then = self._cause(comment)
+        if then is not None:
+            return then
+        now = self._cause(self._service.comment(raw))
+        return None if now is None else replace(now, newest=True)
+
+    def _cause(self, comment: Comment) -> Cause | None:
+        return None if self._service.is_visible(comment, self._declared) else self._service.why_hidden(comment)
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -77,8 +97,8 @@ class ExportPost:
     Attributes:
         id: its id in the archive.
         record: the entry.
-        status: what it is to be in its new home.
-        when: its date; where that is impossible, the nearest that is known of it.
+        status: its status in the new home.
+        when: its date; if that is impossible, the nearest known date.
         title: its title on one line, without the spaces around it.
         category: the name of its category; empty when unknown.
         comments: those that go with it, in the order of their ids.
@@ -94,12 +114,12 @@ class ExportPost:
 
 
 class Posts:
-    """The posts of one side, read one at a time; holds an id, a status and a moment for each, and its comments' ids.
+    """The posts on one side, read one at a time; memory holds their ids, status, moments, and comment ids.
 
     Args:
         records: the state of the archive.
-        options: what is asked for.
-        report: records what is there and what is left out, and why.
+        options: the options of the export.
+        report: records the posts, and the reasons for those left out.
         holds_back: whether the target can keep a comment unapproved.
         newest: the newest state, where ``records`` is an older one: nothing hidden or removed since is public.
         spelling: how the target spells the names of posts in addresses, where these are asked for.
@@ -129,7 +149,7 @@ class Posts:
         self._post_names: dict[str, str] = {}
         self._statuses = array("B")
         self._moments = array("q")
-        report.old_hosts = old_hosts(records, options)
+        report.old_hosts = _old_hosts(records, options)
         self._choose()
         for name in self._categories:
             report.category(name)
@@ -157,7 +177,7 @@ class Posts:
         return list(self._rows)
 
     def categories(self) -> list[str]:
-        """Return the names of the posts' categories, each once, in the order of the posts."""
+        """Return the distinct category names in the order of the posts."""
         return list(self._categories)
 
     def post(self, entry_id: str) -> ExportPost:
@@ -165,17 +185,17 @@ class Posts:
         return self._load(entry_id, self._rows[entry_id])
 
     def name(self, entry_id: str) -> str:
-        """Return the name of a post of this export in addresses, as every writer of it writes it: each once."""
+        """Return a post's unique name in addresses, the same for every writer of this export."""
         return self._post_names[entry_id]
 
     @cached_property
     def author(self) -> str:
-        """The name of the blog's user; the blog's id where there is none."""
+        """The user's name, or the blog's id if the name is unknown."""
         users = (self._service.user(raw) for _, raw in self.records.scan(Kind.USER))
         return next((user.name for user in users if user.name), self.blog_id)
 
     def commented(self) -> Iterator[ExportPost]:
-        """Yield the posts that have comments, with these, also where the posts themselves are to be without."""
+        """Yield the posts that have comments together with these, even if the posts are exported without comments."""
         for row, entry_id in enumerate(self._rows):
             comments = tuple(self._comment(*each) for each in self._comments.of(row))
             if comments:
@@ -187,7 +207,7 @@ class Posts:
             self.report.left("comments", why, each.comment.id)
 
     def newest(self) -> datetime:
-        """Return when the blog was read, or the newest post's date: what an export gives as its own."""
+        """Return when the blog was read, or the newest post's date: the export's own date."""
         latest = max(self._moments, default=0)
         return self.options.as_of or datetime.fromtimestamp(latest, UTC)
 
@@ -201,7 +221,7 @@ class Posts:
                 self.report.left("entries", cause, entry_id)
             else:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
-                # Some importers publish what is marked private: whoever asks for drafts gets drafts only.
+                # Some importers publish posts marked private, so an export as drafts contains only drafts.
                 status = PostStatus.DRAFT if self.options.declared.all_as_draft else verdict.status
                 self._rows[entry_id] = len(self._rows)
                 self._statuses.append(_STATUSES.index(status))
@@ -278,7 +298,7 @@ class Posts:
         return PostComment(comment, self._visibility.why_hidden(comment_id, comment) is None, when)
 
     def _read(self, entry_id: str, raw: Raw) -> Post:
-        """Read an entry with its list item; its id is the archive's, whatever the record says."""
+        """Read an entry with its list item; the archive's id replaces the one in the record."""
         post = self._service.post(raw, self.records.load(Kind.ENTRY_LIST, entry_id))
         return post if post.id == entry_id else replace(post, id=entry_id)
 
@@ -303,7 +323,7 @@ class Posts:
 
 
 def _second_of(comment: Comment, post_second: int) -> int:
-    """Return when a comment was written, in seconds since 1970: of a day alone, after its post where that is of it."""
+    """Return a comment's time in seconds since 1970; one with only a day follows a post of that day."""
     if comment.date is None:
         return post_second
     second = int(comment.date.timestamp())
@@ -316,3 +336,112 @@ def _second_of(comment: Comment, post_second: int) -> int:
 def _when(post: Post) -> datetime:
     known = [post.date, post.listed_on, post.updated, post.period_date]
     return next((date for date in known if date is not None), _NO_DATE)
+
+
+def _old_hosts(records: RecordSource, options: ExportOptions) -> frozenset[str]:
+    """Return the hosts that close with the blog: its own, those of its addresses and of its uploaded files."""
+    hosts = {host_of(f"https://{records.blog_id}/")} | {host_of(pattern.text) for pattern in options.old_urls}
+    for _, raw in records.scan(Kind.ASSETS):
+        asset = Asset.from_raw(raw)
+        if asset.ids("file"):
+            hosts.add(host_of(asset.url))
+    return frozenset(hosts - {""})
+
+
+_SAMPLES: Final = 3
+_SAMPLE_CHARACTERS: Final = 60
+
+
+@dataclass(slots=True)
+class Combination:
+    """Records with the same flags.
+
+    Attributes:
+        flags: the values as sent; ``None`` also for a missing flag.
+        count: how many records have them.
+        samples: the titles or texts of a few.
+        first: the id of the first of them.
+    """
+
+    flags: dict[str, Any]
+    count: int = 0
+    samples: list[str] = field(default_factory=list)
+    first: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as ``--json`` prints it."""
+        return {**self.flags, "count": self.count, "samples": self.samples}
+
+
+def entry_combinations(records: RecordSource, service: Records) -> list[Combination]:
+    """Return the combinations of flags among entries, with the most frequent first."""
+    return _combinations(records, Kind.ENTRIES, service.post_flags, lambda raw: service.post(raw).title)
+
+
+def comment_combinations(records: RecordSource, service: Records) -> list[Combination]:
+    """Return the values of the flag among comments, with the most frequent first."""
+    return _combinations(records, Kind.COMMENTS, service.comment_flags, lambda raw: service.comment(raw).text)
+
+
+def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[str] = frozenset()) -> Counter[str]:
+    """Count the records by the value of a flag, as settings write it; values other than text and numbers are ignored.
+
+    Args:
+        records: the state.
+        kind: the records.
+        flag: the name of the field.
+        enough: the values after which nothing more is read, once all of them were found.
+    """
+    found: Counter[str] = Counter()
+    for _, raw in records.scan(kind):
+        value = raw.get(flag)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            found[str(value)] += 1
+        elif isinstance(value, bool) and kind is Kind.COMMENTS:
+            found["t" if value else "f"] += 1
+        if enough and enough <= set(found):
+            break
+    return found
+
+
+def _combinations(
+    records: RecordSource, kind: Kind, names: tuple[str, ...], sample: Callable[[Raw], str]
+) -> list[Combination]:
+    found: dict[tuple[str, ...], Combination] = {}
+    for record_id, raw in records.scan(kind):
+        flags = {name: _flag_value(raw.get(name)) for name in names}
+        key = tuple(repr(value) for value in flags.values())
+        combination = found.setdefault(key, Combination(flags, first=record_id))
+        combination.count += 1
+        if len(combination.samples) < _SAMPLES:
+            shown = collapse(sample(raw)[: 4 * _SAMPLE_CHARACTERS])[:_SAMPLE_CHARACTERS]
+            combination.samples.append(shown or f"({record_id})")
+    return sorted(found.values(), key=lambda one: (-one.count, repr(one.flags)))
+
+
+def flag_lines(
+    records: RecordSource,
+    service: Records,
+    entries: str = "entries",
+    comments: str = "comments",
+    such_as: str = "such as",
+) -> Iterator[str]:
+    """Yield the table people read, with its headings; its untrusted text is not made printable yet."""
+    yield from _flag_table(entries, service.post_flags, such_as, entry_combinations(records, service))
+    yield ""
+    yield from _flag_table(comments, service.comment_flags, such_as, comment_combinations(records, service))
+
+
+def _flag_table(heading: str, names: tuple[str, ...], such_as: str, found: list[Combination]) -> Iterator[str]:
+    yield f"{text.right(heading, 9)}  {' '.join(f'{name:<10}' for name in names)} {such_as}"
+    for one in found:
+        values = " ".join(f"{_flag_text(value):<10}" for value in one.flags.values())
+        yield f"{one.count:>9,}  {values} {' / '.join(one.samples)}"
+
+
+def _flag_value(value: Any) -> Any:
+    return value if isinstance(value, str | int | bool | None) else "(no text)"
+
+
+def _flag_text(value: Any) -> str:
+    return "-" if value is None else str(value)

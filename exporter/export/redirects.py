@@ -1,4 +1,4 @@
-"""Where the addresses of the old blog lead now, for the web servers that can say so. Pure."""
+"""Redirects from the old blog's addresses to the new ones, for web servers. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import new_address, old_addresses
 from exporter.export.posts import Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.message import message
 
 _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]|()\"'\s])")
 _EXACT_BYTES: Final = 255
-"""nginx looks exact locations up by a length of one byte; what is longer needs an expression."""
+"""nginx stores the length of an exact location in one byte; longer ones need an expression."""
 
 _APACHE_KEEPS: Final = "$-_.+!*'(),:;@&=/~"
-"""Apache escapes everything else in the addresses it sends visitors to, percent signs too."""
+"""Apache escapes all other characters in redirect targets, including percent signs."""
 
 
 class _Move(NamedTuple):
@@ -101,7 +101,7 @@ def _apache(move: _Move) -> str:
 
 
 def _sayable(move: _Move, path: str) -> bool:
-    """Tell whether a path can be written in a line, and whether servers compare it as it is."""
+    """Return whether a path can be written in one line, and whether servers compare it unchanged."""
     written = all(char.isprintable() or char == "\N{IDEOGRAPHIC SPACE}" for char in path)
     return move.is_path and written and "//" not in path and not {".", ".."} & set(path.split("/"))
 

@@ -1,31 +1,42 @@
-"""What an export says of itself: what went in and came out, what was left out or changed and why. Pure."""
+"""The report on an export: records in and out, and the reasons for omissions and changes. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 from exporter import text
-from exporter.export.closing import CLOSING, Fading
-from exporter.export.words import (
-    HEADINGS,
-    IDS,
-    INFERRED,
-    LINKS,
-    NOTHING_LOST,
-    ROWS,
-    Language,
-    Part,
-    Reason,
-    kind_name,
-    sentence,
-)
+from exporter.export.reasons import Reason, kind_name, sentence
 from exporter.html.links import host_of
+from exporter.message import filled, message, message_template
 from exporter.model.publication import Cause, Hidden
 
+Part = Literal["left_out", "by_address", "changed", "preflight", "closing"]
+
+CLOSING: Final[dict[str, tuple[str, Reason]]] = {
+    "fetched": ("pictures", Reason.LOST_UNLESS_FETCHED),
+    "old_address": ("pictures", Reason.LOST_WITH_THE_OLD),
+    "not_saved_yet": ("pictures", Reason.LOST_UNLESS_SAVED),
+    "gone": ("pictures", Reason.LOST_ALREADY),
+    "not_saved": ("pictures", Reason.NOT_IN_ARCHIVE),
+    "not_read": ("entries", Reason.LOST_UNLESS_SAVED),
+    "links": ("links", Reason.LINK_DEAD),
+    "drafts": ("entries", Reason.DRAFT_STAYS),
+    "private": ("entries", Reason.PRIVATE_STAYS),
+}
+"""Losses when the old blog closes, by their names in the report, with the kind of record and the reason."""
+
+_HEADINGS: Final = (message("in"), message("written"), message("referred"), message("left out"))
+_LINES: Final[Mapping[Part, str]] = {
+    "left_out": message_template("left out: {count} {kind}: {why}"),
+    "by_address": message_template("referred: {count} {kind}: {why}"),
+    "changed": message_template("changed: {count} {kind}: {why}"),
+    "preflight": message_template("mind: {count} {kind}: {why}"),
+    "closing": message_template("closing: {count} {kind}: {why}"),
+}
 KINDS: Final = ("entries", "comments", "pictures", "categories")
 _OF_IDS: Final = ("entries", "comments")
 """The kinds whose names in a report are ids of the service; those of the others are words that people chose."""
@@ -61,9 +72,21 @@ class Row:
     ids: list[str]
     times: int
 
+    @property
+    def code(self) -> str:
+        """The name of the reason, the same in every language and version of the program."""
+        return self.cause.reason.name.lower()
+
+
+class Fading(NamedTuple):
+    """Records with one fate on the closing day: their number, and the ids of the entries concerned."""
+
+    number: int
+    entries: Sequence[str] = ()
+
 
 class _Fate(IntEnum):
-    """What became of a picture, the better the higher: only a picture whose bytes are in the export is written."""
+    """The fates of a picture in ascending order; only a picture whose bytes are in the export is written."""
 
     LEFT = 0
     REFERRED = 1
@@ -71,7 +94,7 @@ class _Fate(IntEnum):
 
 
 class Link(StrEnum):
-    """What became of a link to the blog itself, by its name in ``OUT.report.json``."""
+    """The fate of a link to the blog itself, by its name in ``OUT.report.json``."""
 
     REWRITTEN = "rewritten"
     """It leads to the place that the entry has in the new home."""
@@ -88,11 +111,11 @@ class Report:
     have them, so that nothing of the others is named.
 
     Args:
-        public: whether the entries of this export are; the report of any other names ids and flags, but no category and
-            no address of a picture, which their writers chose.
+        public: whether the entries are public; otherwise the report names ids and flags, but no categories and no
+            addresses of pictures, because people chose those.
 
     Attributes:
-        old_hosts: the hosts that die with the old blog; whoever reads its posts says which.
+        old_hosts: the hosts that close with the old blog, set by the reader of its posts.
     """
 
     def __init__(self, *, public: bool = True) -> None:
@@ -111,7 +134,7 @@ class Report:
         self.old_hosts: frozenset[str] = frozenset()
 
     def infer(self, pattern: str, matches: int) -> None:
-        """Say how the addresses of entries are made, as so many links between them show."""
+        """Record the inferred pattern for addresses of entries and the number of links that match it."""
         self._inferred = pattern, matches
 
     def took(self, kind: str, count: int = 1) -> None:
@@ -123,21 +146,21 @@ class Report:
         self._categories.setdefault(name, False)
 
     def wrote(self, comments: int, category: str) -> None:
-        """Count an entry that is in a file now, with so many comments."""
+        """Count an entry that was written, with its number of comments."""
         self.written["entries"] += 1
         self.written["comments"] += comments
         if category:
             self._categories[category] = True
 
     def wrote_beside(self, comments: int) -> None:
-        """Count comments that are in a file of their own now."""
+        """Count comments that were written to a separate file."""
         self.written["comments"] += comments
 
     def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
-        """Count a picture or file of the entries, once and by the best that happened to it.
+        """Count a picture or file once, by its best fate.
 
         Args:
-            address: where it was.
+            address: its old address.
             why: why its bytes are not in the export; ``None`` when they are.
             referred: whether an address of it is, where its bytes are not.
         """
@@ -155,7 +178,7 @@ class Report:
             self._addresses[fate, Cause(why)][address] = None
 
     def link(self, address: str, entry_id: str) -> None:
-        """Count a link that an entry keeps as it is, where it leads to a host that dies with the old blog."""
+        """Count a link that an entry keeps unchanged, if it leads to a host that closes with the old blog."""
         if host_of(address) in self.old_hosts:
             self._links[entry_id] += 1
 
@@ -179,7 +202,7 @@ class Report:
             ids.append(entry_id)
 
     def hidden_comments(self) -> int:
-        """Return how many comments are left out since nobody said that they are shown."""
+        """Return the number of comments left out because their visibility was not declared."""
         return sum(len(ids) for (_, cause), ids in self._left.items() if cause.reason is Hidden.COMMENT)
 
     def hidden_since(self) -> int:
@@ -188,7 +211,7 @@ class Report:
         return sum(len(ids) for cause, ids in causes if cause.newest or cause.reason is Hidden.REMOVED)
 
     def closing(self) -> dict[str, Fading]:
-        """Return what is lost when the old blog closes, and what only the archive keeps, by the names of CLOSING."""
+        """Return the losses when the old blog closes, and what only the archive keeps, by the names in CLOSING."""
         fates: Counter[str] = Counter()
         for (fate, cause), addresses in self._addresses.items():
             if fate is _Fate.REFERRED and cause.reason is not Reason.NEW_ADDRESS:
@@ -209,7 +232,7 @@ class Report:
         }
 
     def rows(self) -> dict[Part, list[Row]]:
-        """Return what happened to records beside being written."""
+        """Return the rows for all records with another fate than being written."""
         lost = [name for name, is_written in self._categories.items() if not is_written]
         categories = {("categories", Cause(Reason.ENTRIES_LEFT_OUT)): lost} if lost else {}
         return {
@@ -237,7 +260,7 @@ class Report:
         }
 
     def document(self) -> dict[str, Any]:
-        """Return the report as it is written to ``OUT.report.json``."""
+        """Return the content of ``OUT.report.json``."""
         rows = self.rows()
         pattern, matches = self._inferred or (None, 0)
         return {
@@ -246,44 +269,60 @@ class Report:
             "inferred": None if pattern is None else {"old_url": pattern, "links": matches},
             **{
                 part: [
-                    {"kind": row.kind, "reason": _english(row), "count": row.count, "ids": row.ids}
+                    {"kind": row.kind, "reason": _english(row), "code": row.code, "count": row.count, "ids": row.ids}
                     for row in rows[part]
                 ]
                 for part in ("left_out", "by_address")
             },
             "changed": [
-                {"kind": row.kind, "what": _english(row), "records": row.count, "times": row.times, "ids": row.ids}
+                {
+                    "kind": row.kind,
+                    "what": _english(row),
+                    "code": row.code,
+                    "records": row.count,
+                    "times": row.times,
+                    "ids": row.ids,
+                }
                 for row in rows["changed"]
             ],
             "preflight": [
-                {"limit": _english(row), "count": row.count, "entries": row.ids} for row in rows["preflight"]
+                {"limit": _english(row), "code": row.code, "count": row.count, "entries": row.ids}
+                for row in rows["preflight"]
             ],
             "closing": {
                 name: {"count": found.number, "entries": list(found.entries)} for name, found in self.closing().items()
             },
         }
 
-    def lines(self, language: Language = "en") -> Iterator[str]:
-        """Yield the report as people read it, with the first few ids; its untrusted text is not made printable."""
+    def lines(self, say: Callable[[str], str] = str) -> Iterator[str]:
+        """Yield the report for people, with the first few ids; its untrusted text is not made printable.
+
+        Args:
+            say: translates a message.
+        """
         rows, totals = self.rows(), self.totals()
-        yield text.left("", 12) + "".join(text.right(heading, 11) for heading in HEADINGS[language])
+        yield text.left("", 12) + "".join(text.right(say(heading), 11) for heading in _HEADINGS)
         for kind in KINDS:
             left = sum(row.count for row in rows["left_out"] if row.kind == kind)
             numbers = (*(totals[part][kind] for part in ("in", "out", "referred")), left)
-            yield text.left(kind_name(kind, 2, language), 12) + "".join(f"{number:>11,}" for number in numbers)
+            yield text.left(say(kind_name(kind, 2)), 12) + "".join(f"{number:>11,}" for number in numbers)
         if self._inferred is not None:
-            pattern, matches = self._inferred
-            yield INFERRED[language].format(pattern=pattern, count=f"{matches:,}")
+            yield say(inferred_line(*self._inferred))
         if self._own_links.total():
-            yield LINKS[language].format(**{str(fate): f"{count:,}" for fate, count in self._own_links.items()})
-        for part, template in ROWS[language].items():
+            yield say(
+                message(
+                    "links to the blog itself: {rewritten:,} lead to the new home, {old_host:,} to the old blog still, "
+                    "{dead:,} to entries that are gone",
+                    **{str(fate): count for fate, count in self._own_links.items()},
+                )
+            )
+        for part, form in _LINES.items():
             for row in rows[part]:
-                why = sentence(row.kind, row.cause, language)
-                yield template.format(
-                    kind=kind_name(row.kind, row.count, language), count=f"{row.count:,}", why=why
-                ) + (IDS[language].format(names(row.ids)) if row.ids else "")
+                kind, why = kind_name(row.kind, row.count), sentence(row.kind, row.cause)
+                line = filled(form, count=f"{row.count:,}", kind=kind, why=why)
+                yield say(message("{line} ({ids})", line=line, ids=names(row.ids)) if row.ids else line)
         if not rows["closing"]:
-            yield NOTHING_LOST[language]
+            yield say(message("closing: nothing of this is lost when the old blog closes"))
 
     def _of_pictures(self, fate: _Fate) -> dict[tuple[str, Cause], list[str]]:
         rows = self._addresses.items()
@@ -308,7 +347,16 @@ def _cause(why: Reason | Cause) -> Cause:
 
 
 def _english(row: Row) -> str:
-    return sentence(row.kind, row.cause, "en")
+    return str(sentence(row.kind, row.cause))
+
+
+def inferred_line(pattern: str, matches: int) -> str:
+    """Return the sentence about a pattern of entry addresses, with the number of links that follow it."""
+    return message(
+        "addresses of entries are read as {pattern}, as {count:,} in the texts show; --old-url gives another pattern",
+        pattern=pattern,
+        count=matches,
+    )
 
 
 def names(ids: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Comments beside pages, for what shows them there: JSON for scripts, and what Disqus imports. Pure.
+"""Comments in files next to the pages, as JSON for scripts and as XML for Disqus. Pure.
 
 Disqus describes its format at https://help.disqus.com/en/articles/1717222-custom-xml-import-format.
 """
@@ -14,10 +14,9 @@ from typing import Any, Final
 from exporter.export.interface import Content
 from exporter.export.jsonl import comment_record
 from exporter.export.media import address_of
-from exporter.export.post_html import comment_html, report_bodies
+from exporter.export.post_html import cdata, comment_html, escaped, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.words import Reason
-from exporter.export.xml import cdata, escaped
+from exporter.export.reasons import Reason
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.text import without_surrogates
@@ -32,7 +31,7 @@ _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def sidecar(posts: Posts, folder: str) -> Iterator[Content]:
-    """Yield the comments of the posts, which then are in no page, as two files in a folder of the export."""
+    """Yield the comments as two files in a folder of the export; the pages then contain none."""
     place = f"{folder}/" if folder else ""
     yield Content(f"{place}comments-{posts.options.label}.json", _json(posts))
     yield Content(f"{place}comments-disqus-{posts.options.label}.xml", _disqus(posts))

@@ -1,4 +1,4 @@
-"""What folders of pages for site generators share: front matter, bodies, comments, and pictures beside them. Pure."""
+"""Shared parts of page folders for site generators: front matter, bodies, comments and pictures. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from html import escape
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from exporter.export.entry_page import UNTITLED, render_comments
 from exporter.export.entry_page import heading as markdown_heading
-from exporter.export.file_names import file_name, safe_id
+from exporter.export.entry_page import render_comments, t
 from exporter.export.interface import Content, ExportFile, ExportOptions
 from exporter.export.media import Copies, Media, old_addresses
-from exporter.export.post_html import comment_block, report_bodies, safe_body
+from exporter.export.names import file_name, safe_id
+from exporter.export.post_html import comment_block, report_bodies, safe_body, visible_xml
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.words import Reason
-from exporter.export.xml import visible_xml
+from exporter.export.reasons import Reason
 from exporter.html.anchors import Numbering, wanted_places
 from exporter.html.markdown import Markdown
 from exporter.html.markdown_inline import HARD_BREAK
@@ -32,11 +31,11 @@ _LINKED: Final = 1024
 
 MORE: Final = "<!--more-->"
 BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
-"""A tag on a line of its own, but for breaks: what is Markdown below it is not read by all that read Markdown."""
+"""A tag on a separate line, except breaks: some Markdown readers do not read Markdown below it."""
 
 
 class SitePage(NamedTuple):
-    """A page of a site: its path in the export, its text, and the folder for its pictures."""
+    """A page in a site: its path in the export, its text, and the folder for its pictures."""
 
     path: str
     text: str
@@ -44,23 +43,23 @@ class SitePage(NamedTuple):
 
 
 def own_prefix(entry_id: str) -> str:
-    """Return what is before the ids in a post's text: lists show several posts on a page, and many have a ``fn1``."""
+    """Return the prefix for ids in a post's text: lists show several posts on a page, many with a ``fn1``."""
     return f"e{safe_id(entry_id)}-"
 
 
 class PageWriter:
-    """Writes the pages of a site, their bodies in Markdown or in HTML.
+    """Writes the pages of a site with bodies in Markdown or HTML.
 
     Args:
         posts: the posts of the export.
         way: from a page to its pictures, with a slash at the end; unused where they have an address.
         risky: tells Markdown that the generator would take for its own commands.
-        most: the most characters of a category's name, which generators make folders of.
-        finish: makes a page's final text of it and of the names of the pictures beside it.
+        most: the maximum length in characters for a category's name, from which generators make folders.
+        finish: returns a page's final text, given the text and the names of its pictures.
         home: gives the address of a post's page for all others.
         line_break: what breaks a line of Markdown.
         footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
-        prefix: what is before the ids and labels in a post's text, by its id.
+        prefix: returns the prefix for ids and labels in a post's text, by the post's id.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class PageWriter:
         """Yield the page of each post, then the pictures it shows that were not there yet.
 
         Args:
-            page: makes a page of a post, the name of its category and its body.
+            page: makes a page from a post, the name of its category, and its body.
         """
         folder, copies = "", Copies(self._report)
         for post in self._posts:
@@ -113,7 +112,7 @@ class PageWriter:
         if lead or more.text:
             parts += [MORE, self._heading(2, lead) if lead else "", more.text]
         if post.comments:
-            parts += [self._heading(2, f"コメント ({len(post.comments)})"), *map(self._comment, post.comments)]
+            parts += [self._heading(2, t("Comments ({n})", n=len(post.comments))), *map(self._comment, post.comments)]
         self._media.account(post)
         report_bodies(post, self._report)
         # Generators put bodies into feeds, and fail where XML cannot hold a character.
@@ -130,7 +129,7 @@ class PageWriter:
         return name[: self._most].rstrip()
 
     def _text(self, body: str, post: ExportPost, other: str, footnotes: int = 0) -> Markdown:
-        """Return one of the two parts of a post, given the other one and how many footnotes that has."""
+        """Return one part in a post, given the other part and its number of footnotes."""
         places, prefix = self._media.places(post), self._prefix(post.id)
         if self._html:
             return Markdown(self._as_html(body, places, prefix), 0)
@@ -160,7 +159,7 @@ class PageWriter:
 
 
 def finds(*patterns: str) -> Callable[[str], bool]:
-    """Return what tells whether one of some patterns is in a text, by lines."""
+    """Return a function that matches a text against the patterns, line by line."""
     pattern = re.compile("|".join(patterns), re.MULTILINE)
     return lambda text: pattern.search(text) is not None
 
@@ -171,7 +170,7 @@ def without_commands(html: str) -> str:
 
 
 def page_header(fields: Mapping[str, Any]) -> str:
-    """Return YAML front matter; texts as JSON writes them, which every YAML parser reads, dates as they are."""
+    """Return YAML front matter with texts as JSON strings, which every YAML parser reads, and plain dates."""
     lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value is not None]
     return "\n".join(["---", *lines, "---", ""])
 
@@ -190,18 +189,18 @@ def _visible(value: Any) -> Any:
 
 
 def page_name(post: ExportPost) -> str:
-    """Return the name of a post's page, without its ending."""
+    """Return the name for a post's page, without its extension."""
     return file_name(post.record.date, post.title, post.id).removesuffix(".md")
 
 
 def site_path(folder: str, name: str) -> str:
-    """Return the path of a page that is the index of a folder; lists and feeds show links too, so none is relative."""
+    """Return the path of a folder's index page; it is absolute, because feeds show links as well."""
     return f"/{folder}/{quote(name)}/"
 
 
 def shown_title(post: ExportPost) -> str:
     """Return a post's title as one line of visible text; generators refuse pages without one."""
-    return visible_xml(post.title).text or UNTITLED
+    return visible_xml(post.title).text or t("(untitled)")
 
 
 def old_paths(post: ExportPost, options: ExportOptions) -> Iterator[str]:

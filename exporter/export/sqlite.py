@@ -1,8 +1,8 @@
-"""An SQLite database with full-text search, and what Datasette reads beside it. Pure.
+"""An SQLite database with full-text search, and the files that Datasette reads with it. Pure.
 
-Datasette takes a folder with ``metadata.json`` and ``plugins`` as it is: ``datasette OUT``. Its search boxes ask SQLite
-with each word as one, which finds no part of a Japanese sentence; the small plugin puts a space between the characters,
-as the index has them. The stored query ``find`` does the same in SQL alone.
+Datasette serves a folder with ``metadata.json`` and ``plugins`` directly: ``datasette OUT``. Its search boxes ask
+SQLite with each word as one, which finds no part of a Japanese sentence; the small plugin puts a space between the
+characters, as the index has them. The stored query ``find`` does the same in SQL alone.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _PICTURE: Final = {
 
 
 def _metadata(database: str, blog_id: str) -> dict[str, Any]:
-    """Return what Datasette is to know of the blog, in the form of its ``metadata.json``."""
+    """Return the description of the blog for Datasette, in the form of its ``metadata.json``."""
     search = {"fts_table": "search", "fts_pk": "search_row"}
     tables = {
         "entries": {
@@ -157,7 +157,7 @@ CREATE VIEW search_terms AS
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the database, what Datasette reads beside it, and the pictures where they are asked for."""
+    """Yield the database, the files for Datasette, and the pictures if requested."""
     media = Media(posts)
     name = f"blog-{posts.options.label}"
     yield Database(f"{name}.sqlite", partial(_build, posts, media))

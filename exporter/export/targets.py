@@ -1,7 +1,7 @@
-"""What is publicly known of what each service takes: the one place where it stands, and where a target is added. Pure.
+"""The public facts about imports at each service; targets are added here. Pure.
 
-A target is a name over a format, with the limits of its import. Each fact names the page that states it, and whether it
-is confirmed: stated by those who make the target, or tried in the program itself. What no fact tells is not confirmed.
+A target is a name over a format, with the limits of its import. Each fact names its source, and whether it is
+confirmed: its makers state it, or it was tried in the program itself. What no fact tells is not confirmed.
 docs/targets.md shows all of it, and a test compares the two.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 
 class Matter(StrEnum):
-    """What can be known of an import."""
+    """The subjects of facts about an import."""
 
     FORMAT = "format"
     FILES = "files"
@@ -28,12 +28,12 @@ class Matter(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is known of one matter.
+    """A fact about one matter.
 
     Attributes:
         matter: of what.
         says: the fact, in a few words.
-        source: the address of the page that states it, or the path of the test that shows it.
+        source: the address of a page, or the path of a test.
         kept: whether the new home has afterwards what entries have of it; ``None`` where the fact is of something else.
         confirmed: whether the target's makers say so, or it was tried in the program; others may be wrong.
     """
@@ -50,10 +50,10 @@ class Target:
     """A service or program that takes a blog.
 
     Attributes:
-        name: what it is called on the command line.
-        title: what it calls itself.
+        name: its name on the command line.
+        title: its own name.
         forms: the formats it takes; its name stands for the first.
-        facts: what is known of it.
+        facts: the known facts about it.
         max_entries: the most entries in a file; 0 where no limit is known.
         max_bytes: the most bytes in a file; 0 where no limit is known.
         title_characters: the most characters of a title; 0 where no limit is known.
@@ -108,11 +108,11 @@ TARGETS: Final[dict[str, Target]] = {
                     "https://github.com/WordPress/data-liberation/pull/96",
                     confirmed=False,
                 ),
-                Fact(Matter.FILES, "no limit of its own; large files can meet those of the host's PHP", _WORDPRESS),
+                Fact(Matter.FILES, "no own limit; large files can exceed those of the host's PHP", _WORDPRESS),
                 Fact(Matter.ENCODING, "UTF-8", _TRIED, kept=True),
                 Fact(Matter.COMMENTS, "with dates, order and approval", _TRIED, kept=True),
                 Fact(Matter.PICTURES, "fetched during the import from the addresses written", _TRIED, kept=True),
-                Fact(Matter.DRAFTS, "drafts and private posts stay what they are", _TRIED, kept=True),
+                Fact(Matter.DRAFTS, "drafts and private posts keep their status", _TRIED, kept=True),
                 Fact(Matter.CATEGORIES, "made where they are missing", _TRIED, kept=True),
                 Fact(Matter.SLUGS, "taken as written", _TRIED, kept=True),
             ),
@@ -151,7 +151,7 @@ TARGETS: Final[dict[str, Target]] = {
                 ),
                 Fact(
                     Matter.DRAFTS,
-                    "whatever is imported is a draft, to be published by hand",
+                    "every import is a draft; publish it by hand",
                     _NOTE,
                     kept=True,
                     confirmed=False,

@@ -1,7 +1,7 @@
-"""WXR 1.2, the file WordPress' importer takes; Hatena takes it too. Pure.
+"""WXR 1.2, the file for WordPress' importer and for Hatena. Pure.
 
-Written from what the importers do with it: they drop a second post of one title and date, and a second comment of one
-name and date; they fetch attachments from the address given, and then replace that address in the bodies.
+The importers decide the details: they drop a second post with one title and date, and a second comment with one name
+and date. They fetch attachments from the given address, and then replace that address in the bodies.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from typing import Final
 
 from exporter.export import importer_rules
 from exporter.export.formats import Format
-from exporter.export.importer_rules import ImportFile, Nicenames, Numbers
+from exporter.export.importer_rules import EntryData, Frame, ImportFile, Nicenames, Numbers, split
 from exporter.export.interface import ExportFile
 from exporter.export.media import Media, PostPicture, address_of
-from exporter.export.post_html import comment_html
-from exporter.export.post_names import wordpress_name
+from exporter.export.names import wordpress_name
+from exporter.export.post_html import cdata, cleaned, comment_html, escaped
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.splitting import EntryData, Frame, split
-from exporter.export.words import Reason
-from exporter.export.xml import cdata, cleaned, escaped
+from exporter.export.reasons import Reason
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.publication import Cause, PostStatus
+from exporter.model.publication import PostStatus
 
 _SPACES_FOR: Final = {
     "excerpt": "http://wordpress.org/export/1.2/excerpt/",
@@ -98,13 +96,13 @@ class _Writer(ImportFile):
         updated = max(post.record.updated or when, when)
         entry = post.record
         yield "<item>"
-        yield f"<title>{self._text('title', post, post.title)}</title>"
+        yield f"<title>{cdata(self.clean('title', post, post.title))}</title>"
         yield f"<link>{escaped(self._link(post))}</link>"
         yield from self._dated(when, updated)
         yield f"<dc:creator>{cdata(_LOGIN)}</dc:creator>"
         yield f'<guid isPermaLink="false">{escaped(f"{self.posts.blog_id}/entry/{post.id}")}</guid>'
         yield "<description></description>"
-        yield f"<content:encoded>{self._text('body', post, self._body(post))}</content:encoded>"
+        yield f"<content:encoded>{cdata(self.clean('body', post, self._body(post)))}</content:encoded>"
         yield "<excerpt:encoded><![CDATA[]]></excerpt:encoded>"
         yield f"<wp:post_id>{number}</wp:post_id>"
         yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
@@ -144,11 +142,6 @@ class _Writer(ImportFile):
                 return f"{body}<!-- -->"
             return body
         return importer_rules.joined(body, more, lead, self.options.body_style)
-
-    def _text(self, what: str, post: ExportPost, text: str) -> str:
-        clean = cleaned(text)
-        self.report.changed("entries", Cause(Reason.NOT_IN_XML_OF, what), post.id, clean.characters)
-        return cdata(clean.text)
 
     def _link(self, post: ExportPost) -> str:
         # Some importers fail on an empty link; this is WordPress' own form for a post without an address.
@@ -224,11 +217,11 @@ class _Writer(ImportFile):
 
 
 def _last_users(posts: Posts, media: Media) -> dict[str, list[str]]:
-    """Return the addresses of pictures by the post they are to be written behind, where there are several files.
+    """Return the addresses of pictures by the post after which they are written, if the export has several files.
 
-    At the end of each file the importer replaces the addresses of that file's pictures in all posts it has; a picture
-    that it knows from an earlier file is left out, and replaced nowhere any more. So each is in one file, that of the
-    last post that has it. One whose address begins that of another is not replaced before that one.
+    After each file the importer replaces the addresses of that file's pictures in all its posts. It skips a picture
+    that it knows from an earlier file, and no longer replaces it anywhere. So each is in one file, that of the last
+    post that has it. One whose address begins that of another is not replaced before that one.
     """
     ids = posts.ids()
     last = {

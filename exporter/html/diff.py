@@ -343,6 +343,35 @@ CHANGE_NAMES: Final[Mapping[Change, str]] = {
     Change.GONE: message("gone"),
 }
 
+ATTRIBUTE_NAMES: Final[Mapping[str, str]] = {
+    "title": message("Title"),
+    "slug": message("Name in the address"),
+    "body": message("Text"),
+    "more_title": message("Heading of the continuation"),
+    "more": message("Continuation"),
+    "template": message("Template"),
+    "date": message("Date"),
+    "updated": message("Last update"),
+    "period_date": message("Period date"),
+    "category_id": message("Category number"),
+    "private": message("Private"),
+    "access": message("Visibility code"),
+    "comments_open": message("Takes comments"),
+    "pings_open": message("Takes trackbacks"),
+    "name": message("Name"),
+    "text": message("Text"),
+    "url": message("Website"),
+    "deleted": message("Flagged"),
+    "reply": message("Answered"),
+    "description": message("Description"),
+    "bytes": message("Size in bytes"),
+    "width": message("Width"),
+    "height": message("Height"),
+    "modified": message("Modified"),
+    "extension": message("Extension"),
+}
+"""Names of fields for people, by the attribute of the neutral record that a field is read into."""
+
 _ELLIPSIS: Final = "…"
 
 
@@ -394,6 +423,18 @@ _COLOURED: Final[dict[Op, tuple[str, str]]] = {"equal": ("", ""), "delete": (_RE
 
 FieldNames = Callable[[Kind, str], str]
 """Returns the display name of a field of a kind."""
+
+
+def field_name(attributes: Mapping[str, str], field: str) -> str:
+    """Return the name of a raw field: its own if no attribute, or several fields of one attribute, are read from it.
+
+    Args:
+        attributes: by the raw field, the attribute of its neutral record.
+        field: the raw field.
+    """
+    attribute = attributes.get(field)
+    alone = list(attributes.values()).count(attribute or "") == 1
+    return ATTRIBUTE_NAMES.get(attribute or "", field) if alone else field
 
 
 def as_sent(_kind: Kind, name: str) -> str:

@@ -32,6 +32,7 @@ from exporter.html.tree import (
 from exporter.html.valid import picture_name, picture_source, valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
+from exporter.translation import translator
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -67,22 +68,6 @@ _LANGUAGES: Final = tag_set(
     "objective-c objectivec ocaml pascal perl php postgresql powershell ps1 py python r rb ruby rust sass scala "
     "scheme scss sh shell sql swift tcl tex toml ts typescript vb.net vbnet vbscript vim xml yaml zsh"
 )
-
-
-class _Words(NamedTuple):
-    not_saved: str
-    not_here: str
-    embedded: dict[EmbedKind, str]
-
-
-_KINDS: Final = {
-    "ja": {EmbedKind.PAGE: "埋め込み", EmbedKind.VIDEO: "動画", EmbedKind.SOUND: "音声"},
-    "en": {EmbedKind.PAGE: "Embedded", EmbedKind.VIDEO: "Video", EmbedKind.SOUND: "Sound"},
-}
-_WORDS: Final = {
-    "ja": _Words("画像は保存されていません", "画像はここにはありません", _KINDS["ja"]),
-    "en": _Words("This picture was not saved", "The picture is not in this page", _KINDS["en"]),
-}
 
 
 class DrawnPicture(NamedTuple):
@@ -122,8 +107,9 @@ class BodyWriter:
         self._base = base
         self._language = language
         self._prefix = prefix
-        self._embedded = _WORDS[language].embedded
-        self._missing = _WORDS[language].not_here if alone else _WORDS[language].not_saved
+        t = translator(language)
+        self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
+        self._missing = t("The picture is not in this page") if alone else t("This picture was not saved")
         self._page_of = page_of
         self._drawn = drawn
         self._shown = picture

@@ -17,6 +17,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from exporter.message import message
 from exporter.text import visible
+from exporter.translation import translator
 
 
 def tag_set(names: str) -> frozenset[str]:
@@ -68,13 +69,6 @@ BODY_MARKS: Final = 150_000
 """The most tags, character references and line ends of such a body."""
 
 _COUNTED_MARKS: Final = ("<", "&", "\n")
-_TOO_LARGE: Final = {
-    "ja": "（この本文は大きすぎるため（{:,}文字）、文字だけを示します。送られたままのものはアーカイブにあります。）",
-    "en": (
-        "(This text is too large to be shown as it looked ({:,} characters), so only its words follow. "
-        "The archive's record has all of it as it was sent.)"
-    ),
-}
 _MOST_NODES: Final = 5_000_000
 _MOST_STEPS: Final = 2_000_000_000
 _MOST_SEPARATORS: Final = 5_000
@@ -196,7 +190,11 @@ def too_large(source: str) -> bool:
 
 def too_large_words(characters: int, language: str = "ja") -> str:
     """Return the sentence shown before the text if a body has this many characters, in Japanese or English."""
-    return _TOO_LARGE[language].format(characters)
+    return translator(language)(
+        "(This text is too large to be shown as it looked ({n:,} characters), so only its words follow. "
+        "The archive's record has all of it as it was sent.)",
+        n=characters,
+    )
 
 
 _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)

@@ -18,12 +18,11 @@ from exporter.export.folder import check_target, measure_export, write_export
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
 from exporter.export.media import MADE_FIELDS
+from exporter.export.names import wordpress_name
 from exporter.export.own_links import InferredPattern, infer_entry_url
-from exporter.export.post_names import wordpress_name
-from exporter.export.posts import Posts
+from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
-from exporter.export.visibility import Newest
 from exporter.html.text import collapse
 from exporter.library.views import SITE, site_options
 from exporter.message import message
@@ -345,9 +344,12 @@ def copy_site(
         UsageError: the folder cannot be written, or nothing declares which entries are public.
     """
     from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - exports need no site
-    from exporter.site.public import PublicRecords  # noqa: PLC0415
     from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415
-    from exporter.site.view import SiteView, copied_site  # noqa: PLC0415
+    from exporter.site.view import (  # noqa: PLC0415
+        PublicRecords,
+        SiteView,
+        copied_site,
+    )
 
     check_target(target, force=force)
 

@@ -42,8 +42,8 @@ from exporter.processors import processors
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
-from exporter.site.options import SiteOptions, edition
-from exporter.site.words import LANGUAGES
+from exporter.site import SiteOptions, edition
+from exporter.translation import LANGUAGES
 from exporter.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:

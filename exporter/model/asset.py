@@ -162,6 +162,12 @@ class Asset:
             accepted=raw.get("accepted") is True,
         )
 
+    @property
+    def reason(self) -> str | None:
+        """Return ``error`` as a message that can be translated if ``status`` says the same, else as it was stored."""
+        answered = message("it answered {status}", status=self.status)
+        return answered if self.error == answered else self.error
+
     def data(self) -> dict[str, Any]:
         """Return the record, without optional members that have no value."""
         record: dict[str, Any] = {

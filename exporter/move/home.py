@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 from exporter import lossless_json
-from exporter.export.post_names import plain_id
+from exporter.export.names import plain_id
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.wordpress import WordPressApi

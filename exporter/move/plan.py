@@ -18,11 +18,10 @@ from exporter.export import importer_rules
 from exporter.export.importer_rules import Nicenames
 from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
-from exporter.export.post_html import as_html, comment_html, report_bodies
+from exporter.export.post_html import as_html, cleaned, comment_html, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
-from exporter.export.xml import cleaned
 from exporter.html.embedded import Use, embedded, rewrite_addresses
 from exporter.html.links import host_of
 from exporter.html.text import collapse

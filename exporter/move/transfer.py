@@ -15,8 +15,8 @@ from typing import Any, Final, TypeVar
 
 from exporter.export.media import PostPicture
 from exporter.export.posts import PostComment
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.export.words import Reason
 from exporter.move.home import (
     RESERVED,
     HomeContent,

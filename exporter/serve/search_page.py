@@ -13,13 +13,12 @@ from exporter.message import said
 from exporter.model.kinds import Kind
 from exporter.serve.api import Api, Found, marked_parts
 from exporter.service.registry import service_of
+from exporter.site import NAME
 from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
-from exporter.site.options import NAME
 from exporter.site.pages.site import state_page
-from exporter.site.parts import Parts
-from exporter.site.templating import PageRenderer
+from exporter.site.templating import PageRenderer, Parts
 from exporter.text import visible
-from exporter.translation import translated
+from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +47,7 @@ class SearchPage:
         parts = Parts(options.language, service_of(self._settings, archive.info.service).timezone)
         renderer = PageRenderer(options, archive.info.blog_id, parts)
         query, kind = asked.get("q", "").strip(), asked.get("kind", "")
+        t = translator(options.language)
         found, problem, status = None, "", 200
         if query:
             try:
@@ -55,7 +55,7 @@ class SearchPage:
             except BlogExporterError as error:
                 problem, status = said(error), 400 if isinstance(error, UsageError) else 500
         context: dict[str, Any] = {
-            "title": parts.words["search"],
+            "title": t("Search"),
             "query": visible(query)[0],
             "kind": kind,
             "kinds": _KINDS,

@@ -1,4 +1,4 @@
-"""What is held of a blog while its site is made: its entries by date, its comments, its pictures, and no texts."""
+"""The facts about a blog held while its site is made: entries by date, comments and pictures, without texts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
+from exporter.export.comment_index import UNDATED, CommentTable
 from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import EntryAddresses
 from exporter.html.page_body import DrawnPicture
+from exporter.html.text import text_of
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Comment, Post, Raw
 from exporter.service.interface import Records
-from exporter.site.beginning import beginning_of
-from exporter.site.comment_table import UNDATED, CommentTable
-from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts
-from exporter.site.related import marks_of
+from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts, marks_of
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -29,6 +28,27 @@ if TYPE_CHECKING:
     from exporter.site.facts import SiteFacts
     from exporter.site.history import ArchiveHistory
     from exporter.site.thumbnails import Thumbnails
+
+_BEGINNING_CHARACTERS: Final = 110
+_CUT_OFF: Final = 20
+"""Characters at the end of the excerpt that may be half of a tag or reference."""
+_FIRST_LOOK: Final = 500
+_LOOKED_AT: Final = 200_000
+"""How much of a body is read for its beginning: as a rule the first is enough."""
+_PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+
+
+def beginning_of(body: str) -> str:
+    """Return how a body begins, without its pictures; it ends in ``…`` where the body goes on."""
+    text = _joined_line(body[:_FIRST_LOOK])
+    if len(text) < _BEGINNING_CHARACTERS + _CUT_OFF and len(body) > _FIRST_LOOK:
+        text = _joined_line(body[:_LOOKED_AT])
+    return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
+
+
+def _joined_line(html: str) -> str:
+    return " ".join(visible(text_of(_PICTURE_TAG.sub("", html))[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
+
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -51,7 +71,7 @@ class SmallCache(Generic[K, V]):
 
     Args:
         make: makes the value of a key.
-        size: of a value, in characters; a large one is made again each time.
+        size: returns a value's size in characters; large values are not cached.
     """
 
     def __init__(self, make: Callable[[K], V], size: Callable[[V], int]) -> None:
@@ -81,13 +101,13 @@ class ShownFacts(NamedTuple):
 
 
 class PostSummary(NamedTuple):
-    """What is held of an entry.
+    """The facts about an entry held in memory.
 
     Attributes:
         id: its id.
         page: the path of its page in the site.
         date: when it was written; ``None`` when undated.
-        title: as far as it is shown in lists; may be empty.
+        title: the part shown in lists; may be empty.
         category: the category's name from its list item; may be empty.
         private: whether it is marked as private.
         access: its publication code where that is not the usual one, else empty.
@@ -95,7 +115,7 @@ class PostSummary(NamedTuple):
         listed: changes with what lists show of it.
         length: the characters of its texts, without tags and spaces.
         comments: how many it has.
-        gone_in: the version that found it gone; ``None`` while it is there.
+        gone_in: the version that found it gone; ``None`` if it still exists.
         gone_at: when that was.
     """
 
@@ -183,15 +203,15 @@ class StoredPictures:
 
 
 class Catalogue:
-    """All entries of a state, by date; holds some hundred bytes for each.
+    """All entries in a state by date; each takes some hundred bytes.
 
     Args:
         records: the state.
         service: reads the records.
-        facts: of the state, some of which may be known without reading it.
+        facts: the facts about the state, some of them cached.
         patterns: how the blog's own addresses of entries are made.
         base: the blog's address, which relative addresses start from.
-        history: of the archive; without it, what is gone and what changed is not shown.
+        history: the archive's history; without it, removed records and changes are not shown.
 
     Attributes:
         comment_table: the comments.
@@ -199,7 +219,7 @@ class Catalogue:
         by_id: the same by id.
         places: where in ``posts`` each id is.
         mentions: the entries whose texts link to an entry, by its id, the oldest first.
-        alike: the ids of the entries that are like an entry, by its id, the closest first.
+        alike: the ids of the most similar entries by entry id, the closest first.
         orphans: the ids of comments whose entry is not there.
         unread: the ids of list items whose entry is not there.
     """
@@ -278,7 +298,7 @@ class Catalogue:
         return beginning_of(self.entry(post).body) if known is None else known
 
     def comment_ids(self, post: PostSummary) -> list[str]:
-        """Return the ids of an entry's comments, in order."""
+        """Return the ids of an entry's comments in order."""
         return self.comment_table.of(post.id)
 
     def comments(self, comment_ids: Iterable[str]) -> list[Comment]:
@@ -291,7 +311,7 @@ class Catalogue:
         return (self.service.comment(raw) for raw in raws if raw is not None)
 
     def page_of(self, address: str) -> str | None:
-        """Return the path of the page of the entry that an address of the blog leads to, if it leads to one."""
+        """Return the path of an entry's page by an address in the blog, or ``None``."""
         entry_id = self._addresses.entry_of(address) if self._patterns else None
         return None if entry_id is None else self.by_id[entry_id].page
 
@@ -313,7 +333,7 @@ class Catalogue:
         return ShownFacts(entry.date, one_line(entry.title)[:_TITLE_KEPT], entry.private is True, access)
 
     def category(self, item: Raw) -> str:
-        """Return the name of a category, as an item of the list has it."""
+        """Return a category's name from a list item."""
         return self._item_facts(item).category
 
     def original_address(self, post: Post) -> str | None:
@@ -405,7 +425,7 @@ class Catalogue:
         return post._replace(listed=fingerprint(repr(shown_in_lists)))
 
     def _own_links(self, *sources: str) -> list[str]:
-        """Return the links of bodies that may lead to other entries, so that pages follow what they link to.
+        """Return the links in bodies that may lead to other entries, so that pages change with their targets.
 
         They are found without parsing. What this overlooks leads to the entry's address on the web until the page is
         made for another reason.
@@ -432,7 +452,7 @@ def fingerprint(*parts: bytes | str) -> bytes:
 
 
 def safe_name(record_id: str) -> str:
-    """Return a file name's stem for an id: numbers as they are, anything else by its hash."""
+    """Return the stem of a file name for an id: numbers unchanged, anything else by its hash."""
     if _PLAIN_ID.fullmatch(record_id):
         return record_id
     return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,28 +1,32 @@
 """What lists, addresses and the search need to know of each record, kept from one making of the site to the next.
 
-``.work/site.facts`` has it for the records as they were then, so that after a change only what changed is read: of a
-blog of 5,000 entries with one new text, the whole of the others otherwise takes as long as everything else together.
+``.work/site.facts`` stores them, so that after a change only changed records are read. In a blog with 5,000 entries,
+reading all others for one new text takes as long as everything else together.
 
-Each line has a kind, the SHA-256 of what makes the site and of the rest, and as the rest the facts of up to 1,000
-records of that kind in the order of their ids. Two more say which entries are alike, and what the search's shards in
-``latest/`` are made of.
-A line that is not what its hash says, or was written by another program or with other options, is passed over. A fact
-counts for the very record it was taken of, whose identity it has, and a shard for the file whose hash it has.
+Each line has a kind, a SHA-256 over the program and the rest, and the facts for up to 1,000 records of that kind,
+ordered by id. Two more lines hold similar entries and the inputs of the search's shards in ``latest/``. A line that is
+not what its hash says, or was written by another program or with other options, is passed over. A fact counts for the
+very record it was taken of, whose identity it has, and a shard for the file whose hash it has.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
 from hashlib import sha256
+from heapq import nsmallest
+from operator import add
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from zlib import crc32
 
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.model.kinds import Kind, sort_key
-from exporter.site.options import NAME
-from exporter.site.related import Known, related
+from exporter.site import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,25 +37,151 @@ if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.model.records import Raw
 
+MOST: Final = 4
+_MARKS: Final = 16
+_LOOKED_AT: Final = 20_000
+"""Characters of a text from which marks are taken."""
+_TITLE_COUNTS: Final = 3
+"""The weight of an occurrence in the title."""
+_LONGEST: Final = 12
+# The first character is written separately, because a class at the start is searched five times as fast as a
+# repetition.
+_KANJI = re.compile("[一-鿿々][一-鿿々]+")
+_WORDS = re.compile("[ァ-ヺー][ァ-ヺー]{2,}"), re.compile("[a-z][a-z]{4,}")
+_STEPS: Final = 8
+"""A mark in two or three entries is worth 49, in 64 to 127 entries 4, and in more nothing."""
+_ENOUGH: Final = 60
+"""The minimum similarity: one rare mark shared across two categories is not enough, two are."""
+
+
+class Known(NamedTuple):
+    """The facts that identify an entry: its marks separated by spaces, its category, and the ids of similar entries."""
+
+    marks: str
+    category: str
+    alike: tuple[str, ...] = ()
+
+
+def marks_of(title: str, text: str) -> str:
+    """Return the marks of an entry with spaces between them; ``text`` is without tags."""
+    counts = _said(text[:_LOOKED_AT])
+    for mark, number in _said(title).items():
+        counts[mark] += number * _TITLE_COUNTS
+    least = min(sorted(counts.values())[-_MARKS:], default=0)
+    best = sorted([(-number, crc32(mark.encode()), mark) for mark, number in counts.items() if number >= least])
+    return " ".join([mark for _, _, mark in best[:_MARKS]])
+
+
+def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> dict[str, Known]:
+    """Return the facts for every entry, by id.
+
+    Args:
+        now: id, marks and category of each entry, in the order of the ids.
+        before: the previous facts; lists that stay the same are taken from them.
+    """
+    same = {entry_id for entry_id, *known in now if (was := before.get(entry_id)) and [*was[:2]] == known}
+    if len(same) == len(now) == len(before):
+        return dict(before)
+    owners: defaultdict[str, list[int]] = defaultdict(list)
+    marks = [text.split(" ") if text else [] for _, text, _ in now]
+    for place, found in enumerate(marks):
+        for mark in found:
+            owners[mark].append(place)
+    touched = _touched(now, before, same, owners)
+    made = {}
+    for place, (entry_id, text, category) in enumerate(now):
+        if entry_id in same and touched.isdisjoint(marks[place]):
+            made[entry_id] = before[entry_id]
+        else:
+            made[entry_id] = Known(text, category, _closest(now, place, marks[place], owners))
+    return made
+
+
+def _closest(
+    now: Sequence[tuple[str, str, str]], place: int, marks: Iterable[str], owners: Mapping[str, Sequence[int]]
+) -> tuple[str, ...]:
+    """Return the ids of the entries most like the one at ``place``; ``owners`` has the places of each mark."""
+    scores: defaultdict[int, int] = defaultdict(int)
+    for mark in marks:
+        value = _worth(len(owners[mark]))
+        if value:
+            for other in owners[mark]:
+                scores[other] += value
+    scores.pop(place, None)
+    category, ranked = now[place][2], []
+    for other, score in scores.items():
+        doubled = score * 3 if now[other][2] == category else score * 2
+        if doubled >= _ENOUGH * 2:
+            ranked.append((-doubled, other))
+    return tuple(now[other][0] for _, other in nsmallest(MOST, ranked))
+
+
+def _touched(
+    now: Iterable[tuple[str, str, str]],
+    before: Mapping[str, Known],
+    same: set[str],
+    owners: Mapping[str, Sequence[int]],
+) -> set[str]:
+    """Return the marks of changed entries that are or were worth something."""
+    change: Counter[str] = Counter()
+    for entry_id, known in before.items():
+        if entry_id not in same:
+            change.subtract(filter(None, known.marks.split(" ")))
+    found = set(change)
+    for entry_id, marks, _ in now:
+        if entry_id not in same:
+            added = [*filter(None, marks.split(" "))]
+            change.update(added)
+            found.update(added)
+    return {
+        mark
+        for mark in found
+        if _worth(number := len(owners.get(mark, ()))) or (number - change[mark] > 0 and _worth(number - change[mark]))
+    }
+
+
+def _worth(number: int) -> int:
+    """Return the value of a mark by its number of entries; 0 without entries."""
+    step = number.bit_length() - 1
+    return (_STEPS - step) ** 2 if 0 <= step < _STEPS - 1 else 0
+
+
+def _said(text: str) -> Counter[str]:
+    """Return how often a text has each of its marks."""
+    lowered = text.lower()
+    counts = Counter([word[:_LONGEST] for words in _WORDS for word in words.findall(lowered)])
+    for run, number in Counter(_KANJI.findall(lowered)).items():
+        for pair in map(add, run, run[1:]):
+            counts[pair] += number
+    return counts
+
+
 _SHARDS: Final = "shards"
 _RELATED: Final = "related"
 _TOGETHER: Final = 1_000
 _LAST_DAY: Final = date.max.toordinal()
 
 
+def _is_row(row: list[Any], *types: type) -> bool:
+    """Return whether values have these types; lists must be lists of texts."""
+    lists = (value for value in row if type(value) is list)
+    return [type(value) for value in row] == [*types] and all(type(text) is str for texts in lists for text in texts)
+
+
 class EntryFacts(NamedTuple):
-    """What is kept of an entry.
+    """The stored facts about an entry.
 
     Attributes:
         date: when it was written.
-        title: as far as it is shown in lists.
+        title: the part shown in lists.
         private: whether it is marked as private.
         access: its publication code where that is not the usual one, else empty.
         length: the characters of its texts, without tags and spaces.
         links: those of its texts that may lead to other entries.
-        addresses: where it may have been on the web.
-        marks: what it is known by among entries like it, see :mod:`exporter.site.related`.
-        beginning: how its text begins, which is not kept: known of an entry that was just read, else ``None``.
+        addresses: its possible addresses on the web.
+        marks: its marks for finding similar entries, see :mod:`exporter.site.facts`.
+        beginning: the start of its text, which is not stored: known only for an entry that was just read, else
+            ``None``.
     """
 
     date: datetime | None
@@ -70,10 +200,8 @@ class EntryFacts(NamedTuple):
 
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
-        """Read such a row; ``None`` where it is none."""
-        if [type(value) for value in row] != [str, str, bool, str, int, list, list, str]:
-            return None
-        if not all(type(text) is str for text in row[5] + row[6]):
+        """Read such a row; ``None`` if it is malformed."""
+        if not _is_row(row, str, str, bool, str, int, list, list, str):
             return None
         try:
             return cls(datetime.fromisoformat(row[0]) if row[0] else None, *row[1:])
@@ -82,7 +210,7 @@ class EntryFacts(NamedTuple):
 
 
 class ItemFacts(NamedTuple):
-    """What is kept of an element of the list: its category's name."""
+    """The stored facts about a list item: its category's name."""
 
     category: str
 
@@ -92,12 +220,12 @@ class ItemFacts(NamedTuple):
 
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
-        """Read such a row; ``None`` where it is none."""
-        return cls(*row) if [type(value) for value in row] == [str] else None
+        """Read such a row; ``None`` if it is malformed."""
+        return cls(*row) if _is_row(row, str) else None
 
 
 class CommentFacts(NamedTuple):
-    """What is kept of a comment.
+    """The stored facts about a comment.
 
     Attributes:
         entry_id: the entry it belongs to.
@@ -115,10 +243,8 @@ class CommentFacts(NamedTuple):
 
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
-        """Read such a row; ``None`` where it is none."""
-        if [type(value) for value in row] != [str, int, list] or not 0 <= row[1] <= _LAST_DAY:
-            return None
-        return cls(*row) if all(type(text) is str for text in row[2]) else None
+        """Read such a row; ``None`` if it is malformed."""
+        return cls(*row) if _is_row(row, str, int, list) and 0 <= row[1] <= _LAST_DAY else None
 
 
 _FACTS: Final[dict[Kind, type[EntryFacts | ItemFacts | CommentFacts]]] = {
@@ -130,7 +256,7 @@ F = TypeVar("F", bound=EntryFacts | ItemFacts | CommentFacts)
 
 
 class SiteFacts:
-    """The facts of one state; use it in ``with``: at its end, what was found is what is kept.
+    """The facts about one state; use it in ``with``, which stores the facts at the end.
 
     Args:
         records: the state.
@@ -166,7 +292,7 @@ class SiteFacts:
             self._new_path(self._path).unlink(missing_ok=True)
 
     def of(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[str, F]]:
-        """Yield the id and the facts of each record of a kind, in their order; ``derive`` takes them of a record."""
+        """Yield the id and facts for each record of a kind in order; ``derive`` takes the facts from a record."""
         if self._path is None:
             for record_id, raw in self._records.scan(kind):
                 yield record_id, derive(raw)
@@ -181,7 +307,7 @@ class SiteFacts:
         self._write(kind, rows)
 
     def related(self, now: Sequence[tuple[str, str, str]]) -> dict[str, Known]:
-        """Return which entries are alike, see :func:`~exporter.site.related.related`, with the help of what is kept."""
+        """Return the similar entries, see :func:`~exporter.site.facts.related`, starting from the stored ones."""
         before = {}
         for entry_id, *row in self._known(_RELATED):
             if all(type(text) is str for text in row):
@@ -224,7 +350,7 @@ class SiteFacts:
         return {row[0]: row[1:] for row in self._known(_SHARDS)}
 
     def shard_is(self, path: str) -> None:
-        """Say that the site has a shard at ``path``: what is known of it is kept."""
+        """Keep the stored facts about a shard that the site still has at ``path``."""
         if path in self._old_shards:
             self._shards[path] = self._old_shards[path]
 
@@ -252,7 +378,7 @@ class SiteFacts:
         return (self._records.identity(kind, record_id) or b"").hex()
 
     def _known(self, kind: str) -> Iterator[list[Any]]:
-        """Yield the rows of a kind that are as they were written."""
+        """Yield the rows of a kind whose hash is correct."""
         with contextlib.suppress(OSError, lossless_json.NotJson), contextlib.ExitStack() as opened:
             for line in opened.enter_context(self._path.open("rb")) if self._path is not None else ():
                 name, _, rest = line.partition(b" ")

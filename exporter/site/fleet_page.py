@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from exporter.message import message
 from exporter.search.folding import fold
-from exporter.site.parts import CONTENT_LANGUAGE, escaped
-from exporter.site.templating import POLICY, render_alone, script
-from exporter.site.words import LANGUAGES
+from exporter.site.templating import CONTENT_LANGUAGE, POLICY, escaped, render_alone, script
 from exporter.text import visible
+from exporter.translation import translated, translator
 
 ON_PAGE: Final = 300
 IN_PART: Final = 5_000
@@ -25,18 +25,21 @@ IN_PART: Final = 5_000
 _HERE: Final = Path(__file__).parent
 _FILES: Final = ("fleet_static/fleet.js", "static/icon.svg", "static/site.css", "static/theme.js")
 _SITE: Final = "latest/site/index.html"
-_WORDS_OF_STATES: Final = {
-    "partial": "fleet_partial", "failed": "fleet_failed", "new": "fleet_new", "damaged": "fleet_damaged",
-}  # fmt: skip
+_STATES: Final = {
+    "partial": message("not wholly saved"),
+    "failed": message("last backup failed"),
+    "new": message("not saved yet"),
+    "damaged": message("damaged"),
+}
 
 
 class BlogCard(NamedTuple):
-    """What the pages say of a blog.
+    """The facts about a blog on the pages.
 
     Attributes:
         blog_id: the blog.
         archive: its archive's folder below the fleet's, with slashes.
-        title: what it is called; empty where nobody said.
+        title: its name; empty if it is unknown.
         entries: how many it has.
         first: the day of its first entry, ISO 8601; empty where that is not known.
         last: the same of the last.
@@ -55,12 +58,12 @@ class BlogCard(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is shown as."""
+        """The displayed name."""
         return visible(self.title or self.blog_id)[0]
 
 
 class IndexRow(NamedTuple):
-    """What names begin with, the number of the page where such begin, and how many there are."""
+    """The first letters of names, the number of the page where they start, and the number of such names."""
 
     letters: str
     page: int
@@ -68,7 +71,7 @@ class IndexRow(NamedTuple):
 
 
 def static_files() -> Iterator[tuple[str, bytes]]:
-    """Yield the names and contents of what the pages load."""
+    """Yield the names and contents of the pages' static files."""
     for path in (_HERE / name for name in _FILES):
         yield path.name, path.read_bytes()
 
@@ -77,28 +80,28 @@ class FleetPages:
     """Writes the pages in one language.
 
     Args:
-        language: of the interface, ``ja`` or ``en``.
-        title: what the whole is called; a usual title where it is empty.
+        language: the interface language, ``ja`` or ``en``.
+        title: the title of all pages; a default title if empty.
     """
 
     def __init__(self, language: str, title: str = "") -> None:
-        self._words = LANGUAGES[language]
-        self._title = visible(title or self._words["fleet_title"])[0]
+        self._language, self._t = language, translator(language)
+        self._title = visible(title or self._t("The saved blogs"))[0]
 
     def home(self, index: Sequence[IndexRow], blogs: int, entries: int, cards: Sequence[BlogCard]) -> bytes:
-        """Return the first page, ``index.html`` of the fleet's folder, with the blogs themselves where they are few."""
+        """Return the first page, ``index.html``, with the list itself if the blogs are few."""
         rows = [(visible(row.letters)[0], f"{row.page:06d}", f"{row.blogs:,}") for row in index]
         values = {"root": "", "number": 0, "pages": 0, "lines": self._lines(cards, ""), "index": rows}
         return self._rendered({**values, "blogs": f"{blogs:,}", "entries": f"{entries:,}"}, blogs)
 
     def page(self, number: int, pages: int, cards: Sequence[BlogCard], blogs: int) -> bytes:
-        """Return a page of the list, ``fleet/pages/000001.html``."""
+        """Return one list page, ``fleet/pages/000001.html``."""
         lines = self._lines(cards, "../../")
         values = {"root": "../../", "number": number, "pages": pages, "lines": lines, "index": []}
         return self._rendered({**values, "blogs": "", "entries": ""}, blogs)
 
     def names(self, cards: Sequence[BlogCard]) -> bytes:
-        """Return names to search in, ``fleet/names/000001.js``: of each blog what is compared, and what is shown."""
+        """Return names for the search, ``fleet/names/000001.js``: the folded and the displayed text for each blog."""
         rows = [
             [
                 fold(f"{card.title} {card.blog_id}"),
@@ -114,7 +117,7 @@ class FleetPages:
 
     def _rendered(self, values: dict[str, object], blogs: int) -> bytes:
         own = {"site_title": self._title, "policy": POLICY, "parts_of_names": -(-blogs // IN_PART)}
-        return visible(render_alone("fleet.html", self._words, {**own, **values}))[0].encode()
+        return visible(render_alone("fleet.html", self._language, {**own, **values}))[0].encode()
 
     def _lines(self, cards: Sequence[BlogCard], root: str) -> Markup:
         return Markup("\n".join(self._line(card, root) for card in cards))  # noqa: S704  escaped there
@@ -129,12 +132,12 @@ class FleetPages:
         return f'<li class="line">{years}{shown}{other} <small>{escaped(self._note(card))}</small></li>'
 
     def _note(self, card: BlogCard) -> str:
-        """Return what is said of a blog beside its name: how many entries, and what is wrong with it."""
-        parts = [self._words["fleet_entries"] % f"{card.entries:,}"]
-        if card.state in _WORDS_OF_STATES:
-            parts.append(self._words[_WORDS_OF_STATES[card.state]])
+        """Return the note next to a blog: its number of entries, and its problem if it has one."""
+        parts = [self._t("Entries: {n}", n=f"{card.entries:,}")]
+        if card.state in _STATES:
+            parts.append(translated(_STATES[card.state], self._language))
         if not card.site:
-            parts.append(self._words["fleet_no_site"])
+            parts.append(self._t("no pages to read"))
         return " · ".join(parts)
 
 

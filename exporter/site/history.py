@@ -1,4 +1,4 @@
-"""What a site shows of an archive's past: its versions, what each changed, and every entry as each version holds it."""
+"""The archive's past as a site shows it: versions, their changes, and every entry in each version."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from exporter.service.interface import Records
 
 _LOOKED_THROUGH: Final = 2
-"""Pages for which the versions before theirs are looked through: those of a night, the new version and the one before.
+"""Recent pages, for which the versions before theirs are searched: the new version and the one before.
 """
 
 
@@ -45,8 +45,8 @@ class EarlierState(NamedTuple):
         version: the version that holds it.
         until: the version of the next step.
         gone: whether that step is a removal.
-        before: the version of the state before it, 0 for none.
-        after: that of the state after it, 0 where the entry's own page shows that one.
+        before: the version with the previous state, or 0.
+        after: the version with the next state, or 0 if the entry's own page shows that one.
     """
 
     version: int
@@ -76,7 +76,7 @@ class GoneEntry:
 
 
 class KindCompleteness(NamedTuple):
-    """How many records of a kind there are by what the service lists and counts, and what became of them."""
+    """The number of records of a kind as listed by the service, and how many are saved, pending, lost or left out."""
 
     kind: Kind
     listed: int
@@ -89,7 +89,7 @@ class KindCompleteness(NamedTuple):
 
 
 class Completeness(NamedTuple):
-    """Whether everything asked for is in the archive: in numbers, and what is not; the same until that changes."""
+    """The completeness in numbers, with the problems; it stays equal until they change."""
 
     complete: bool
     kinds: tuple[KindCompleteness, ...]
@@ -107,7 +107,7 @@ class Completeness(NamedTuple):
 
     @property
     def doubtful(self) -> bool:
-        """Whether a stored file contradicts what is known of it."""
+        """Whether a stored file contradicts the file list."""
         return any(each.doubtful for each in self.kinds)
 
 
@@ -130,12 +130,12 @@ def completeness_at(archive: Archive, version: int) -> Completeness:
 
 
 class ArchiveHistory:
-    """The versions of an archive, up to one of them.
+    """The versions up to a given one.
 
     Only the ids that versions after the first hold are kept, so the first, which holds everything, costs one pass.
 
-    What is damaged of the past is left out or named: a state that nothing can give back must not keep the rest of the
-    blog from being read. The newest state comes from elsewhere, and is never served damaged.
+    Damaged parts are left out or named: a state that cannot be restored must not make the rest unreadable. The newest
+    state comes from elsewhere, and is never served damaged.
 
     Attributes:
         damaged_versions: those of which something could not be read so far.
@@ -192,7 +192,7 @@ class ArchiveHistory:
         return (self._state(version, position) for version, position in self._entries.get(entry_id, ()))
 
     def earlier(self, entry_id: str) -> list[EarlierState]:
-        """Return the states of an entry but the last one, which the entry's own page shows; oldest first."""
+        """Return the states of an entry except the last, which the entry's own page shows; oldest first."""
         steps = self._entries.get(entry_id, ())
         puts = [at for at, (_, position) in enumerate(steps) if not position.removed]
         found = []
@@ -204,7 +204,7 @@ class ArchiveHistory:
         return found
 
     def only_change(self, entry_id: str, at: int | None = None) -> int | None:
-        """Return the version that changed an entry, where that is all that became of it, by some version or at all."""
+        """Return the version that changed an entry if it is the only one, up to some version or ever."""
         steps = [step for step in self._entries.get(entry_id, ())[:3] if at is None or step[0] <= at]
         return steps[1][0] if len(steps) == 2 and not any(each.removed for _, each in steps) else None
 
@@ -234,7 +234,7 @@ class ArchiveHistory:
         """Read a record as of a version; ``None`` where it was not there, or is damaged.
 
         Raises:
-            KeyError: no version after the first holds it: it was always as it is now.
+            KeyError: no version after the first contains it, so it never changed.
         """
         steps = self._held(kind)[record_id]
         at = bisect_right(steps, version, key=itemgetter(0))
@@ -246,7 +246,7 @@ class ArchiveHistory:
         return [(version, None if each.removed else self._record(each, kind)) for version, each in steps]
 
     def last_state(self, entry_id: str, version: int) -> int | None:
-        """Return which version holds the last state of an entry that there was by some version, removed or not since.
+        """Return the version with the last state of an entry up to some version, whether it was removed since or not.
 
         That is 0 where no version after the first holds the entry; ``None`` where it was not there yet.
         """
@@ -273,7 +273,7 @@ class ArchiveHistory:
 
     @cached_property
     def former_comments(self) -> Mapping[str, Collection[str]]:
-        """The ids of the comments that are gone or changed, by every entry that they belonged to."""
+        """The ids of removed or changed comments, by every entry that they belonged to."""
         found: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for comment_id, steps in self._held(Kind.COMMENTS).items():
             puts = [position for _, position in steps if not position.removed]
@@ -304,7 +304,7 @@ class ArchiveHistory:
         return self._dates.get(version, "")
 
     def changes(self, version: int) -> tuple[list[RecordChange], int]:
-        """Return what a version changed, nothing for the first, and how many damaged places that leaves out."""
+        """Return the changes in a version, none for the first, and the number of damaged places left out."""
         if version == self._rows[0].version:
             return [], 0
         self._asked += 1
@@ -316,8 +316,8 @@ class ArchiveHistory:
     def _before(self, version: int, damaged: OnDamage, kind: Kind, ids: Collection[str]) -> Mapping[str, LinePosition]:
         """Return where records were before a version.
 
-        For a page or two the versions before are looked through; for those of a whole site once for all of them. What
-        is damaged is counted as the first way finds it.
+        For a page or two the versions before are looked through; for those of a whole site once for all of them. Damage
+        is counted as in the first way.
         """
         once = kind is Kind.ENTRIES or self._asked > _LOOKED_THROUGH
         held = self._held(kind) if once and ids else {}

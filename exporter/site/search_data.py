@@ -1,7 +1,7 @@
 """The search page and its data: the texts of some entries in each chunk, and for large blogs an index of pairs.
 
 A page opened from a folder can load scripts only, so all data are scripts. In a large blog the page asks the shards
-which chunks have every pair of neighbouring characters of a word, and loads only these. Pure.
+which chunks contain every pair of neighbouring characters in a word, and loads only these. Pure.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from exporter.site.templating import data_script
 from exporter.text import visible
 
 SMALL_BLOG: Final = 2_000
-"""Up to so many entries there are no shards: looking through all texts is quick enough."""
+"""Up to this number of entries the site has no shards: searching all texts is fast enough."""
 END: Final = "\ue001"
-"""Comes after each text, so that its last character begins a pair too."""
+"""Comes after each text, so that its last character also begins a pair."""
 BEYOND: Final = "\ue000"
 """Stands for every character that takes two places in a script's strings."""
 CHUNKS_IN_SHARD: Final = 30
@@ -38,15 +38,15 @@ SEVERAL: Final = "_"
 """Comes before five letters that are 30 bits; a letter alone is the number of the only chunk."""
 LATIN: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 LATIN_PAIRS: Final = 0xE100
-"""Where the characters for two Latin letters begin."""
+"""The first character that stands for a pair of Latin letters."""
 HIRAGANA: Final = 0x3041
 KATAKANA: Final = 0x30A1
 KANA: Final = 95
-"""So many letters there are of either kind, in the same order."""
+"""The number of letters in either kind, in the same order."""
 KANA_PAIRS: Final = 0xE700
-"""Where the characters for two kana of a kind begin; of which kind, the third says."""
+"""The first character that stands for two kana of one kind; the third character names the kind."""
 KANA_CODES: Final = 0x1000
-"""So many there are: two pairs may share one, which asks for a chunk too many, never for one too few."""
+"""The number of codes: two pairs may share one, which can only load a chunk too many."""
 
 _LAST_WITH_CASE: Final = 0x1FFFF
 """No letter beyond the first two planes of Unicode has a case."""
@@ -70,15 +70,13 @@ class _Chunk(NamedTuple):
 
 
 def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
-    """Yield the search page, each chunk, after the chunks of a shard the shard, and at last the index of both.
+    """Yield the search page, each chunk, each shard after its chunks, and finally the index of both.
 
-    The ``pages`` of the entries, in the order of the catalogue, are yielded each before the chunk its entry is in, so
-    that what both need is read once.
+    The ``pages`` are yielded in the order of the catalogue, each before the chunk with its entry, so that shared inputs
+    are read once.
     """
     yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
-    yield site.file(
-        "search.html", "search.html", ["search"], lambda: {"title": site.words["search"], "current": "search"}
-    )
+    yield site.file("search.html", "search.html", ["search"], lambda: {"title": site.t("Search"), "current": "search"})
     data = _SearchData(site)
     chunks = list(_chunks(site.catalogue.posts))
     sharded = len(site.catalogue.posts) >= SMALL_BLOG
@@ -104,7 +102,7 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
 
 @cache
 def case_table() -> dict[str, str]:
-    """Return what each lower-cased character still folds to, where that is another."""
+    """Return the characters that change when a lower-cased character is folded further."""
     found = {}
     for code in range(_LAST_WITH_CASE + 1):
         char = chr(code)
@@ -129,7 +127,7 @@ class _SearchData:
         return ViewFile(f"data/texts-{chunk.name}.js", fingerprint("texts", _identity(chunk)), render)
 
     def shard(self, group: list[_Chunk], pairs: dict[str, set[int]]) -> ViewFile:
-        """Return which chunks have each pair; of chunks that are as they were, the shard there is tells them."""
+        """Return the chunks that contain each pair; for unchanged chunks the existing shard has the answer."""
 
         def render() -> bytes:
             content, same = facts.shard_was(path, parts)
@@ -198,7 +196,7 @@ class _SearchData:
 
 
 def encoded(bits: dict[str, int]) -> str:
-    """Return a shard's text: a line for each first character, in it each second character and where the two are."""
+    """Return a shard's text: a line for each first character, with each second character and its chunks."""
     lines: defaultdict[str, list[str]] = defaultdict(list)
     for pair, mask in bits.items():
         if mask & (mask - 1):
@@ -210,7 +208,7 @@ def encoded(bits: dict[str, int]) -> str:
 
 
 def _decoded(content: bytes, wanted: int) -> dict[str, int]:
-    """Return the pairs that some chunks have in the script of a shard, by a bit for each chunk; see :func:`encoded`.
+    """Return the pairs for some chunks from a shard's script, with a bit for each chunk; see :func:`encoded`.
 
     Raises:
         ValueError: it is no such script.
@@ -241,7 +239,8 @@ def pairs_of(entries: list[list[Any]]) -> set[int]:
         for _, _, title, _, _, text, comments in entries
         for each in (title, text, *(part for comment in comments for part in comment[1:]))
     ]
-    # The mark between two texts is neither a space nor a part of a character, so they fold as each alone would.
+    # The mark between two texts is neither a space nor part of another character, so texts fold as they would
+    # separately.
     key = _ASTRAL.sub(BEYOND, fold(END.join(texts) + END))
     latin_threes: set[str] = set()
     kana_threes: set[str] = set()
@@ -264,7 +263,7 @@ def pair_text(number: int) -> str:
 
 
 def _threes(runs: list[str]) -> Iterator[str]:
-    """Yield what three letters stand together in runs of them, many of which are said again and again."""
+    """Yield all sequences of three letters in runs of letters, many of which occur often."""
     return (run[at : at + 3] for run in set(runs) for at in range(len(run) - 2))
 
 

@@ -26,7 +26,7 @@ from exporter.archive import atomic
 from exporter.export.interface import ViewFile
 from exporter.model.asset import is_sha256
 from exporter.processors import processors
-from exporter.site.options import NAME, has_pillow
+from exporter.site import NAME, has_pillow
 from exporter.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:

@@ -1,27 +1,31 @@
-"""The offline site of a state, as a view of ``latest/`` or as a copy in a folder of its own."""
+"""The offline site as a view in ``latest/`` or as a copy in a separate folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.export.interface import Content, Copy, ExportFile, RecordSource, ViewFile
-from exporter.model.asset import Asset
+from exporter.export.posts import Visibility
+from exporter.message import message, message_in_context
+from exporter.model.asset import Asset, openable
 from exporter.model.kinds import Kind
+from exporter.model.publication import Declared, PostStatus
 from exporter.service.interface import Records
+from exporter.site import NAME, SiteOptions, edition
 from exporter.site.catalogue import fingerprint
 from exporter.site.facts import SiteFacts
-from exporter.site.options import NAME, SiteOptions, edition
 from exporter.site.pages.comments import comment_files
 from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import gallery_files
 from exporter.site.pages.history import history_files
-from exporter.site.pages.home import home_files
-from exporter.site.pages.lists import list_files
+from exporter.site.pages.lists import home_files, list_files
 from exporter.site.pages.site import Site
 from exporter.site.pages.statistics import statistics_files
 from exporter.site.search_data import search_files
@@ -30,18 +34,139 @@ from exporter.site.thumbnails import Thumbnails
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
+    from exporter.export.interface import RecordSource
+    from exporter.export.posts import Newest
     from exporter.site.history import ArchiveHistory
+
+
+class PublicRecords:
+    """The public records in a state, as the :class:`~exporter.export.interface.RecordSource` for a site.
+
+    Entries are those :class:`~exporter.export.posts.Visibility` calls published, comments those of them that are
+    visible, pictures those that published entries use, and files those such pictures were uploaded as.
+
+    Attributes:
+        left_out: how many records of each kind stay out.
+    """
+
+    def __init__(
+        self,
+        records: RecordSource,
+        declared: Declared,
+        as_of: datetime | None,
+        service: Records,
+        newest: Newest | None = None,
+    ) -> None:
+        self._records = records
+        self._service = service
+        self._visibility = Visibility(declared, as_of, service, newest)
+        self.blog_id = records.blog_id
+        entries = dict.fromkeys(self._entries())
+        self._assets = dict(self._used_by(entries))
+        files = {file_id for asset in self._assets.values() for file_id in asset.ids("file")}
+        self._ids: dict[Kind, dict[str, None]] = {
+            Kind.ENTRIES: entries,
+            Kind.ENTRY_LIST: dict.fromkeys(each for each in records.ids(Kind.ENTRY_LIST) if each in entries),
+            Kind.COMMENTS: dict.fromkeys(self._comments(entries)),
+            Kind.FILES: dict.fromkeys(each for each in records.ids(Kind.FILES) if each in files),
+            Kind.USER: {},
+            Kind.ASSETS: dict.fromkeys(self._assets),
+        }
+        self.left_out = {kind: len(records.ids(kind)) - len(self._ids[kind]) for kind in Kind}
+
+    def ids(self, kind: Kind) -> Sequence[str]:
+        """Return the ids of the public records in order."""
+        return list(self._ids[kind])
+
+    def identity(self, kind: Kind, record_id: str) -> bytes | None:
+        """Return what changes with the record; ``None`` when it is not public."""
+        return self._records.identity(kind, record_id) if record_id in self._ids[kind] else None
+
+    def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
+        """Return a record's raw object; ``None`` when it is not public."""
+        if record_id not in self._ids[kind]:
+            return None
+        return self._assets[record_id].data() if kind is Kind.ASSETS else self._records.load(kind, record_id)
+
+    def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the public records of a kind in the order of their ids."""
+        for record_id in self._ids[kind]:
+            raw = self.load(kind, record_id)
+            if raw is not None:
+                yield record_id, raw
+
+    def _entries(self) -> Iterator[str]:
+        for entry_id, raw in self._records.scan(Kind.ENTRIES):
+            post = self._service.post(raw, self._records.load(Kind.ENTRY_LIST, entry_id))
+            if self._visibility.entry(replace(post, id=entry_id)).status is PostStatus.PUBLISH:
+                yield entry_id
+
+    def _comments(self, entries: Collection[str]) -> Iterator[str]:
+        for comment_id, raw in self._records.scan(Kind.COMMENTS):
+            if self._service.post_id(raw) not in entries:
+                continue
+            if self._visibility.why_hidden(comment_id, self._service.comment(raw)) is None:
+                yield comment_id
+
+    def _used_by(self, entries: Collection[str]) -> Iterator[tuple[str, Asset]]:
+        """Yield the assets that published entries use, without the entries that are not published.
+
+        A file in which a browser would run a script is left out: on a host, it would run as the site's own.
+        """
+        for url, raw in self._records.scan(Kind.ASSETS):
+            asset = Asset.from_raw(raw)
+            users = [each for each in asset.ids("entry") if each in entries]
+            if users and (asset.path is None or openable(asset.path)):
+                refs = [{"entry": each} for each in users] + [{"file": each} for each in asset.ids("file")]
+                yield url, Asset.from_raw({**asset.data(), "refs": refs})
+
 
 _STATIC: Final = Path(__file__).parent / "static"
 _PAST: Final = "past.js"
-_SCRIPT_WORDS: Final = (
-    "results", "searching", "no_results", "show_more", "in_comment", "all", "year_facet", "categories", "load_error",
-    "private", "gone", "untitled", "uncategorised", "undated", "orphans", "close", "previous", "next", "continue",
-    "search", "similar", "hit_before", "hit_after", "hits_clear",
-    "copy_code", "copied", "text_settings", "text_sign", "text_face", "text_sans", "text_serif", "text_size",
-    "text_small", "text_medium", "text_large", "text_largest", "text_way", "text_horizontal", "text_vertical",
-    "picture", "picture_before", "picture_after",
-)  # fmt: skip
+_SCRIPT_WORDS: Final = {
+    "results": message("{n} found", n="%d"),
+    "searching": message("Searching…"),
+    "no_results": message("Nothing was found."),
+    "show_more": message("Show more"),
+    "in_comment": message("Comment"),
+    "all": message_in_context("site", "All"),
+    "year_facet": message("Year"),
+    "categories": message("Categories"),
+    "load_error": message("The search data could not be read."),
+    "private": message("Private"),
+    "gone": message("Entries gone upstream"),
+    "untitled": message("(untitled)"),
+    "uncategorised": message("No category"),
+    "undated": message("Entries without a date"),
+    "orphans": message("Comments without an entry"),
+    "close": message("Close"),
+    "previous": message("Previous entry"),
+    "next": message("Next entry"),
+    "continue": message("Continue reading"),
+    "search": message("Search"),
+    "similar": message("Similar spellings too: {n}", n="%d"),
+    "hit_before": message("Previous place"),
+    "hit_after": message("Next place"),
+    "hits_clear": message("Clear the marks"),
+    "copy_code": message("Copy"),
+    "copied": message("Copied"),
+    "text_settings": message("Text settings"),
+    "text_sign": message("Aa"),
+    "text_face": message("Typeface"),
+    "text_sans": message("Sans serif"),
+    "text_serif": message("Serif"),
+    "text_size": message("Size"),
+    "text_small": message("Small"),
+    "text_medium": message("Medium"),
+    "text_large": message("Large"),
+    "text_largest": message("Largest"),
+    "text_way": message("Direction"),
+    "text_horizontal": message("Horizontal"),
+    "text_vertical": message("Vertical"),
+    "picture": message_in_context("site", "Picture"),
+    "picture_before": message("Previous picture"),
+    "picture_after": message("Next picture"),
+}
 
 
 class SiteView:
@@ -49,10 +174,10 @@ class SiteView:
 
     Args:
         service: reads the records.
-        history: of the archive; without it, what is gone and what changed is not shown.
-        options: what the site is to be like.
-        layout: of the archive, where what is found is to be kept for the next time.
-        thumbnails: of the pictures; by default there are none.
+        history: the archive's history; without it, removed records and changes are not shown.
+        options: the options of the site.
+        layout: the archive's layout, if the facts are to be stored for the next time.
+        thumbnails: the thumbnails; by default the site has none.
     """
 
     name = NAME
@@ -93,7 +218,7 @@ class SiteView:
             )
 
     def former_files(self) -> set[str | None]:
-        """Return the paths of the files that others replaced, which pages of the past show."""
+        """Return the paths of replaced files that pages from the past show."""
         replaced = {} if self._history is None else self._history.replaced
         return {path for stored in replaced.values() for _, path in stored}
 
@@ -104,12 +229,12 @@ def _static_files(site: Site) -> Iterator[ViewFile]:
             continue
         data = path.read_bytes()
         yield ViewFile(f"static/{path.name}", sha256(data).digest(), partial(bytes, data))
-    words = {name: site.words[name] for name in _SCRIPT_WORDS}
+    words = {name: site.say(text) for name, text in _SCRIPT_WORDS.items()}
     yield ViewFile("data/words.js", fingerprint(repr(words)), lambda: data_script("words", "", words))
 
 
 def copied_site(view: SiteView, records: RecordSource) -> Iterator[ExportFile]:
-    """Yield the files of a site made with ``SiteOptions(assets="")``, and after them its pictures."""
+    """Yield the files of a site made with ``SiteOptions(assets="")`` and then its pictures."""
     for file in view.files(records):
         yield Content(file.path, iter([file.render()]))
     paths = {Asset.from_raw(raw).path for _, raw in records.scan(Kind.ASSETS)} | view.former_files()

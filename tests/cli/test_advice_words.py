@@ -22,8 +22,8 @@ RUN = re.compile(
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b(?!://|-\{)")
 NO_COMMANDS = frozenset({"again", "once", "it", "the", "this", "that", "pip", "chmod", "from", "at"})
 """Words that follow *run* in sentences and name no command of the program."""
-NO_OPTIONS = frozenset({"--now", "--decrypt", "--output"})
-"""Options of ``systemctl`` and ``age``."""
+NO_OPTIONS = frozenset({"--now", "--decrypt", "--output", "--more"})
+"""Options of ``systemctl`` and ``age``, and the mark ``<!--more-->`` of WordPress."""
 
 
 @cache
@@ -74,7 +74,7 @@ def wrong_in(text: str) -> Iterator[str]:
 
 
 def templates() -> list[str]:
-    return [text for sentence in sentences() for text in texts(sentence)]
+    return [text for sentence in sentences() for text in texts(sentence.id)]
 
 
 def test_no_sentence_names_a_command_or_an_option_that_does_not_exist() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.export.posts import CommentIndex
+from exporter.export.comment_index import CommentIndex
 
 DAY = 86_400
 

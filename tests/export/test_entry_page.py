@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from exporter.export.entry_page import Rendered, render_comments, render_entry
-from exporter.export.file_names import page_path
+from exporter.export.names import page_path
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.html.reading import read_markdown
 from tests.html.records import comment, entry, item

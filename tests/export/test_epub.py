@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from exporter.export.epub.cover import Moment, cover
+from exporter.export.epub import Moment, cover
 from exporter.export.folder import write_export
 from exporter.export.formats import FORMATS
 from exporter.export.interface import Comments, ExportOptions

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.export.epub.links import web_address
-from exporter.export.epub.xhtml import xhtml
-from exporter.export.xml import cleaned
+from exporter.export.epub_chapter import web_address
+from exporter.export.epub_xhtml import xhtml
+from exporter.export.post_html import cleaned
 from exporter.html.tree import parse
 
 BASE = "https://umi.blog.example.jp/"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.export.file_names import NAME_BYTES, file_name, page_path, safe_id, slug
+from exporter.export.names import NAME_BYTES, file_name, page_path, safe_id, slug
 
 DAY = datetime(2024, 3, 5, 23, 59, tzinfo=UTC)
 ANY_TEXT = st.text(alphabet=st.characters(codec=None), max_size=300)

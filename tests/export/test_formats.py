@@ -19,12 +19,12 @@ import yaml
 
 from exporter.errors import UsageError
 from exporter.export.csv_table import CELL_CHARACTERS
-from exporter.export.flags import comment_combinations, entry_combinations, flag_lines
 from exporter.export.interface import Side
-from exporter.export.post_names import UniqueNames, plain_name, wordpress_name
+from exporter.export.names import UniqueNames, plain_name, wordpress_name
+from exporter.export.posts import comment_combinations, entry_combinations, flag_lines
+from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.export.sqlite import spaced
-from exporter.export.words import Reason
 from exporter.html.embedded import rewrite_addresses
 from exporter.html.links import AddressPattern
 from exporter.model.publication import Cause, Hidden

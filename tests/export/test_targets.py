@@ -8,9 +8,10 @@ import pytest
 
 from exporter.export.formats import FORMATS, NAMED
 from exporter.export.interface import ExportOptions, Side
+from exporter.export.reasons import Reason, sentence
 from exporter.export.targets import TARGETS, Fact, Matter, Target
-from exporter.export.words import Language, Reason, sentence
 from exporter.model.publication import Cause
+from exporter.translation import Language, translated
 from tests.export.hostile import hostile_blog
 from tests.export.memory import Made, Memory, export
 from tests.export.targets_page import PAGE, with_tables
@@ -139,4 +140,4 @@ def test_only_what_is_confirmed_counts() -> None:
     ],
 )
 def test_it_is_said_in_both_languages(language: Language, said: str) -> None:
-    assert sentence("entries", Cause(Reason.NOT_SURE, Matter.COMMENTS, "note"), language) == said
+    assert translated(sentence("entries", Cause(Reason.NOT_SURE, Matter.COMMENTS, "note")), language) == said

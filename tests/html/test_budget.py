@@ -12,7 +12,7 @@ import pytest
 
 from exporter.export.movabletype import defused
 from exporter.export.post_html import comment_html, safe_body
-from exporter.export.words import Reason
+from exporter.export.reasons import Reason
 from exporter.html.diff import word_diff
 from exporter.html.embedded import candidates, embedded, rewrite_addresses
 from exporter.html.markdown import to_markdown
@@ -166,9 +166,14 @@ def test_an_export_that_holds_the_text_only_names_the_entry(form: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text=LARGE)
     blog.entry("2", entry_text="<p>x</p>")
-    assert {"kind": "entries", "what": Reason.ONLY_TEXT.value[0], "records": 1, "times": 1, "ids": ["1"]} in export(
-        form, blog
-    ).document["changed"]
+    assert {
+        "kind": "entries",
+        "what": Reason.ONLY_TEXT.value,
+        "code": "only_text",
+        "records": 1,
+        "times": 1,
+        "ids": ["1"],
+    } in export(form, blog).document["changed"]
 
 
 @pytest.mark.parametrize("form", ["wxr", "movabletype", "ghost", "jsonl"])
@@ -178,7 +183,7 @@ def test_an_export_for_importers_holds_all_of_it(form: str) -> None:
     blog.comment("7", "1", cm_text=LARGE)
     made = export(form, blog)
     assert made.everything().replace(b"\n", b"").count(b"<p>x</p>") >= BODY_MARKS // 2 + 1
-    named = [row for row in made.document["changed"] if row["what"] == Reason.ONLY_TEXT.value[0]]
+    named = [row for row in made.document["changed"] if row["code"] == "only_text"]
     assert [(row["kind"], row["ids"]) for row in named] == ([("comments", ["7"])] if form != "jsonl" else [])
 
 

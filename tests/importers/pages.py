@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from exporter.export.entry_page import UNTITLED
+from exporter.export.entry_page import t
 from exporter.export.post_html import as_html
 from exporter.export.posts import ExportPost
 from exporter.model.kinds import Kind
@@ -156,7 +156,7 @@ def named_pages(moved: Blog, folder: Path, files: Sequence[Path], address: str, 
     places = {}
     for post in moved.posts():
         start = bare(shown(as_html(post.record.body)))[:40]
-        rivals = titled[bare(post.title or UNTITLED)]
+        rivals = titled[bare(post.title or t("(untitled)"))]
         file = next((file for file, text in rivals if start in text), rivals[0][0])
         name = quote(file.relative_to(folder).as_posix())
         places[post.id] = Place(f"{address}{name.removesuffix('index.html')}", body)

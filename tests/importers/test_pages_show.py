@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter.export.interface import Comments, ExportOptions
+from exporter.export.names import plain_name
 from exporter.export.post_html import safe_body
-from exporter.export.post_names import plain_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from tests.export.memory import SAID

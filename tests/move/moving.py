@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from exporter.clock import Clock, FixedClock
 from exporter.export.interface import ExportOptions, Side
-from exporter.export.post_names import wordpress_name
+from exporter.export.names import wordpress_name
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.html.links import AddressPattern

@@ -266,7 +266,7 @@ class TestTrouble:
 class TestSearch:
     def test_the_page_shows_what_is_and_what_was(self, demo: Served) -> None:
         page = demo.get("latest/site/search.html?q=%E3%81%A6%E3%81%84%E3%81%BE%E3%81%9B%E3%82%93").text
-        now, past = page.split("前の版にあったもの")
+        now, past = page.split("前のバージョンにあったもの")
         assert 'href="entry/36.html"' in now
         assert 'href="entry/50.html#comment-195"' in now
         assert "<mark>ていません</mark>" in past

@@ -21,8 +21,8 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.settings import resolve
+from exporter.site import SiteOptions
 from exporter.site.history import ArchiveHistory
-from exporter.site.options import SiteOptions
 from exporter.site.thumbnails import Thumbnails
 from exporter.site.view import SiteView
 from tests.archive.builder import Built, Changes

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from exporter.export.comment_index import CommentTable
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import COMMENTS_ON_PAGE
-from exporter.site.comment_table import CommentTable
 from tests.archive.builder import Built, record
 from tests.site.building import build
 from tests.site.test_view import many_entries

@@ -8,9 +8,8 @@ import pytest
 
 from exporter.html.tree import Element, parse
 from exporter.service.registry import DEFAULT_SERVICE
-from exporter.site.contents import with_contents
-from exporter.site.options import SiteOptions
-from exporter.site.pages.entry import entry_files
+from exporter.site import SiteOptions
+from exporter.site.pages.entry import entry_files, with_contents
 from exporter.site.pages.site import Site
 from tests.export.memory import Memory
 

@@ -15,15 +15,13 @@ from exporter import lossless_json
 from exporter.html.links import commenter_link
 from exporter.model.asset import openable
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.site import SiteOptions
 from exporter.site.catalogue import PostSummary, one_line
-from exporter.site.options import SiteOptions
-from exporter.site.pages.entry import entry_files
-from exporter.site.pages.see_also import see_also
+from exporter.site.pages.entry import entry_files, see_also
 from exporter.site.pages.site import Site, category_page, file_name
-from exporter.site.parts import CONTENT_LANGUAGE, Parts, escaped
-from exporter.site.templating import POLICY
-from exporter.site.words import LANGUAGES, Dates
+from exporter.site.templating import CONTENT_LANGUAGE, POLICY, Dates, Parts, escaped
 from exporter.text import visible
+from exporter.translation import translator
 from tests.export.memory import Memory
 
 _TEMPLATES = Path(__file__).parent.parent.parent / "exporter" / "site" / "templates"
@@ -54,7 +52,8 @@ _comments = st.fixed_dictionaries({
 
 def _common(language: str) -> dict[str, Any]:
     return {
-        "t": LANGUAGES[language],
+        "t": translator(language),
+        "language": language,
         "dates": Dates(language),
         "site_title": "<umi> & co",
         "blog_id": "umi.blog.example.jp",
@@ -72,7 +71,7 @@ def _expected(site: Site, at: int, common: dict[str, Any]) -> bytes:
     values = {
         **common,
         "path": post.page,
-        "title": post.title or site.words["untitled"],
+        "title": post.title or site.t("(untitled)"),
         "post": post,
         "minutes": round(post.length / 460),
         "before": site.catalogue.posts[at - 1] if at else None,
@@ -123,8 +122,17 @@ def test_a_page_is_what_the_template_makes(
     options = SiteOptions("<umi> & co", language, public=public, entry_addresses=("https://{blog_id}/{title}/",))
     site = Site(memory, DEFAULT_SERVICE, None, options)
     navigation = [
-        (name, f"{name}.html" if name != "home" else "index.html")
-        for name in ("home", "years", "categories", "comments", "gallery", "statistics", "history", "about")
+        (name, f"{name}.html" if name != "home" else "index.html", site.t(label))
+        for name, label in (
+            ("home", "Home"),
+            ("years", "By date"),
+            ("categories", "Categories"),
+            ("comments", "Comments"),
+            ("gallery", "Pictures"),
+            ("statistics", "Statistics"),
+            ("history", "History"),
+            ("about", "About this copy"),
+        )
         if not (public and name == "history")
     ]
     common = {**_common(language), "public": public, "navigation": navigation}
@@ -139,7 +147,7 @@ def test_so_are_a_line_and_its_badges(
     gone = 3 if marked else None
     page = "entry/1.html"
     post = PostSummary("1", page, date, title, "", marked, access, b"", b"", 1, comments, gone, "<never>")
-    parts, words = Parts(language), LANGUAGES[language]
+    parts, words = Parts(language), translator(language)
     macros: Any = _REFERENCE.get_template("reference/parts.html").module
     assert parts.badges(post) == macros.badges(post, words)
     assert parts.line(post, "../") == macros.line(post, "../", words, CONTENT_LANGUAGE, parts.dates.day(date))

@@ -18,9 +18,8 @@ from exporter.archive.state import State
 from exporter.export.interface import RecordSource
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
-from exporter.site import search_data
+from exporter.site import SiteOptions, search_data
 from exporter.site.history import ArchiveHistory
-from exporter.site.options import SiteOptions
 from exporter.site.view import SiteView
 from tests.archive.builder import Built, record
 from tests.site.building import build

@@ -102,7 +102,7 @@ def test_long_histories_are_cut(tmp_path: Path) -> None:
     build(built)
     history = built.layout.latest / "site" / "history"
     assert "ほか 50 件" in (history / "version-2.html").read_text("utf-8")
-    assert "この版で変わった記事はありません" in (history / "version-3.html").read_text("utf-8")
+    assert "このバージョンで変わった記事はありません" in (history / "version-3.html").read_text("utf-8")
 
 
 def test_the_page_about_tells_of_the_newest_versions_and_each_version_of_itself(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_the_page_about_tells_of_the_newest_versions_and_each_version_of_itself(
     site = built.layout.latest / "site"
     about = (site / "about.html").read_text("utf-8")
     assert about.count('class="hash"') == 12
-    assert "第 16 版" in about
-    assert "第 4 版" not in about
+    assert "バージョン 16" in about
+    assert "バージョン 4" not in about
     assert "ほか 4 件" in about
     for number in built.reader.versions():
         digest = hashlib.sha256(built.layout.manifest(number).read_bytes()).hexdigest()
@@ -128,14 +128,14 @@ def test_without_a_history_there_is_still_a_page_about(demo: Built) -> None:
     state = demo.reader.state()
     files = {file.path: file for file in SiteView(DEFAULT_SERVICE).files(state)}
     assert "history.html" not in files
-    assert "版の記録はありません" in files["about.html"].render().decode()
+    assert "バージョンの記録はありません" in files["about.html"].render().decode()
     state.close()
 
 
 @pytest.mark.parametrize(
-    ("language", "line"), [("ja", "<li>記事 13: 応答は 404 でした</li>"), ("en", "<li>Entries 13: answered 404</li>")]
+    ("language", "line"), [("ja", "<li>記事 13: answered 404</li>"), ("en", "<li>Entries 13: answered 404</li>")]
 )
-def test_what_could_not_be_read_is_told_in_the_language_of_the_page(tmp_path: Path, language: str, line: str) -> None:
+def test_what_could_not_be_read_is_shown_as_it_was_stored(tmp_path: Path, language: str, line: str) -> None:
     built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "題")}})
     build(built, language=language)
     site = built.layout.latest / "site"

@@ -15,10 +15,10 @@ from exporter.archive.layout import Layout
 from exporter.export.interface import Copy
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.site import SiteOptions
 from exporter.site.catalogue import Catalogue, safe_name
 from exporter.site.facts import SiteFacts
 from exporter.site.history import ArchiveHistory
-from exporter.site.options import SiteOptions
 from exporter.site.view import SiteView, copied_site
 from tests.archive.builder import Built, entry, five_versions
 from tests.site.building import build
@@ -252,8 +252,8 @@ def test_a_state_that_is_damaged_is_named(tmp_path: Path) -> None:
     segment = built.layout.segment(2, Kind.ENTRIES)
     segment.write_bytes(segment.read_bytes().replace("新しい題2".encode(), "醜くい題2".encode()))
     build(built)
-    assert "この版の姿は壊れていて" in page(built, "history/entry-2-v2.html")
-    assert "この版の姿は壊れていて" in page(built, "history/entry-2.html")
+    assert "このバージョンの姿は壊れていて" in page(built, "history/entry-2-v2.html")
+    assert "このバージョンの姿は壊れていて" in page(built, "history/entry-2.html")
     assert rows_at(built.layout, 2)["2"][3] == 4
     segment.write_bytes(b"nothing\n")
     build(built)

@@ -10,7 +10,7 @@ import pytest
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.registry import DEFAULT_SERVICE
-from exporter.site.public import PublicRecords
+from exporter.site.view import PublicRecords
 from tests.archive.builder import Built, record
 from tests.cli.conftest import Program
 from tests.site.building import of_records, stored

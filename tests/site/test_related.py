@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.site import related as module
-from exporter.site.related import MOST, Known, marks_of, related
+from exporter.site import facts as module
+from exporter.site.facts import MOST, Known, marks_of, related
 
 _MARKS = st.lists(st.sampled_from("海空山川花鳥風月"), unique=True, max_size=4).map(" ".join)
 _BLOG = st.dictionaries(st.integers(1, 12).map(str), st.tuples(_MARKS, st.sampled_from(["", "旅"])))

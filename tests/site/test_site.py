@@ -13,8 +13,8 @@ import pytest
 from exporter.archive.archive import Archive
 from exporter.archive.latest import LatestView, write_latest
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.site import SiteOptions
 from exporter.site.history import ArchiveHistory
-from exporter.site.options import SiteOptions
 from exporter.site.view import SiteView
 
 POLICY = (

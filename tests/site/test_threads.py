@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment
 from exporter.service.registry import DEFAULT_SERVICE
-from exporter.site.threads import DEEPEST, Reply, replies
+from exporter.site.pages.comments import DEEPEST, Reply, replies
 from tests.archive.builder import Built, record
 from tests.site.building import build, of_records
 from tests.site.test_view import entry

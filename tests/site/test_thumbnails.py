@@ -17,10 +17,11 @@ import pytest
 from PIL import Image, ImageCms
 
 from exporter import lossless_json
+from exporter import site as options
 from exporter.archive.layout import Layout
 from exporter.model.asset import asset_path
 from exporter.model.kinds import Kind
-from exporter.site import options, thumbnails
+from exporter.site import thumbnails
 from exporter.site.thumbnails import Thumbnails
 from exporter.worker import Worker
 from tests.site.building import of_records, stored

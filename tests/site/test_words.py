@@ -1,4 +1,4 @@
-"""The words of the interface: both languages have all of them, and pages use all of them."""
+"""The words of the interface: fields and scripts have names for all they ask for; dates."""
 
 from __future__ import annotations
 
@@ -7,37 +7,30 @@ from pathlib import Path
 
 import pytest
 
+from exporter.html.diff import ATTRIBUTE_NAMES, field_name
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
-from exporter.site.words import LANGUAGES, Dates, field_name
+from exporter.site.pages.past import _WORDS
+from exporter.site.templating import Dates
+from exporter.site.view import _SCRIPT_WORDS
 from tests.site.building import build
 from tests.site.test_view import many_entries
 
 
-def test_both_languages_say_everything() -> None:
-    assert LANGUAGES["ja"].keys() == LANGUAGES["en"].keys()
-    for name, said in LANGUAGES["ja"].items():
-        assert said
-        assert LANGUAGES["en"][name].count("%") == said.count("%"), name
+def test_every_attribute_that_is_read_from_fields_has_a_name() -> None:
+    read = {name for names in DEFAULT_SERVICE.attributes.values() for name in names.values()}
+    assert read - set(ATTRIBUTE_NAMES) <= {"category"}
 
 
-def test_no_word_is_called_as_what_a_dictionary_does() -> None:
-    assert [name for name in LANGUAGES["en"] if hasattr(dict, name)] == []
-
-
-def test_every_word_is_used() -> None:
-    here = Path(__file__).parents[2] / "exporter" / "site"
-    text = "".join(path.read_text("utf-8") for path in here.rglob("*") if path.suffix in {".py", ".html", ".js"})
-    kinds = {str(kind) for kind in Kind}
-    # What changed is said by the attribute that it was read as.
-    kinds |= {f"field_{name}" for names in DEFAULT_SERVICE.attributes.values() for name in names.values()}
-    assert kinds - set(LANGUAGES["en"]) <= {str(kind) for kind in Kind}
-    unused = [
-        name
-        for name in LANGUAGES["en"]
-        if name not in kinds and not re.search(rf"\b(?:t|words)\.{name}\b|[\"']{name}[\"']\]|\"{name}\"[,)]", text)
-    ]
-    assert unused == []
+def test_scripts_get_the_words_they_ask_for() -> None:
+    here = Path(__file__).parents[2] / "exporter" / "site" / "static"
+    for given, names in (
+        (_SCRIPT_WORDS, [p for p in here.glob("*.js") if p.name != "past.js"]),
+        (_WORDS, [here / "past.js"]),
+    ):
+        text = "".join(path.read_text("utf-8") for path in names)
+        asked = set(re.findall(r"\bwords\.(?!js\b)(\w+)", text))
+        assert asked - set(given) == set()
 
 
 def test_english_pages(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """``python -m tests.translation.catalogue [JA.json]``: bring the catalogues up to date with the program's sentences.
 
-The sentences are the literals given to ``message`` and ``message_n``, found in the syntax trees. A catalogue is sorted by
-them and holds no place, line or date, so that two people can add to it; what nobody says any more leaves it.
-A file of JSON, an object of sentences and their translations, fills in or replaces these.
+Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in Python, and to ``t``
+in the site's templates and pages. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
+it; sentences that are no longer used leave it.
+A JSON file, an object of sentences and their translations, adds to these or replaces them; a sentence with a context is
+written as ``CONTEXT\\u0004SENTENCE``.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from jinja2 import Environment, nodes
 
 from exporter.translation import DOMAIN, LANGUAGES, PLACE
 
@@ -37,21 +41,56 @@ msgstr ""
 """
 
 
-def sentences() -> Iterator[str | tuple[str, str]]:
-    """Yield the templates in the program; where a number decides, that for one and that for others."""
+class Sentence(NamedTuple):
+    """A template of the program: for one, for others if a number decides, and its context."""
+
+    text: str
+    many: str | None = None
+    context: str | None = None
+
+    @property
+    def id(self) -> str | tuple[str, str]:
+        """What a catalogue calls it."""
+        return self.text if self.many is None else (self.text, self.many)
+
+
+def sentences() -> Iterator[Sentence]:
+    """Yield the templates in the program."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                texts = [each.value if isinstance(each, ast.Constant) else None for each in node.args]
-                if node.func.id in {"message", "worded"}:
-                    yield _text(texts[0], path, node)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"t", "_t"}:
+                yield _of_site([_literal(each) for each in node.args], path, node.lineno)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                literals = [_literal(each) for each in node.args]
+                if node.func.id == "t":
+                    yield _of_site(literals, path, node.lineno)
+                elif node.func.id in {"message", "worded", "message_template"}:
+                    yield Sentence(_text(literals[0], path, node.lineno))
                 elif node.func.id == "message_n":
-                    yield _text(texts[0], path, node), _text(texts[1], path, node)
+                    one, many = (_text(each, path, node.lineno) for each in literals[:2])
+                    yield Sentence(one, many)
+                elif node.func.id == "message_in_context":
+                    context, text = (_text(each, path, node.lineno) for each in literals[:2])
+                    yield Sentence(text, None, context)
+    environment = Environment(autoescape=True)
+    for path in sorted((PACKAGE / "site" / "templates").iterdir()):
+        for call in environment.parse(path.read_text("utf-8")).find_all(nodes.Call):
+            if isinstance(call.node, nodes.Name) and call.node.name == "t":
+                yield _of_site([getattr(each, "value", None) for each in call.args], path, call.lineno)
 
 
-def _text(value: object, path: Path, node: ast.Call) -> str:
+def _of_site(literals: list[object], path: Path, line: int) -> Sentence:
+    text, *context = (_text(each, path, line) for each in literals)
+    return Sentence(text, None, *context)
+
+
+def _literal(node: ast.expr) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _text(value: object, path: Path, line: int) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{path}, line {node.lineno}: a sentence must be a literal, so that it can be translated")
+        raise TypeError(f"{path}, line {line}: a sentence must be a literal, so that it can be translated")
     return value
 
 
@@ -75,7 +114,7 @@ def updated(catalog: Catalog) -> Catalog:
     """Return a catalogue with the program's sentences: those it knew with their translation, and no others."""
     template = Catalog(domain=DOMAIN)
     for sentence in sentences():
-        template.add(sentence)
+        template.add(sentence.id, context=sentence.context)
     catalog.update(template, no_fuzzy_matching=True)
     catalog.obsolete.clear()
     return catalog
@@ -95,7 +134,7 @@ def as_mo(catalog: Catalog) -> bytes:
     done.creation_date = done.revision_date = _NEVER
     for each in catalog:
         if each.id and all(texts(each.string)):
-            done.add(each.id, each.string)
+            done.add(each.id, each.string, context=each.context)
     file = io.BytesIO()
     write_mo(file, done)
     return file.getvalue()
@@ -104,11 +143,13 @@ def as_mo(catalog: Catalog) -> bytes:
 def fill(catalog: Catalog, translations: dict[str, str]) -> None:
     """Put translations in, each under its sentence, or under the one for a number of one."""
     for sentence, translation in translations.items():
-        found = catalog.get(sentence)
+        context, _, text = sentence.rpartition("\x04")
+        found = catalog.get(text, context or None)
         if found is None:
             sys.stderr.write(f"Nobody says: {sentence}\n")
         else:
             found.string = (translation,) * catalog.num_plurals if found.pluralizable else translation
+            found.flags.discard("fuzzy")
 
 
 def main() -> None:

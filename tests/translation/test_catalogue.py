@@ -20,13 +20,14 @@ def fields(template: str) -> list[str]:
 
 
 def test_each_sentence_of_the_program_has_a_translation(catalog: Catalog) -> None:
-    said = {texts(sentence)[0] for sentence in sentences()}
-    translated = {texts(each.id)[0] for each in catalog if each.id and all(texts(each.string))}
+    said = {(sentence.context or "", sentence.text) for sentence in sentences()}
+    translated = {(each.context or "", texts(each.id)[0]) for each in catalog if each.id and all(texts(each.string))}
     assert sorted(said - translated) == []
 
 
 def test_nothing_is_kept_that_nobody_says(catalog: Catalog) -> None:
-    assert sorted({texts(each.id) for each in catalog if each.id} - {texts(sentence) for sentence in sentences()}) == []
+    kept = {(each.context or "", texts(each.id)) for each in catalog if each.id}
+    assert sorted(kept - {(sentence.context or "", texts(sentence.id)) for sentence in sentences()}) == []
     assert not catalog.obsolete
     assert not any(each.fuzzy for each in catalog if each.id)
 
@@ -47,3 +48,10 @@ def test_it_is_written_and_compiled_as_make_messages_does(catalog: Catalog) -> N
     assert language is not None
     assert place(language, "po").read_bytes() == as_po(updated(read(language))), "run make messages"
     assert place(language, "mo").read_bytes() == as_mo(updated(read(language))), "run make messages"
+
+
+def test_no_sentence_has_a_plural_in_one_place_and_none_in_another() -> None:
+    forms: dict[tuple[str, str], set[str | None]] = {}
+    for sentence in sentences():
+        forms.setdefault((sentence.context or "", sentence.text), set()).add(sentence.many)
+    assert [text for text, found in forms.items() if len(found) > 1] == []

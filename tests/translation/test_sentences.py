@@ -16,7 +16,18 @@ ERRORS = {name for name, each in vars(errors).items() if isinstance(each, type) 
 SPOKEN = {"say", "warn", "answer", "echo", "secho", "prompt", "confirm", "Finding", "Unchecked", "RecordProblem"}
 """Functions whose texts people read, and facts whose words are shown later."""
 
-MADE = {"message", "worded", "message_n", "listed", "either", "both", "said"}
+MADE = {
+    "message",
+    "worded",
+    "message_n",
+    "message_in_context",
+    "filled",
+    "message_template",
+    "listed",
+    "either",
+    "both",
+    "said",
+}
 EXAMPLES = "\b\nExamples:\n"
 """Commands to type, which are the same in all languages; the help translates the heading."""
 

@@ -173,7 +173,7 @@ async def read_assets(
         ),
         doubted=doubted,
         absent=tuple(
-            AbsentAsset(each.url, states[each.url], each.error or "", before.get(each.url) is states[each.url])
+            AbsentAsset(each.url, states[each.url], each.reason or "", before.get(each.url) is states[each.url])
             for each in result.absent
         ),
         bytes_saved=sum(result.records[url]["bytes"] or 0 for url in saved if url is not None),
@@ -198,7 +198,7 @@ def unread_assets(layout: Layout, records: PendingState) -> AssetSummary:
         if asset.refs:
             states.append(asset.state if saved else AssetState.LEFT_OUT)
             if states[-1] is AssetState.DOUBTFUL:
-                doubtful.append(AbsentAsset(asset.url, asset.state, asset.error or "", known=True))
+                doubtful.append(AbsentAsset(asset.url, asset.state, asset.reason or "", known=True))
         if saved and asset.ids("file"):
             held.update(dict.fromkeys(asset.ids("file"), asset.state))
             size += asset.bytes or 0

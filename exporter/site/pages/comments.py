@@ -1,11 +1,14 @@
 """The lists of comments: the newest, those of each year or month, and those whose entry is not there.
 
-No page has more than some hundred. A year that has more is split into its months, and such a month into parts; parts
-are counted from the oldest comment on, so that a new one is added to the last and moves no other.
+No page has more than some hundred. A year above that is split into months, and such a month into parts. Parts are
+counted from the oldest comment, so that a new one goes into the last and moves no other.
 """
 
 from __future__ import annotations
 
+import html
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -15,19 +18,80 @@ from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
+from exporter.search.folding import fold
 from exporter.site.catalogue import COMMENTS_ON_PAGE, PostSummary, orphans_page
-from exporter.site.pages.site import Site
-from exporter.site.parts import CONTENT_LANGUAGE, escaped
-from exporter.site.templating import root_of
+from exporter.site.pages.site import ShownComment, Site
+from exporter.site.templating import CONTENT_LANGUAGE, escaped, root_of
 
 if TYPE_CHECKING:
     from exporter.model.records import Comment
+
+DEEPEST: Final = 2
+"""A deeper answer is placed next to the comment that it answers, so that lines stay wide enough on a phone."""
+_LOOKED_AT: Final = 400
+_LONGEST_NAME: Final = 40
+_TAG = re.compile(r"<[^<>]*>")
+_NUMBER = re.compile(r">>(?:no\.?)?([0-9]{1,18})(?![0-9])")
+_CALL = re.compile(r"(?:@|>{1,2}|→)(?![>@→]) ?")
+_HONORIFIC = re.compile(r" ?(?:さん|さま|様|ちゃん|くん|君|氏|先生|どの|殿)")
+_NAME_ENDS = re.compile(r"[^0-9a-z]|$")
+
+
+class Reply(NamedTuple):
+    """A comment's place: below the one at ``under``, or on the top level; and the one that it answers.
+
+    Attributes:
+        under: the index of the comment whose answers include this one.
+        answers: the place of the one that it answers.
+    """
+
+    under: int | None = None
+    answers: int | None = None
+
+
+def replies(comments: Sequence[Comment]) -> list[Reply]:
+    """Return the place of each comment in order; a comment answers an earlier one or none."""
+    places: dict[str, int] = {}
+    by_name: dict[str, int] = {}
+    found: list[Reply] = []
+    depths: list[int] = []
+    for at, comment in enumerate(comments):
+        answers = _answered(_beginning(comment.text), at, places, by_name) if at else None
+        under = answers
+        while under is not None and depths[under] == DEEPEST:
+            under = found[under].under
+        found.append(Reply(under, answers))
+        depths.append(0 if under is None else depths[under] + 1)
+        places[comment.id] = at
+        name = fold(comment.name).strip()
+        if name and len(name) <= _LONGEST_NAME:
+            by_name[name] = at
+    return found
+
+
+def _beginning(text: str) -> str:
+    return fold(html.unescape(_TAG.sub(" ", text[:_LOOKED_AT]))).lstrip()
+
+
+def _answered(text: str, at: int, places: dict[str, int], by_name: dict[str, int]) -> int | None:
+    number = _NUMBER.match(text)
+    if number is not None:
+        place = places.get(number[1], int(number[1]) - 1)
+        return place if 0 <= place < at else None
+    called = _CALL.match(text)
+    start = called.end() if called else 0
+    for end in range(min(len(text), start + _LONGEST_NAME), start, -1):
+        place = by_name.get(text[start:end], -1)
+        if place >= 0 and ((called and _NAME_ENDS.match(text, end)) or _HONORIFIC.match(text, end)):
+            return place
+    return None
+
 
 _NEWEST: Final = 40
 
 
 class _Leaf(NamedTuple):
-    """A page that shows comments nobody else does: its path, its title, its name among others, and their places."""
+    """A page with comments that are on no other page: its path, title, short name, and their places."""
 
     path: str
     title: str
@@ -36,7 +100,7 @@ class _Leaf(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """What a page shows besides its comments: how many there are, where else to look, and the pages beside it."""
+    """The parts of a page around its comments: their number, links to other pages, and the previous and next page."""
 
     total: int
     rows: Sequence[tuple[str, str, int]] = ()
@@ -47,20 +111,20 @@ class _Shown(NamedTuple):
 
 def comment_files(site: Site) -> Iterator[ViewFile]:
     """Yield the lists of comments."""
-    catalogue, words, table = site.catalogue, site.words, site.catalogue.comment_table
+    catalogue, table = site.catalogue, site.catalogue.comment_table
     years = table.by_year()
     leaves = {year: _leaves(site, year, places) for year, places in years.items()}
     rows = [(f"comments/{year}.html", site.year_name(year), len(places)) for year, places in years.items()]
     parts = len(catalogue.orphans)
     if parts:
-        rows.append((orphans_page(0), words["orphans"], parts))
+        rows.append((orphans_page(0), site.t("Comments without an entry"), parts))
     newest = list(islice(chain.from_iterable(years.values()), _NEWEST))
-    yield _page(site, "comments.html", words["comments"], newest, _Shown(len(table), rows))
+    yield _page(site, "comments.html", site.t("Comments"), newest, _Shown(len(table), rows))
     for year, places in years.items():
         path = f"comments/{year}.html"
         if leaves[year][0].path != path:
             months = [(leaf.path, leaf.name, len(leaf.places)) for leaf in leaves[year]]
-            title = f"{words['comments']} {site.year_name(year)}"
+            title = f"{site.t('Comments')} {site.year_name(year)}"
             yield _page(site, path, title, places[:_NEWEST].tolist(), _Shown(len(places), months))
     in_order = [leaf for each in leaves.values() for leaf in each]
     for leaf, newer, older in zip(in_order, [None, *in_order], [*in_order[1:], None], strict=False):
@@ -70,8 +134,8 @@ def comment_files(site: Site) -> Iterator[ViewFile]:
 
 
 def _leaves(site: Site, year: str, places: memoryview) -> list[_Leaf]:
-    """Return the pages of a year, the newest first."""
-    title = f"{site.words['comments']} {site.year_name(year)}"
+    """Return the pages for a year with the newest first."""
+    title = f"{site.t('Comments')} {site.year_name(year)}"
     if len(places) <= COMMENTS_ON_PAGE:
         return [_Leaf(f"comments/{year}.html", title, "", places)]
     found: list[_Leaf] = []
@@ -88,7 +152,7 @@ def _leaves(site: Site, year: str, places: memoryview) -> list[_Leaf]:
 
 
 def _orphans(site: Site) -> Iterator[ViewFile]:
-    catalogue, words, table = site.catalogue, site.words, site.catalogue.comment_table
+    catalogue, table = site.catalogue, site.catalogue.comment_table
     place_of = {}
     if catalogue.orphans:
         wanted = set(catalogue.orphans)
@@ -100,8 +164,10 @@ def _orphans(site: Site) -> Iterator[ViewFile]:
     ]
     for start in starts:
         ids = catalogue.orphans[start : start + COMMENTS_ON_PAGE]
-        shown = _Shown(len(catalogue.orphans), rows if len(rows) > 1 else (), words["orphans_lead"])
-        yield _page(site, orphans_page(start), words["orphans"], [place_of[each] for each in reversed(ids)], shown)
+        lead = site.t("The entries of these comments are not in the archive.")
+        shown = _Shown(len(catalogue.orphans), rows if len(rows) > 1 else (), lead)
+        title = site.t("Comments without an entry")
+        yield _page(site, orphans_page(start), title, [place_of[each] for each in reversed(ids)], shown)
 
 
 def _page(site: Site, path: str, title: str, places: Sequence[int], shown: _Shown) -> ViewFile:
@@ -133,3 +199,34 @@ def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) 
     return Markup(  # noqa: S704  escaped above
         f'<li id="{anchor}" class="comment" data-item>\n{about}{shown.html}\n</li>\n'
     )
+
+
+def comment_list(site: Site, post: PostSummary) -> str:
+    """Return the comments of an entry as HTML; empty where it has none."""
+    ids = site.catalogue.comment_ids(post)
+    if not ids:
+        return ""
+    comments = site.catalogue.comments(ids)
+    shown = [site.shown(each, post.page) for each in comments]
+    below: defaultdict[int | None, list[int]] = defaultdict(list)
+    placed = replies(comments)
+    for at, reply in enumerate(placed):
+        below[reply.under].append(at)
+
+    def rows(under: int | None) -> str:
+        return "".join(f"{_reply_row(site, shown, placed[at], at)}{answers(at)}</li>\n" for at in below[under])
+
+    def answers(at: int) -> str:
+        return f'\n<ol class="replies">\n{rows(at)}</ol>\n' if at in below else ""
+
+    heading = site.parts.t("Comments: {n}", n=len(comments))
+    return f'<section class="comments" id="comments">\n<h2>{heading}</h2>\n<ol>\n{rows(None)}</ol>\n</section>\n'
+
+
+def _reply_row(site: Site, shown: list[ShownComment], reply: Reply, at: int) -> str:
+    to = ""
+    if reply.answers is not None:
+        answered = shown[reply.answers]
+        label = site.parts.t("↩ to {name}", name=answered.name)
+        to = f'<p class="to"><a href="#{answered.anchor}">{label}</a></p>'
+    return f'<li id="{shown[at].anchor}" class="comment" data-item>{to}{shown[at].html}'

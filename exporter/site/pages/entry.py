@@ -6,7 +6,7 @@ There are thousands of them, so a function writes them: a template takes five ti
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from exporter import lossless_json
@@ -15,12 +15,120 @@ from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
 from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, one_line
-from exporter.site.contents import with_contents
-from exporter.site.pages.comment_list import comment_list
-from exporter.site.pages.see_also import see_also, see_also_parts
+from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, category_page, file_name, life_link
-from exporter.site.parts import CONTENT_LANGUAGE, escaped
-from exporter.site.templating import Shell, root_of
+from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
+
+_MOST_MENTIONS = 30
+
+
+def see_also_parts(site: Site, post: PostSummary) -> str:
+    """Return what changes whenever that would be another; edits of texts do not, as a rule."""
+    if post.id not in site.catalogue.mentions and post.id not in site.catalogue.alike:
+        return ""
+    mentions, alike = _mentions(site, post), _alike(site, post)
+    shown = [(each.page, each.title, str(each.date), each[5:7], each.gone_in) for each in [*mentions, *alike]]
+    return repr((len(site.catalogue.mentions.get(post.id, ())), len(mentions), shown))
+
+
+def see_also(site: Site, post: PostSummary) -> str:
+    """Return both lists as HTML; empty where there is nothing."""
+    mentions = _mentions(site, post)
+    left = len(site.catalogue.mentions.get(post.id, ())) - len(mentions)
+    more = f"<p>{site.parts.t('and {n} more', n=left)}</p>\n" if left else ""
+    root = root_of(post.page)
+    return (
+        _section(site, "mentions", site.parts.t("Entries that mention this one"), mentions, root, more)
+        + _section(site, "alike", site.parts.t("Entries like this one"), _alike(site, post), root)
+    )  # fmt: skip
+
+
+def _mentions(site: Site, post: PostSummary) -> Sequence[PostSummary]:
+    return site.catalogue.mentions.get(post.id, [])[:_MOST_MENTIONS]
+
+
+def _alike(site: Site, post: PostSummary) -> Sequence[PostSummary]:
+    """Return the similar entries except those that mention the entry."""
+    named = {each.id for each in _mentions(site, post)}
+    return [
+        site.catalogue.by_id[each]
+        for each in site.catalogue.alike.get(post.id, ())
+        if each not in named and each in site.catalogue.by_id
+    ]
+
+
+def _section(site: Site, name: str, title: str, posts: Iterable[PostSummary], root: str, more: str = "") -> str:
+    lines = "".join(_line(site, post, root) for post in posts)
+    if not lines:
+        return ""
+    return (
+        f'<section class="beside" id="{name}">\n<h2>{title}</h2>\n<ul class="lines">\n{lines}</ul>\n{more}</section>\n'
+    )
+
+
+def _line(site: Site, post: PostSummary, root: str) -> str:
+    day = f'<time datetime="{post.date:%Y-%m-%d}">{site.dates.day(post.date)}</time>' if post.date else ""
+    return (
+        f'<li class="line" data-item>{day}<a href="{root}{post.page}" lang="{CONTENT_LANGUAGE}">'
+        f"{site.parts.title(post)}</a>{site.parts.badges(post)}</li>\n"
+    )
+
+
+_FEWEST_HEADINGS: Final = 4
+_MOST_HEADINGS: Final = 300
+_ATTRIBUTES: Final = r'(?:[^<>"]|"[^"]*")*'
+_HEADING: Final = re.compile(rf"<h([2-6])({_ATTRIBUTES})>(.*?)</h\1>", re.DOTALL)
+_ID: Final = re.compile(r' id="([^"]*)"')
+_UNSAID: Final = re.compile(rf"<(rt|rp)>.*?</\1>|<{_ATTRIBUTES}>", re.DOTALL)
+"""Tags, and the readings above words: on one line these would repeat the words."""
+
+
+def with_contents(text: str, label: str) -> str:
+    """Return a text with its table of contents, or unchanged if it has fewer than four headings.
+
+    Args:
+        text: HTML that was cleaned: headings hold no headings, and only attributes hold a ``>``.
+        label: the heading of the table of contents.
+    """
+    if text.count("<h") < _FEWEST_HEADINGS:
+        return text
+    found: list[tuple[int, str, str]] = []
+
+    def placed(heading: re.Match[str]) -> str:
+        level, attributes, inside = heading.groups()
+        words = " ".join(_UNSAID.sub("", inside).split())
+        if not words or len(found) >= _MOST_HEADINGS:
+            return heading[0]
+        own = _ID.search(attributes)
+        place = own[1] if own else f"h-{len(found) + 1}"
+        found.append((int(level), place, words))
+        return heading[0] if own else f'<h{level}{attributes} id="{place}">{inside}</h{level}>'
+
+    marked = _HEADING.sub(placed, text)
+    if len(found) < _FEWEST_HEADINGS:
+        return text
+    name = escaped(label)
+    opening = f'<nav class="contents" aria-label="{name}"><details>\n<summary>{name}</summary>'
+    return f"{opening}{_listed(found)}</details></nav>\n{marked}"
+
+
+def _listed(headings: list[tuple[int, str, str]]) -> str:
+    """Return lists in lists: of level, place and words, the last two as HTML."""
+    parts: list[str] = []
+    levels: list[int] = []
+    for level, place, words in headings:
+        while len(levels) > 1 and level < levels[-1]:
+            levels.pop()
+            parts.append("</li>\n</ol>\n")
+        if levels and level <= levels[-1]:
+            parts.append("</li>\n")
+        else:
+            levels.append(level)
+            parts.append("\n<ol>\n")
+        parts.append(f'<li><a href="#{place}">{words}</a>')
+    parts.append("</li>\n</ol>\n" * len(levels))
+    return "".join(parts)
+
 
 _MOST_PICTURES: Final = 60
 _READ_IN_A_MINUTE: Final = 460
@@ -65,7 +173,7 @@ class _EntryPage:
         self, site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, life: str | None
     ) -> None:
         self._site = site
-        self._words = site.parts.words
+        self._t = site.parts.t
         self._post = post
         self._before = before
         self._after = after
@@ -92,20 +200,21 @@ class _EntryPage:
 
     def _header(self, title: str) -> str:
         post, root = self._post, self._root
-        when, category, gone = self._words["undated"], "", ""
+        when, category, gone = self._t("Entries without a date"), "", ""
         if post.date:
             minute = f'<time datetime="{post.date.isoformat()}">{self._site.dates.minute(post.date)}</time>'
             when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
         minutes = round(post.length / _READ_IN_A_MINUTE)
         if minutes > 1:
-            when += f"<span>{self._words['minutes'] % minutes}</span>"
+            when += f"<span>{self._t('{n} min read', n=minutes)}</span>"
         if post.category:
             category = (
                 f'<a class="category" {_LANG} href="{root}{category_page(post.category)}">{escaped(post.category)}</a>'
             )
         if post.gone_in:
-            since = escaped(self._site.dates.written(post.gone_at))
-            gone = f'<p class="notice" data-gone>{self._words["gone_since"] % since}</p>\n'
+            since = self._site.dates.written(post.gone_at)
+            last = self._t("Gone upstream since {when}. This is how it last was.", when=since)
+            gone = f'<p class="notice" data-gone>{last}</p>\n'
         return (
             f'<header class="title">\n<p class="when">{when}</p>\n<h1 {_LANG}>{title}</h1>\n'
             f'<p class="marks">{category} {self._site.parts.badges(post)}</p>\n</header>\n{gone}'
@@ -117,9 +226,9 @@ class _EntryPage:
         shown = f'<div class="body" {_LANG}>{body}</div>\n'
         more_title = escaped(one_line(entry.more_title))
         if more or more_title:
-            heading = f"<h2 {_LANG}>{more_title}</h2>" if more_title else f"<h2>{self._words['more']}</h2>"
+            heading = f"<h2 {_LANG}>{more_title}</h2>" if more_title else f"<h2>{self._t('Continued')}</h2>"
             shown += f'<section class="more">\n{heading}\n<div class="body" {_LANG}>{more}</div>\n</section>\n'
-        return with_contents(shown, self._site.words["contents"])
+        return with_contents(shown, self._site.t("Contents"))
 
     def _pictures(self, body: str) -> str:
         """Return the pictures that the entry uses and its text does not show, such as those that words lead to."""
@@ -132,14 +241,15 @@ class _EntryPage:
         items = "".join(site.shot(each, file_name(each), self._root) for each in used)
         if not items:
             return ""
-        heading = self._words["pictures"]
+        heading = self._t("Pictures of this entry")
         return f'<section class="used">\n<h2>{heading}</h2>\n<ul class="shots">\n{items}</ul>\n</section>\n'
 
     def _turn(self) -> str:
-        words = self._words
-        before = self._neighbour(self._before, "prev", f"← {words['previous']}") if self._before else "<span></span>"
-        after = self._neighbour(self._after, "next", f"{words['next']} →") if self._after else ""
-        label = f"{words['previous']} / {words['next']}"
+        t = self._t
+        earlier, later = t("Previous entry"), t("Next entry")
+        before = self._neighbour(self._before, "prev", f"← {earlier}") if self._before else "<span></span>"
+        after = self._neighbour(self._after, "next", f"{later} →") if self._after else ""
+        label = f"{earlier} / {later}"
         return f'<nav class="turn" aria-label="{label}">\n{before}{after}</nav>\n'
 
     def _neighbour(self, post: PostSummary, rel: str, label: str) -> str:
@@ -147,22 +257,23 @@ class _EntryPage:
         return f'<a rel="{rel}" href="{self._root}{post.page}"><small>{label}</small>{title}</a>'
 
     def _facts(self, entry: Post) -> str:
-        words, dates = self._words, self._site.dates
+        t, dates = self._t, self._site.dates
         parts = ['<footer class="facts">\n']
         if entry.updated and entry.updated != entry.date:
-            parts.append(f"<p>{words['updated'] % dates.minute(entry.updated)}</p>")
+            parts.append(f"<p>{t('Last update {when}', when=dates.minute(entry.updated))}</p>")
         if entry.period_date and entry.period_date != entry.date:
-            parts.append(f"<p>{words['period'] % dates.minute(entry.period_date)}</p>")
+            parts.append(f"<p>{t('Period date {when}', when=dates.minute(entry.period_date))}</p>")
         original = self._site.catalogue.original_address(entry)
         if original:
             link = escaped(original)
-            parts.append(f'<p>{words["original"]}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
+            parts.append(f'<p>{t("Original address")}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
         if not self._site.options.public:
             if self._life:
-                parts.append(f'<p><a href="{self._root}{self._life}">{words["entry_history"]}</a></p>')
-            record = escaped(_record(entry.raw, self._site.words["cut"]))
+                parts.append(f'<p><a href="{self._root}{self._life}">{t("How this entry changed")}</a></p>')
+            record = escaped(_record(entry.raw, self._site.t("(too long to be shown here)")))
             parts.append(
-                f"<details>\n<summary>{words['record']}</summary>\n<p>{words['record_lead']}</p>\n"
+                f"<details>\n<summary>{t('The record')}</summary>\n"
+                f"<p>{t('The values as the service sent them.')}</p>\n"
                 f'<pre tabindex="0">{record}</pre>\n</details>\n'
             )
         parts.append("</footer>\n")
@@ -170,7 +281,7 @@ class _EntryPage:
 
 
 def _record(raw: Raw, cut: str) -> str:
-    """Return a record as JSON; a value beyond the budget of a body is cut, and says so."""
+    """Return a record as JSON; a value above the size limit for bodies is cut, with a note."""
     short = {
         name: f"{value[:_BEGINNING]}… {cut}" if isinstance(value, str) and len(value) > BODY_CHARACTERS else value
         for name, value in raw.items()

@@ -1,4 +1,4 @@
-"""The pictures of the blog, by month and by the newest entry that shows each, and those no entry uses."""
+"""The blog's pictures, by month and by the newest entry that shows each, and unused pictures."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one
 from exporter.site.pages.site import Site, file_name
 from exporter.site.templating import root_of
 
-_UNUSED: Final = "unused"
+UNUSED: Final = "unused"
 _NEWEST: Final = 48
 _SMALLEST: Final = 48
 
 
 class _Item(NamedTuple):
-    """A picture, the newest entry that uses it, and what it is called."""
+    """A picture, the newest entry that uses it, and its caption."""
 
     picture: StoredPicture
     post: PostSummary | None
@@ -29,7 +29,7 @@ class _Item(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The pictures of one entry as HTML, the sum of their widths by their heights, and how many they are."""
+    """The pictures of one entry as HTML, the sum of their aspect ratios, and their number."""
 
     post: PostSummary | None
     shots: Markup
@@ -39,13 +39,14 @@ class _Group(NamedTuple):
 
 def gallery_files(site: Site) -> Iterator[ViewFile]:
     """Yield the pages of pictures."""
-    items = sorted(_items(site), key=_newest_first)
+    found = (_Item(picture, post, _caption(site, picture)) for picture, post in shown_pictures(site))
+    items = sorted(found, key=_newest_first)
     years: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in items:
-        years[item.post.year if item.post else _UNUSED].append(item)
-    names = {year: site.words["unused"] if year == _UNUSED else site.year_name(year) for year in years}
+        years[item.post.year if item.post else UNUSED].append(item)
+    names = {year: site.year_name(year) for year in years} | {UNUSED: site.t("Pictures no entry uses")}
     rows = [(year, f"gallery/{year}.html", len(years[year])) for year in years]
-    title = site.words["gallery"]
+    title = site.t("Pictures")
 
     def page(path: str, title: str, shown: list[_Item], parts: list[str]) -> ViewFile:
         def context() -> dict[str, Any]:
@@ -64,8 +65,8 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
         yield page(path, f"{title} {names[year]}", years[year], [])
 
 
-def _items(site: Site) -> Iterator[_Item]:
-    """Yield each stored picture once; small icons are no pictures of the blog."""
+def shown_pictures(site: Site) -> Iterator[tuple[StoredPicture, PostSummary | None]]:
+    """Yield each stored picture once with the newest entry that uses it; small icons are left out."""
     seen: set[str] = set()
     for picture in site.pictures.all:
         if picture.path in seen or (picture.width is not None and picture.width < _SMALLEST):
@@ -73,7 +74,7 @@ def _items(site: Site) -> Iterator[_Item]:
         seen.add(picture.path)
         posts = [site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id]
         post = max(posts, key=lambda post: site.catalogue.places[post.id], default=None)
-        yield _Item(picture, post, _caption(site, picture))
+        yield picture, post
 
 
 def _newest_first(item: _Item) -> tuple[float, str, str]:
@@ -114,7 +115,7 @@ def _group(site: Site, path: str, items: list[_Item]) -> _Group:
 
 
 def _identity(site: Site, items: list[_Item]) -> bytes:
-    """Return what changes with what is shown of pictures; their order is that of the texts."""
+    """Return a fingerprint for the shown pictures; their order is that in the texts."""
     return fingerprint(
         *(
             repr(

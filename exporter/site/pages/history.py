@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from exporter.clock import timestamp
 from exporter.export.interface import ViewFile
-from exporter.model.changes import Change, RecordChange, field_changes
-from exporter.model.kinds import Kind
+from exporter.html.diff import ATTRIBUTE_NAMES, in_context, value_text, word_diff
+from exporter.html.text import plain_text
+from exporter.html.tree import too_large
+from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
+from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Raw
 from exporter.site.catalogue import fingerprint, one_line
-from exporter.site.pages.diffs import FieldDiff, field_diffs
 from exporter.site.pages.past import past_files
 from exporter.site.pages.site import (
     MOST_CHANGES,
@@ -24,12 +28,133 @@ from exporter.site.pages.site import (
     told_by,
     version_page,
 )
-from exporter.site.pages.states import state_files
-from exporter.translation import recalled
+from exporter.site.templating import KIND_NAMES
+from exporter.text import visible
 
 if TYPE_CHECKING:
     from exporter.archive.history import VersionRow
-    from exporter.site.history import ArchiveHistory, Completeness, EntryState
+    from exporter.html.diff import Op
+    from exporter.model.records import Raw
+    from exporter.site.history import ArchiveHistory, Completeness, EarlierState, EntryState
+    from exporter.site.pages.site import Site
+
+_CONTEXT_CHARACTERS: Final = 60
+"""Unchanged characters around a change: a sentence or two, a line and a half."""
+_SHORT_CHARACTERS: Final = 80
+"""Values up to this length are shown whole, before and after."""
+
+
+class FieldDiff(NamedTuple):
+    """A field that changed.
+
+    Attributes:
+        name: its name for people.
+        parts: the pieces of its text with their operations; empty if it is shown whole.
+        before: its old value, if it is shown whole.
+        after: its new value.
+    """
+
+    name: str
+    parts: Sequence[tuple[Op, str]] = ()
+    before: str = ""
+    after: str = ""
+
+
+def field_diffs(
+    site: Site, kind: Kind, fields: Sequence[FieldChange], states: tuple[Raw, Raw] | None = None
+) -> list[FieldDiff]:
+    """Return what changed, in the order of the record's fields.
+
+    Args:
+        site: the site.
+        kind: of the record.
+        fields: that changed.
+        states: the record before and after, if known. Without them, for a value that is spread over several fields,
+            only the changed fields are known.
+    """
+    before, after = states or _states_alone(fields)
+    return list(_field_diffs(site, kind, fields, before, after))
+
+
+def _states_alone(fields: Sequence[FieldChange]) -> tuple[Raw, Raw]:
+    return (
+        {field.name: field.before for field in fields if field.before is not ABSENT},
+        {field.name: field.after for field in fields if field.after is not ABSENT},
+    )
+
+
+def _field_diffs(site: Site, kind: Kind, fields: Sequence[FieldChange], before: Raw, after: Raw) -> Iterator[FieldDiff]:
+    service = site.catalogue.service
+    attributes, texts = service.attributes.get(kind, {}), service.bodies.get(kind, ())
+    old, new = (_values(site, kind, raw) for raw in (before, after))
+    told = set()
+    for field in fields:
+        attribute = attributes.get(field.name, "")
+        if field.name in texts:
+            name = _attribute_name(site, attribute) or field.name
+            yield from _text(name, value_text(field.before), value_text(field.after))
+        elif attribute in told:
+            continue
+        elif old.get(attribute, "") != new.get(attribute, ""):
+            told.add(attribute)
+            yield from _plain(_attribute_name(site, attribute), old.get(attribute, ""), new.get(attribute, ""))
+        else:
+            # If the values read the same or are unknown, the raw values are shown.
+            name = site.t("The record as sent") if field.name == WHOLE_RECORD else field.name
+            yield from _plain(name, value_text(field.before), value_text(field.after))
+
+
+def _attribute_name(site: Site, attribute: str) -> str:
+    return site.say(ATTRIBUTE_NAMES.get(attribute, ""))
+
+
+def _values(site: Site, kind: Kind, raw: Raw) -> dict[str, str]:
+    """Return the attributes of a record as text; empty ones are omitted."""
+    service = site.catalogue.service
+    readers: Mapping[Kind, Any] = {
+        Kind.ENTRIES: service.post,
+        Kind.COMMENTS: service.comment,
+        Kind.FILES: service.upload,
+    }
+    if kind not in readers:
+        return {}
+    record = readers[kind](raw)
+    names = set(service.attributes.get(kind, {}).values())
+    found = {name: _value_words(site, name, getattr(record, name)) for name in names if name in ATTRIBUTE_NAMES}
+    return {name: text for name, text in found.items() if text}
+
+
+def _value_words(site: Site, name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return site.t("yes") if value else site.t("no")
+    if isinstance(value, datetime):
+        return f"{site.dates.minute(value)}{f':{value:%S}' if value.second else ''}"
+    if name == "modified" and isinstance(value, int):
+        return site.dates.written(timestamp(datetime.fromtimestamp(value, UTC))) if 0 <= value < 2**37 else str(value)
+    return f"{value:,}" if isinstance(value, int) else value or ""
+
+
+def _text(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+    """Compare the visible texts; if only the markup changed, or a text is too large to be shown, the markup."""
+    if not (too_large(before) or too_large(after)):
+        seen = plain_text(before), plain_text(after)
+        before, after = seen if seen[0] != seen[1] else (before, after)
+    yield from _words(name, before, after)
+
+
+def _plain(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+    if max(len(before), len(after)) <= _SHORT_CHARACTERS and "\n" not in before + after:
+        yield FieldDiff(one_line(name), before=visible(before)[0], after=visible(after)[0])
+    else:
+        yield from _words(name, before, after)
+
+
+def _words(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+    shown = in_context(word_diff(before, after), _CONTEXT_CHARACTERS, sentences=True)
+    parts = [(op, visible(text)[0]) for op, text in shown]
+    if parts:
+        yield FieldDiff(one_line(name), parts)
+
 
 _MOST_PROOFS: Final = 12
 _MOST_PROBLEMS: Final = 500
@@ -37,7 +162,7 @@ _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 
 
 class _ShownChange(NamedTuple):
-    """A record that a version changed, as its page shows it; of an entry also its life, and the state before."""
+    """A record that a version changed; for an entry also its history page and the previous state."""
 
     kind: Kind
     anchor: str
@@ -50,7 +175,7 @@ class _ShownChange(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A step in the life of an entry, and the page that shows it as it was from then on."""
+    """A step in an entry's history, and the page with its state from then on."""
 
     version: int
     date: str
@@ -95,7 +220,7 @@ def _overview(site: Site, history: ArchiveHistory, facts: bytes) -> ViewFile:
     changed.sort(key=lambda each: site.catalogue.places[each[0].id], reverse=True)
     parts = [facts, *(post.listed for post in gone), *(post.listed + bytes(str(n), "ascii") for post, _, n in changed)]
     return site.file("history.html", "history.html", parts, lambda: {
-        "title": site.words["history"],
+        "title": site.t("History"),
         "current": "history",
         "rows": rows,
         "shown_kinds": _SHOWN_KINDS,
@@ -109,7 +234,7 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
         found, damaged = history.changes(row.version)
         changes = [change for change in found if change.kind in _SHOWN_KINDS]
         return {
-            "title": site.words["version"] % row.version,
+            "title": site.t("Version {n}", n=row.version),
             "current": "history",
             "row": row,
             "counts": row.counts(),
@@ -120,7 +245,6 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
             "damaged": damaged,
             "more": max(0, len(changes) - MOST_CHANGES),
             "proof_of": _proof(site, history, row),
-            "kinds": list(Kind),
         }
 
     states = repr(history.versions_before(row.version))
@@ -142,7 +266,7 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     has_life = before is not None and (gone or told_by(history, change.record_id, version) is None)
     states, fields = None, list(change.fields)
     if change.change is not Change.CHANGED:
-        # Of a comment that came or went its text is shown; entries have a page of their own.
+        # A new or removed comment is shown with its text; entries have their own pages.
         alone = service.bodies.get(change.kind, ()) if change.kind is Kind.COMMENTS else ()
         fields = [each for each in fields if each.name in alone]
     elif before is not None:
@@ -156,7 +280,7 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
         post.page if post else None,
         field_diffs(site, change.kind, fields, states),
         f"{entry_history_page(change.record_id)}#v{version}" if has_life else None,
-        # What was there before a removal is what the entry's own page shows.
+        # The entry's own page shows the state before a removal.
         None if before is None or gone else state_page(change.record_id, before),
     )
 
@@ -202,18 +326,17 @@ def _about(
     rows = [] if history is None else history.rows()
     versions = [] if history is None else [_proof(site, history, row) for row in reversed(rows[-_MOST_PROOFS:])]
     return {
-        "title": site.words["about"],
+        "title": site.t("About this copy"),
         "current": "about",
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,
         "problems": [] if completeness is None else _in_words(site, completeness.problems[:_MOST_PROBLEMS]),
-        "kinds": list(Kind),
     }
 
 
 def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, Any]:
-    """Return what a version's manifest says of it. Read for few versions: a night must not pay for all before it."""
+    """Return the facts in a version's manifest. Read for few versions: a night must not pay for all before it."""
     manifest, digest = history.manifest(row.version)
     return {
         "row": row,
@@ -230,8 +353,76 @@ def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, An
 
 def _in_words(site: Site, problems: Sequence[tuple[str, str, str]]) -> list[str]:
     """Return problems as lines in the page's language."""
-    language, words = site.options.language, site.words
-    return [
-        f"{words[kind] if kind in set(Kind) else kind} {record_id}: {recalled(reason, language)}"
-        for kind, record_id, reason in problems
-    ]
+    names = {str(kind): site.say(name) for kind, name in KIND_NAMES.items()}
+    return [f"{names.get(kind, kind)} {record_id}: {site.say(reason)}" for kind, record_id, reason in problems]
+
+
+_MOST_COMMENTS: Final = 100
+"""Newest comments shown for an earlier state: an entry that changes often would repeat them many times."""
+
+
+def state_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
+    """Yield the pages of all earlier states, and the frame that they and lives share."""
+    yield site.past_frame()
+    for entry_id in history.changed_entries():
+        if entry_id not in site.catalogue.by_id:
+            continue
+        for state in history.earlier(entry_id):
+            path = state_page(entry_id, state.version)
+            parts = [
+                repr(state),
+                life_link(history, entry_id),
+                site.pictures.identity(entry_id),
+                history.date(state.until),
+                repr(site.owners),
+            ]
+            yield site.file(path, "state.html", parts, partial(_state, site, history, entry_id, state))
+
+
+def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierState) -> dict[str, Any]:
+    service = site.catalogue.service
+    path = state_page(entry_id, state.version)
+    found, following = (history.state(entry_id, each) for each in (state.version, state.until))
+    item = site.catalogue.record_at(Kind.ENTRY_LIST, entry_id, state.until - 1)
+    entry = None if found.record is None else service.post(found.record, item)
+    alone = told_by(history, entry_id) is not None
+    comment_ids = _comment_ids(site, history, entry_id, state.until - 1)
+    raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MOST_COMMENTS:])
+    comments = [site.shown(service.comment(raw), path) for raw in raws if raw is not None]
+    return {
+        "title": one_line(service.title(Kind.ENTRIES, following.record or {}) if entry is None else entry.title),
+        "current": "past",
+        "entry": entry,
+        "category": "" if entry is None else one_line(entry.category or ""),
+        "more_title": "" if entry is None else one_line(entry.more_title),
+        "html": partial(site.bodies_at(history, state.until - 1).html, root="../"),
+        "state": state,
+        "saved": site.dates.written(history.date(state.version)),
+        "ended": site.dates.written(history.date(state.until)),
+        "page": site.catalogue.by_id[entry_id].page,
+        "life": life_link(history, entry_id) if alone else f"{entry_history_page(entry_id)}#v{state.version}",
+        "life_name": site.t("What changed") if alone else site.t("How this entry changed"),
+        "before": state_page(entry_id, state.before) if state.before else None,
+        "after": state_page(entry_id, state.after) if state.after else None,
+        "comments": comments,
+        "more_comments": max(0, len(comment_ids) - _MOST_COMMENTS),
+    }
+
+
+def _comment_ids(site: Site, history: ArchiveHistory, entry_id: str, version: int) -> list[str]:
+    """Return the ids of the comments that an entry had in a version.
+
+    Only versions up to that one count, because later versions do not change the page. For a changed comment, its own
+    state names the entry.
+    """
+    catalogue = site.catalogue
+    former = history.former_comments.get(entry_id, ())
+    found = [each for each in former if _belongs(site, each, entry_id, version)]
+    others = (each for each in catalogue.comment_table.of(entry_id) if each not in former)
+    found += [each for each in others if history.was_there(Kind.COMMENTS, each, version)]
+    return sorted(found, key=sort_key)
+
+
+def _belongs(site: Site, comment_id: str, entry_id: str, version: int) -> bool:
+    raw = site.catalogue.record_at(Kind.COMMENTS, comment_id, version)
+    return raw is not None and site.catalogue.service.post_id(raw) == entry_id

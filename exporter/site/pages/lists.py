@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from calendar import SUNDAY, Calendar
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
+from exporter.html.embedded import Use, embedded
+from exporter.html.page_body import DrawnPicture
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, one_line
-from exporter.site.charts import SHADES
-from exporter.site.comment_table import UNDATED
+from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line
 from exporter.site.pages.site import Site, category_page, listed, year_page
-from exporter.site.templating import root_of
+from exporter.site.pages.statistics import SHADES, calendar_years, strip
+from exporter.site.templating import data_script, root_of
 
 _Years = dict[str, list[PostSummary]]
 _WEEKS: Final = Calendar(SUNDAY)
 
 
-class CalendarYear(NamedTuple):
-    """A year of the calendar: its name and page, how many entries it has, and for each month number, entries, shade."""
-
-    year: str
-    page: str
-    total: int
-    months: Sequence[tuple[int, int, int]]
-
-
 class _Day(NamedTuple):
-    """A day of a month: how many entries it has, how dark it is, and where it leads."""
+    """A day in a month: its number, entries, shade and link."""
 
     number: int
     entries: int
@@ -74,7 +67,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
         str(len(catalogue.orphans)),
     ]
     return site.file("years.html", "years.html", parts, lambda: {
-        "title": site.words["years"],
+        "title": site.t("By date"),
         "current": "years",
         "calendar": calendar,
         "undated": len(years.get(UNDATED, ())),
@@ -87,20 +80,8 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
     })  # fmt: skip
 
 
-def calendar_years(years: Mapping[str, Sequence[PostSummary]]) -> list[CalendarYear]:
-    """Return the years that have a date, the newest first, each month as dark as it is full."""
-    counts = {year: Counter(post.date.month for post in posts if post.date) for year, posts in years.items()}
-    most = max((number for months in counts.values() for number in months.values()), default=1)
-    return [
-        CalendarYear(year, year_page(year), len(posts), [
-            (month, counts[year][month], -(-counts[year][month] * SHADES // most)) for month in range(1, 13)
-        ])
-        for year, posts in years.items() if year != UNDATED
-    ]  # fmt: skip
-
-
 def _neighbours(years: _Years, year: str) -> tuple[str, str]:
-    """Return the names of the newer and the older year, empty at the ends."""
+    """Return the names of the next newer and older year, empty at the ends."""
     names = ["", *years, ""]
     at = names.index(year, 1)
     return names[at - 1], names[at + 1]
@@ -148,7 +129,7 @@ def _calendar(site: Site, year: str, posts: Sequence[PostSummary]) -> list[_Mont
 def _categories(site: Site) -> Iterator[ViewFile]:
     categories = site.catalogue.by_category()
     rows = [(name, category_page(name), len(posts)) for name, posts in categories.items()]
-    shown = {"title": site.words["categories"], "current": "categories", "rows": rows}
+    shown = {"title": site.t("Categories"), "current": "categories", "rows": rows}
     yield site.file("categories.html", "categories.html", [repr(rows)], lambda: shown)
     for name, posts in categories.items():
         context = partial(_category, site, name, posts)
@@ -157,8 +138,92 @@ def _categories(site: Site) -> Iterator[ViewFile]:
 
 def _category(site: Site, name: str, posts: Sequence[PostSummary]) -> dict[str, Any]:
     return {
-        "title": name or site.words["uncategorised"],
+        "title": name or site.t("No category"),
         "current": "categories",
         "years": [(year, list(of_year)) for year, of_year in groupby(posts, key=lambda post: post.year)],
         "total": len(posts),
     }
+
+
+_HOME_PAGE: Final = "index.html"
+_NEWEST_ENTRIES: Final = 12
+_ICON_PIXELS: Final = 64
+
+
+class _Card(NamedTuple):
+    """An entry as the home page shows it: how it begins, and its first picture, as seen from there."""
+
+    post: PostSummary
+    excerpt: str
+    thumbnail: DrawnPicture | None
+
+
+def home_files(site: Site) -> Iterator[ViewFile]:
+    """Yield the home page, and for each calendar day with entries a script with these, from all years."""
+    days: defaultdict[str, list[PostSummary]] = defaultdict(list)
+    for post in reversed(site.catalogue.posts):
+        if post.date is not None and post.gone_in is None:
+            days[f"{post.date:%m%d}"].append(post)
+    yield _home(site, " ".join(sorted(days)))
+    for day, posts in sorted(days.items()):
+        yield ViewFile(f"data/day-{day}.js", _cards_identity(site, posts), partial(_day_script, site, day, posts))
+
+
+def _home(site: Site, days: str) -> ViewFile:
+    posts = site.catalogue.posts
+    recent = [post for post in reversed(posts) if post.gone_in is None][:_NEWEST_ENTRIES]
+    dates = [post.date for post in posts if post.date is not None]
+    first, last = (dates[0], dates[-1]) if dates else (None, None)
+    years = [
+        (
+            year,
+            len(of_year),
+            tuple(Counter(post.date.month for post in of_year if post.date)[at] for at in range(1, 13)),
+        )
+        for year, of_year in site.catalogue.by_year().items()
+    ]
+    parts: list[bytes | str] = [_cards_identity(site, recent), repr(years), str(first or ""), str(last or ""), days]
+    most = max((max(months) for _, _, months in years), default=0)
+    return site.file(_HOME_PAGE, "home.html", parts, lambda: {
+        "current": "home",
+        "named": bool(site.options.title),
+        "recent": [_card(site, post) for post in recent],
+        "years": [
+            (year_page(year), site.year_name(year), number, strip(months, most) if any(months) else "")
+            for year, number, months in years
+        ],
+        "total": len(posts),
+        "first": first,
+        "last": last,
+        "days": days,
+    })  # fmt: skip
+
+
+def _cards_identity(site: Site, posts: Sequence[PostSummary]) -> bytes:
+    identity = site.pictures.identity
+    return fingerprint("cards", *(part for each in posts for part in (each.identity, each.listed, identity(each.id))))
+
+
+def _card(site: Site, post: PostSummary) -> _Card:
+    return _Card(post, site.catalogue.beginning(post), _thumbnail(site, post))
+
+
+def _thumbnail(site: Site, post: PostSummary) -> DrawnPicture | None:
+    """Return the first picture of an entry that is no icon."""
+    known = {picture.url: picture for picture in site.pictures.by_entry.get(post.id, ())}
+    shown = embedded(site.catalogue.entry(post).body) if known else ()
+    addresses = [found.text for found in shown if found.use is Use.SHOWN]
+    for picture in [*(known[each] for each in addresses if each in known), *known.values()]:
+        if picture.width is None or picture.width >= _ICON_PIXELS:
+            return site.pictures.drawn(picture.path)
+    return None
+
+
+def _day_script(site: Site, day: str, posts: Sequence[PostSummary]) -> bytes:
+    """Return the entries on a day, newest first: page, day, title, excerpt, picture, whether private."""
+    rows: list[list[Any]] = []
+    for post in posts:
+        _, excerpt, thumbnail = _card(site, post)
+        source = thumbnail.source if thumbnail else ""
+        rows.append([post.page, site.dates.day(post.date), post.title, excerpt, source, post.private])
+    return data_script("day", day, rows)

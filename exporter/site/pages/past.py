@@ -1,9 +1,9 @@
 """The data from which a script shows the blog as of any version: today's lists, and what each version changed.
 
-``data/list-YEAR.js`` has a row for every entry of a year, and for every picture which entries showed it when.
-``data/past-N.js`` has, for the version N and some after it, how what each of them changed was *before*: whoever wants
-to see version 3 takes back what the newest version changed, then the one before it, and so on down to 4. So a new
-version writes one such file again, and the files of older ones stay as they are. ``data/past.js`` says what there is.
+``data/list-YEAR.js`` has a row for every entry in a year, and for every picture the entries that showed it and the
+versions in which they did. ``data/past-N.js`` has, for version N and some after it, the state *before* the changes in
+each. To show version 3, the script undoes the changes of the newest version, then those of the one before it, down to
+version 4. So a new version rewrites one such file, and older files stay unchanged. ``data/past.js`` says what there is.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.clock import at_home
 from exporter.export.interface import ViewFile
+from exporter.message import message
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line, safe_name
+from exporter.site.pages.gallery import UNUSED, shown_pictures
 from exporter.site.pages.site import Site, category_page, listed
 from exporter.site.templating import data_script
 
@@ -29,19 +31,47 @@ if TYPE_CHECKING:
     from exporter.site.history import ArchiveHistory
 
 _TOGETHER: Final = 64
-"""So many versions share a file at most; by their numbers, so that a prune moves no bounds."""
+"""The maximum number of versions in a file; files are split by version numbers, so that a prune does not move the
+bounds."""
 _MANY: Final = 500
-"""A version that changed more has a file of its own, which is not made again with those of the next nights."""
-_SMALLEST: Final = 48
-_UNUSED: Final = "unused"
+"""A version with more changes gets a separate file, which later versions do not rewrite."""
 _PRIVATE, _GONE, _DAMAGED = 1, 2, 4
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS)
-_WORDS: Final = (
-    "past_title", "past_at", "past_back", "past_pick", "past_older", "past_newer", "past_not_yet", "past_today_only",
-    "past_no_pictures", "past_damaged", "recent", "all_entries", "years", "categories", "gallery", "undated",
-    "untitled", "uncategorised", "private", "access", "gone_word", "n_comments", "count", "previous", "next", "total",
-    "version", "damaged_state", "n_of", "older", "newer",
-)  # fmt: skip
+_WORDS: Final = {
+    "past_title": message("The blog on another day"),
+    "past_at": message("The blog as of {when}", when="%s"),
+    "past_back": message("Back to today"),
+    "past_pick": message("Choose a day"),
+    "past_older": message("The version before"),
+    "past_newer": message("The version after"),
+    "past_not_yet": message("On that day there was no such entry yet."),
+    "past_today_only": message("This page shows today."),
+    "past_no_pictures": message("There were no pictures on that day."),
+    "past_damaged": message(
+        "Versions after that day are damaged in places: what they changed there is shown as it is today."
+    ),
+    "recent": message("Recent entries"),
+    "all_entries": message("All entries"),
+    "years": message("By date"),
+    "categories": message("Categories"),
+    "gallery": message("Pictures"),
+    "undated": message("Entries without a date"),
+    "untitled": message("(untitled)"),
+    "uncategorised": message("No category"),
+    "private": message("Private"),
+    "access": message("Visibility code {code}", code="%s"),
+    "gone_word": message("gone"),
+    "n_comments": message("Comments: {n}", n="%d"),
+    "count": message("Entries: {n}", n="%d"),
+    "previous": message("Previous entry"),
+    "next": message("Next entry"),
+    "total": message("Total"),
+    "version": message("Version {n}", n="%d"),
+    "damaged_state": message("This state is damaged, and there is no other copy of it."),
+    "n_of": message("{n} pictures", n="%d"),
+    "older": message("Older"),
+    "newer": message("Newer"),
+}
 
 
 def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
@@ -73,13 +103,13 @@ def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
         "chunks": [[chunk[0].version, chunk[-1].version] for chunk in chunks],
         "categories": {name: category_page(name) for name in site.catalogue.by_category()},
         "assets": site.options.assets,
-        "words": {name: site.words[name] for name in _WORDS},
+        "words": {name: site.say(text) for name, text in _WORDS.items()},
     }
     yield ViewFile("data/past.js", fingerprint("index", repr(index)), lambda: data_script("past", "", index))
 
 
 def _minute(site: Site, written: str) -> str:
-    """Return a time of the archive where the blog is, for the script; empty where it is none."""
+    """Return a time from the archive in the blog's time zone, for the script; empty if it is invalid."""
     moment = at_home(written, site.catalogue.service.timezone)
     return "" if moment is None else moment.isoformat()[:16]
 
@@ -91,17 +121,11 @@ def _chunk(row: VersionRow) -> tuple[int, int]:
 
 
 def _pictures(site: Site) -> dict[str, list[StoredPicture]]:
-    """Return the pictures by the year of the newest entry that uses each, the newest first; icons are none."""
-    seen: set[str] = set()
+    """Return the pictures by the year of their newest entry, newest first and without icons."""
     found: dict[str, list[tuple[int, StoredPicture]]] = {}
-    places = site.catalogue.places
-    for picture in site.pictures.all:
-        if picture.path in seen or (picture.width is not None and picture.width < _SMALLEST):
-            continue
-        seen.add(picture.path)
-        newest = max((places[each] for each in picture.entries if each in places), default=-1)
-        year = _UNUSED if newest < 0 else site.catalogue.posts[newest].year
-        found.setdefault(year, []).append((newest, picture))
+    for picture, post in shown_pictures(site):
+        place = -1 if post is None else site.catalogue.places[post.id]
+        found.setdefault(UNUSED if post is None else post.year, []).append((place, picture))
     return {
         year: [picture for _, picture in sorted(of_year, key=lambda each: -each[0])] for year, of_year in found.items()
     }
@@ -161,7 +185,7 @@ def _changes(site: Site, history: ArchiveHistory, rows: Sequence[VersionRow]) ->
 
 
 class _Past:
-    """What versions changed, as it was before."""
+    """The changes in versions, as the state before them."""
 
     def __init__(self, site: Site, history: ArchiveHistory) -> None:
         self._site = site
@@ -201,9 +225,9 @@ class _Past:
         return "" if raw is None else self._catalogue.category(raw)
 
     def comments(self, version: int) -> Iterator[list[Any]]:
-        """Yield the id of each comment that a version changed, its entry's name, whether it is there then, and HTML.
+        """Yield the id of each changed comment, its entry's name, whether it existed before, and its HTML.
 
-        That is as it was before, and empty for one that is new.
+        The HTML is the state before, and empty for a new comment.
         """
         service = self._catalogue.service
         for comment_id in self._history.changed_in(Kind.COMMENTS, version):

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from markupsafe import Markup
 
+from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap
@@ -24,24 +25,22 @@ from exporter.site.catalogue import (
     one_line,
     safe_name,
 )
-from exporter.site.comment_table import UNDATED
 from exporter.site.facts import SiteFacts
-from exporter.site.parts import Parts, escaped
-from exporter.site.templating import PageRenderer, Shell, root_of
+from exporter.site.templating import PageRenderer, Parts, Shell, escaped, root_of
 from exporter.site.thumbnails import Thumbnails
-from exporter.site.words import LANGUAGES
 from exporter.text import visible
+from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.model.records import Comment
     from exporter.service.interface import Records
+    from exporter.site import SiteOptions
     from exporter.site.history import ArchiveHistory
-    from exporter.site.options import SiteOptions
 
 _NAME_KEPT: Final = 200
 MOST_CHANGES: Final = 300
-"""So many changes the page of a version shows, entries first."""
+"""Changes shown on a version's page, entries first."""
 
 
 class ShownComment(NamedTuple):
@@ -56,15 +55,15 @@ class Site:
     """One site.
 
     Attributes:
-        options: what it is to be like.
-        words: of the interface, by name.
+        options: the options of the site.
+        t: translates a sentence of the interface and fills it.
         parts: writes what there are thousands of.
         dates: writes dates.
         catalogue: the entries and comments.
         pictures: the stored pictures.
         bodies: turns bodies into HTML.
-        facts: what is kept of the records and of the search.
-        owners: the names under which the service knows whoever made the backup.
+        facts: the stored facts about the records and the search.
+        owners: the service's names for the user of the backup.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class Site:
     ) -> None:
         self.options = options
         self.facts = SiteFacts(records) if facts is None else facts
-        self.words = LANGUAGES[options.language]
+        self.t = translator(options.language)
         self.parts = Parts(options.language, service.timezone)
         self.dates = self.parts.dates
         base = f"https://{records.blog_id}/"
@@ -91,6 +90,10 @@ class Site:
         self._assets, self._base = AssetMap(assets, base), base
         self.bodies = self._bodies(self._assets.local_path)
         self._renderer = PageRenderer(options, records.blog_id, self.parts)
+
+    def say(self, text: str) -> str:
+        """Return a message in the site's language."""
+        return translated(text, self.options.language)
 
     def file(
         self, path: str, template: str, parts: Sequence[bytes | str], context: Callable[[], dict[str, Any]]
@@ -109,7 +112,7 @@ class Site:
         )
 
     def bodies_at(self, history: ArchiveHistory, version: int) -> BodyWriter:
-        """Return what turns bodies into HTML with the pictures of a version, some of which others replaced since."""
+        """Return the renderer for bodies with the pictures in a version, some of which were replaced later."""
 
         def local_path(address: str) -> str | None:
             found = self._assets.find(address)
@@ -118,12 +121,12 @@ class Site:
         return self._bodies(local_path) if history.replaced else self.bodies
 
     def past_frame(self) -> ViewFile:
-        """Return the script that draws what is around the pages of the past."""
+        """Return the script that draws the frame around pages from the past."""
         made = self._renderer.frame_script()
         return ViewFile("data/frame.js", fingerprint("frame", made), lambda: made)
 
     def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str]) -> ViewFile:
-        """Return a page of an entry that is written without a template, when one of the parts has changed."""
+        """Return an entry's page, written without a template if one of the parts has changed."""
 
         def render() -> bytes:
             page = write(self._renderer.shell(root_of(path), "years"))
@@ -150,17 +153,15 @@ class Site:
         )
 
     def year_name(self, year: str) -> str:
-        """Return what a year, or :data:`~exporter.site.comment_table.UNDATED`, is called."""
-        return self.words["undated"] if year == UNDATED else self.dates.year(year)
+        """Return the name of a year or of :data:`~exporter.export.comment_index.UNDATED`."""
+        return self.t("Entries without a date") if year == UNDATED else self.dates.year(year)
 
     def shown(self, comment: Comment, page: str) -> ShownComment:
         """Return a comment as a page shows it."""
         name = one_line(comment.name)
         text = self.bodies.html(comment.text, root_of(page))
         html = self.parts.comment(comment, text, own=bool(name) and name in self.owners)
-        return ShownComment(
-            f"comment-{escaped(one_line(comment.id))}", html, name[:_NAME_KEPT] or self.words["nameless"]
-        )
+        return ShownComment(f"comment-{escaped(one_line(comment.id))}", html, name[:_NAME_KEPT] or self.t("(no name)"))
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
@@ -169,7 +170,7 @@ def listed(posts: Iterable[PostSummary]) -> bytes:
 
 
 def file_name(picture: StoredPicture) -> str:
-    """Return what a picture's file was called on the web."""
+    """Return a picture's file name on the web."""
     return one_line(unquote(urlsplit(picture.url).path.rpartition("/")[2])) or "…"
 
 
@@ -194,20 +195,20 @@ def version_page(number: int) -> str:
 
 
 def entry_anchor(entry_id: str) -> str:
-    """Return what the place of an entry is called on the page of a version that changed it."""
+    """Return the anchor of an entry on the page of a version that changed it."""
     return f"entry-{safe_name(entry_id)}"
 
 
 def entry_history_page(entry_id: str) -> str:
-    """Return the path of the page that shows how an entry changed, where no version tells it all."""
+    """Return the path of an entry's history page, for entries whose history is on several version pages."""
     return f"history/entry-{safe_name(entry_id)}.html"
 
 
 def told_by(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
-    """Return the version whose page tells all that became of an entry, by some version or until today.
+    """Return the version whose page shows the whole history of an entry, up to some version or until today.
 
-    That is the version of its only change, where its page shows all. Most entries change once: with a page of its own
-    for each, their lives would be half as large as their states.
+    That is the version of its only change, where its page shows all. Most entries change once: separate pages for them
+    would take half as much space as their states.
     """
     version = history.only_change(entry_id, at)
     return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MOST_CHANGES else None

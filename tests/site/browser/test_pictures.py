@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from exporter.site.words import LANGUAGES
+from exporter.translation import translator
 from tests.site.browser.tabs import until
 
 if TYPE_CHECKING:
@@ -102,18 +102,18 @@ def test_two_fingers_bring_a_picture_nearer_and_one_moves_it_then(phone: Page, s
 
 def test_buttons_turn_and_close_and_the_focus_stays_inside(page: Page, site: Path) -> None:
     first = opened(page, site)
-    words = LANGUAGES["ja"]
+    t = translator("ja")
     page.wait_for_selector("dialog.lightbox[aria-label]")
-    page.get_by_role("button", name=words["picture_after"]).click()
+    page.get_by_role("button", name=t("Next picture")).click()
     second = page.evaluate(SHOWN)
     assert second != first
-    page.get_by_role("button", name=words["picture_before"]).click()
+    page.get_by_role("button", name=t("Previous picture")).click()
     assert page.evaluate(SHOWN) == first
     for _ in range(7):
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.closest('dialog.lightbox') !== null")
     page.keyboard.press("ArrowRight")
-    page.get_by_role("button", name=words["close"]).click()
+    page.get_by_role("button", name=t("Close")).click()
     assert not page.evaluate(OPEN)
     assert page.evaluate("document.activeElement.href") == second
 
@@ -125,7 +125,7 @@ def test_it_says_what_a_picture_is_called(page: Page, site: Path) -> None:
     assert caption.locator("span").inner_text() == titled
     assert titled
     assert caption.locator("small").inner_text().startswith("1 / ")
-    assert page.locator("dialog.lightbox").get_attribute("aria-label") == LANGUAGES["ja"]["picture"]
+    assert page.locator("dialog.lightbox").get_attribute("aria-label") == translator("ja")("Picture", "site")
 
 
 def test_beside_the_picture_it_closes(page: Page, site: Path) -> None:

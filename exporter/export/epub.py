@@ -6,26 +6,156 @@ known what there is.
 
 from __future__ import annotations
 
+import unicodedata
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 from functools import partial
+from hashlib import sha256
 from itertools import chain, groupby
+from math import sqrt
 from typing import Final, NamedTuple
 
-from exporter.export.epub.chapter import BookPages
-from exporter.export.epub.cover import Moment, cover
-from exporter.export.epub.links import FOREIGN, BookLinks, chapter_name, entry_addresses
+from exporter.export.epub_chapter import FOREIGN, BookLinks, BookPages, chapter_name, entry_addresses
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
 from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.words import Reason
+from exporter.export.reasons import Reason
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.text import visible
+
+_PALETTES: Final = (
+    ("#16324f", "#f3e9d2", "#e2725b"),
+    ("#23403a", "#f1eedd", "#e0b04c"),
+    ("#4a2545", "#f6ece3", "#dd8a70"),
+    ("#f4efe6", "#24364b", "#c65d3b"),
+    ("#1f2a36", "#ecf0ea", "#7fb7a6"),
+    ("#5b2333", "#f7f1e8", "#e9b872"),
+)
+_WIDTH: Final = 1200
+_HEIGHT: Final = 1800
+_MARGIN: Final = 130
+_TOP: Final = 820
+_BOTTOM: Final = 1560
+_MOST_ROWS: Final = 31
+_ROOM: Final = 18
+_MOST_LINES: Final = 4
+_BREAKS: Final = frozenset(" .-/")
+_LONG_WORD: Final = 11
+
+
+class Moment(NamedTuple):
+    """The day something was written."""
+
+    year: int
+    month: int
+    day: int
+
+
+class Line(NamedTuple):
+    """A line of the title and its height."""
+
+    text: str
+    y: int
+
+
+class Dot(NamedTuple):
+    """A circle, in units of a page of 1,200 to 1,800."""
+
+    x: float
+    y: float
+    radius: float
+
+
+class Cover(NamedTuple):
+    """The parts of a cover: colours, the lines and letter size for the title, and the years.
+
+    ``years`` is empty for a book without entries; ``dots`` has a row for each year, or each month of a single year.
+    """
+
+    paper: str
+    ink: str
+    accent: str
+    lines: list[Line]
+    size: int
+    years: str
+    dots: list[Dot]
+
+
+def cover(title: str, blog_id: str, days: Iterable[Moment]) -> Cover:
+    """Return the cover; the same blog always has the same colours."""
+    digest = sha256(blog_id.encode("utf-8", "surrogatepass")).digest()
+    paper, ink, accent = _PALETTES[digest[0] % len(_PALETTES)]
+    counts = Counter(days)
+    years = sorted({each.year for each in counts})
+    size = 120 if _width(title) <= _ROOM else 88
+    texts = _broken(title, (_WIDTH - 2 * _MARGIN) / size * 2)
+    lines = [Line(text, 260 + round(size * (1.05 + 1.35 * place))) for place, text in enumerate(texts)]
+    span = "" if not years else str(years[0]) if len(years) == 1 else f"{years[0]}–{years[-1]}"
+    return Cover(paper, ink, accent, lines, size, span, _dots(counts, years))
+
+
+def _dots(counts: Counter[Moment], years: list[int]) -> list[Dot]:
+    cells: Counter[tuple[int, int]] = Counter()
+    if len(years) == 1:
+        rows, columns = 12, 31
+        for each, count in counts.items():
+            cells[each.month - 1, each.day - 1] += count
+    else:
+        shown = years[-_MOST_ROWS:]
+        rows, columns = len(shown), 12
+        for each, count in counts.items():
+            if each.year in shown:
+                cells[shown.index(each.year), each.month - 1] += count
+    most = max(cells.values(), default=1)
+    wide, high = (_WIDTH - 2 * _MARGIN) / columns, min(110.0, (_BOTTOM - _TOP) / max(rows, 1))
+    largest = min(wide, high) * 0.46
+    top = _BOTTOM - rows * high
+    return [
+        Dot(
+            round(_MARGIN + (column + 0.5) * wide, 1),
+            round(top + (row + 0.5) * high, 1),
+            round(max(largest * sqrt(cells[row, column] / most), 3.0), 1),
+        )
+        for row in range(rows)
+        for column in range(columns)
+    ]
+
+
+def _broken(title: str, room: float) -> list[str]:
+    """Break a title into a few lines, between words where there are any."""
+    lines = [""]
+    for word in _pieces(title):
+        if lines[-1] and _width(lines[-1] + word.rstrip()) > room:
+            lines.append("")
+        lines[-1] += word
+    shown = [line.strip() for line in lines[:_MOST_LINES]]
+    return shown if len(lines) <= _MOST_LINES else [*shown[:-1], f"{shown[-1][:-1]}…"]
+
+
+def _pieces(title: str) -> list[str]:
+    """Return the pieces between which a line may be broken: words, parts of addresses, and wide characters."""
+    pieces = [""]
+    for char in title:
+        before = pieces[-1][-1:]
+        if _is_wide(char) or _is_wide(before) or before in _BREAKS or len(pieces[-1]) > _LONG_WORD:
+            pieces.append("")
+        pieces[-1] += char
+    return pieces
+
+
+def _is_wide(char: str) -> bool:
+    return char != "" and unicodedata.east_asian_width(char) in {"W", "F"}
+
+
+def _width(text: str) -> int:
+    """Return a text's width in halves of a wide character."""
+    return sum(2 if _is_wide(char) else 1 for char in text)
 
 
 class _Chapter(NamedTuple):
@@ -36,7 +166,7 @@ class _Chapter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The chapters of a year or a month in the contents, to be read before the next group, and their first page."""
+    """A group in the table of contents: its chapters, which must be read before the next group, and its first page."""
 
     label: str
     file: str
@@ -45,7 +175,7 @@ class _Group:
 
 @dataclass(slots=True)
 class _Book:
-    """A book while it is written: its title, the year it is about (0 for all), and what is in it so far."""
+    """A book during writing: its title, its year (0 for all), and its chapters until now."""
 
     title: str
     year: int
@@ -137,7 +267,7 @@ class _Binder:
         page = self._pages.chapter(post, links)
         self._account(post, links, page.characters)
         self._report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
-        book.add(post, self._pages.words.untitled)
+        book.add(post, self._pages.t("(untitled)"))
         return page.text.encode()
 
     def _account(self, post: ExportPost, links: BookLinks, characters: int) -> None:
@@ -151,14 +281,14 @@ class _Binder:
         report.changed("entries", Reason.NOT_IN_BOOKS, post.id, characters)
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
-        """Yield what is about the whole book."""
-        words = self._pages.words
+        """Yield the files about the whole book."""
+        t = self._pages.t
         common = {"title": book.title, "author": self._author}
         art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters()))
         yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
         yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
         first = next(self._groups(book), None)
-        names = {"contents_label": words.contents, "cover_label": words.cover}
+        names = {"contents_label": t("Contents"), "cover_label": t("Cover")}
         yield Content(
             "EPUB/nav.xhtml", self._pages.stream("nav.xhtml", groups=self._groups(book), first=first, **names)
         )
@@ -169,7 +299,7 @@ class _Binder:
             identifier=f"tag:{self._posts.blog_id},1970-01-01:book/{scope}",
             blog_id=self._posts.blog_id,
             modified=f"{self._posts.newest().astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            accessibility=words.accessibility,
+            accessibility=t("Pictures have the descriptions that the blog gave them."),
             files=book.files,
             pictures=links.pictures.items(),
             foreign=FOREIGN,
@@ -179,16 +309,15 @@ class _Binder:
 
     def _groups(self, book: _Book) -> Iterator[_Group]:
         """Yield the contents: by year, or by month in the book of one year."""
-        words = self._pages.words
         for (year, month), found in groupby(
             book.chapters(), lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
         ):
             opening = next(found)
             chapters = chain([opening], found)  # noqa: B031  what next() took is put back
             if book.year:
-                yield _Group(words.month.format(year, month), opening.file, chapters)
+                yield _Group(self._pages.month_name(year, month), opening.file, chapters)
             else:
-                yield _Group(words.year.format(year), _year_name(year), chapters)
+                yield _Group(self._pages.year_name(year), _year_name(year), chapters)
 
 
 def _is_of(years: Mapping[str, int], year: int, entry_id: str) -> bool:

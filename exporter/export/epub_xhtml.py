@@ -1,4 +1,4 @@
-"""A body as valid XHTML for books: lists, tables and ruby as strict schemas want them, from whatever was sent. Pure."""
+"""A body as valid XHTML for books: lists, tables and ruby conform to strict schemas, for any input. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TableParts:
 
 
 def listed(node: Element) -> Iterator[Nodes]:
-    """Yield the content of each item of a list; what is between items becomes an item."""
+    """Yield the content of each list item; content between items becomes an item."""
     loose: Nodes = []
     for child in node.children:
         if isinstance(child, Element) and child.tag == "li":
@@ -44,7 +44,7 @@ def listed(node: Element) -> Iterator[Nodes]:
 
 
 def definitions(node: Element) -> list[Element] | None:
-    """Return the terms and definitions of a list; ``None`` when they do not alternate, or something else is there."""
+    """Return the terms and definitions in a list, or ``None`` if they do not alternate."""
     parts = [child for child in node.children if isinstance(child, Element)]
     texts: Nodes = [child for child in node.children if isinstance(child, str)]
     tags = [part.tag for part in parts]
@@ -53,7 +53,7 @@ def definitions(node: Element) -> list[Element] | None:
 
 
 def table_parts(node: Element) -> TableParts:
-    """Return what a table shows; only a head that comes first and has a body behind it stays one."""
+    """Return the content of a table; a head is kept only if it comes first and a body follows."""
     found = TableParts()
     groups = [child for child in node.children if isinstance(child, Element)]
     for group in groups:
@@ -128,7 +128,7 @@ _SIZE: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
 class Addresses(Protocol):
-    """What a text's addresses become in the book."""
+    """The addresses in the book for those in a text."""
 
     def picture(self, address: str) -> str | None:
         """Return where the book holds a picture; ``None`` when it does not."""
@@ -137,26 +137,26 @@ class Addresses(Protocol):
         """Return the address a link is to have, inside the book or on the web; ``None`` when it leads nowhere."""
 
     def lost(self, words: str) -> str:
-        """Return what is shown in place of a picture that is not there, given its description."""
+        """Return the replacement for a missing picture, given its description."""
 
 
-# What is allowed at a place, as flags of one number.
+# The content that is allowed at a place, as bit flags.
 _BLOCKS: Final = 1
 _HEADINGS: Final = 2
 _LINKS: Final = 4
 """Links are never in each other."""
 _UPRIGHT: Final = 8
-"""Short numbers are to stand upright in vertical lines."""
+"""Short numbers are written upright in vertical lines."""
 _ANYTHING: Final = _BLOCKS | _HEADINGS | _LINKS
 
 
 def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
-    """Return what is below the root of a tree as valid content of a ``div``.
+    """Return the content below the root of a tree as valid content for a ``div``.
 
     Args:
         tree: the root.
         addresses: resolves the addresses.
-        upright: whether numbers of two digits are marked to stand upright, for vertical writing.
+        upright: whether numbers with two digits are marked as upright, for vertical writing.
     """
     return _Writer(tree, addresses).inside(tree.children, _ANYTHING | (_UPRIGHT if upright else 0)).strip()
 
@@ -178,7 +178,7 @@ def note_xhtml(note: Footnote, addresses: Addresses, *, upright: bool = False) -
 
 
 def upright_numbers(text: str) -> str:
-    """Return a text as XHTML in which short numbers stand upright where lines are vertical."""
+    """Return a text as XHTML in which short numbers are upright in vertical lines."""
     return _SHORT_NUMBER.sub(r'<span class="tcy">\g<0></span>', escape(text, quote=False))
 
 
@@ -303,7 +303,7 @@ class _Writer:
         return f'<a href="{escape(made)}">{content}</a>' if made is not None and content.strip() else content
 
     def _linked_picture(self, node: Element, picture: str, where: int) -> str:
-        """Show a picture that was linked to: in place of the small one in the link, or behind the link's words."""
+        """Show a linked picture: instead of the small one in the link, or after the link's text."""
         words = "".join(part for part in map(_shown_text, node.children) if part)
         small = [each for each in node.walk() if isinstance(each, Element) and each.tag == "img"]
         alt = next((each.attributes.get("alt", "") for each in small), "") or words

@@ -1,0 +1,175 @@
+"""The ids of comments, of which a blog has more than of anything else, in flat arrays. Pure."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from functools import cache
+from itertools import groupby
+from typing import Final, TypeVar
+
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
+
+
+class IdList:
+    """A list of ids that stores an id that is a number in eight bytes, and any other id unchanged."""
+
+    def __init__(self) -> None:
+        self._numbers = array("Q")
+        self._others: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: int) -> str:
+        number = self._numbers[place]
+        return str(number) if number else self._others[place]
+
+    def append(self, record_id: str) -> None:
+        """Add an id."""
+        if _NUMBER.fullmatch(record_id):
+            self._numbers.append(int(record_id))
+        else:
+            self._others[len(self._numbers)] = record_id
+            self._numbers.append(0)
+
+
+UNDATED: Final = "undated"
+N = TypeVar("N")
+
+
+class CommentTable:
+    """All comments with their entries and days, added in the order of their ids until :meth:`finish`."""
+
+    def __init__(self) -> None:
+        self._ids = IdList()
+        self._days = array("I")
+        self._entry_of = array("I")
+        self._numbers: dict[str, int] = {}
+        self._entries: list[str] = []
+        self._starts = array("I")
+        self._order = array("I")
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def add(self, entry_id: str, comment_id: str, day: int = 0) -> None:
+        """Add a comment; ``day`` is a proleptic ordinal, 0 if the comment is undated."""
+        self._entry_of.append(self._numbers.setdefault(entry_id, len(self._numbers)))
+        self._ids.append(comment_id)
+        self._days.append(day)
+
+    def finish(self) -> None:
+        """Group the ids by entry once all are added, with a counting sort that needs no list of all ids."""
+        counts = array("I", bytes(array("I").itemsize * (len(self._numbers) + 1)))
+        for entry in self._entry_of:
+            counts[entry + 1] += 1
+        for entry in range(len(self._numbers)):
+            counts[entry + 1] += counts[entry]
+        self._starts = counts[:]
+        self._order = array("I", bytes(self._entry_of.itemsize * len(self._entry_of)))
+        for place, entry in enumerate(self._entry_of):
+            self._order[counts[entry]] = place
+            counts[entry] += 1
+        self._entries = list(self._numbers)
+
+    def of(self, entry_id: str) -> list[str]:
+        """Return the ids of an entry's comments; none for an unknown entry."""
+        number = self._numbers.get(entry_id)
+        if number is None:
+            return []
+        return [self._ids[place] for place in self._order[self._starts[number] : self._starts[number + 1]]]
+
+    def count(self, entry_id: str) -> int:
+        """Return the number of an entry's comments."""
+        number = self._numbers.get(entry_id)
+        return 0 if number is None else self._starts[number + 1] - self._starts[number]
+
+    def entries(self) -> Sequence[str]:
+        """Return the ids of all entries with comments, including entries that the archive does not have."""
+        return self._entries
+
+    def at(self, place: int) -> tuple[str, str]:
+        """Return the ids of the entry and the comment at a place."""
+        return self._entries[self._entry_of[place]], self._ids[place]
+
+    def newest_first(self) -> memoryview:
+        """Return the places of all comments by their day, the undated last; those of a day by their ids.
+
+        They are counted out by day: sorted as Python's numbers, a million of them would take nine times as much memory.
+        """
+        starts, before = {}, 0
+        for day, number in sorted(Counter(self._days).items(), reverse=True):
+            starts[day] = before
+            before += number
+        order = array("I", bytes(self._days.itemsize * len(self._days)))
+        for place in range(len(self._days) - 1, -1, -1):
+            day = self._days[place]
+            order[starts[day]] = place
+            starts[day] += 1
+        return memoryview(order)
+
+    def by_year(self) -> dict[str, memoryview]:
+        """Return the places of the comments by year, or by :data:`UNDATED`, with the newest first."""
+        found = self._groups(self.newest_first(), lambda day: f"{date.fromordinal(day).year:04d}" if day else UNDATED)
+        return dict(found)
+
+    def months(self, places: memoryview) -> Iterator[tuple[int, memoryview]]:
+        """Yield the months, 1 to 12, of a year's places that come the newest first; 0 for the undated."""
+        return self._groups(places, lambda day: date.fromordinal(day).month if day else 0)
+
+    def _groups(self, places: memoryview, name: Callable[[int], N]) -> Iterator[tuple[N, memoryview]]:
+        """Yield the parts of places whose days have one name, each with the name; nothing is copied."""
+        named, start = cache(name), 0
+        for found, group in groupby(places, lambda place: named(self._days[place])):
+            end = start + sum(1 for _ in group)
+            yield found, places[start:end]
+            start = end
+
+    def by_month(self) -> Counter[str]:
+        """Return how many comments there are of each month, named ``YYYY-MM``."""
+        months: Counter[str] = Counter()
+        for day, number in Counter(self._days).items():
+            if day:
+                when = date.fromordinal(day)
+                months[f"{when.year:04d}-{when.month:02d}"] += number
+        return months
+
+
+class CommentIndex:
+    """Which comments belong to each post, in flat arrays, since a blog has more comments than anything else."""
+
+    def __init__(self) -> None:
+        self._rows = array("i")
+        self._ids = IdList()
+        self._seconds = array("q")
+        self._by_row = array("i")
+
+    def add(self, row: int, comment_id: str, second: int) -> None:
+        """Add a comment to the post of that row, written at that second since 1970."""
+        self._rows.append(row)
+        self._ids.append(comment_id)
+        self._seconds.append(second)
+
+    def finish(self) -> None:
+        """Give each comment a unique second once all are added: its own second, or the next free one.
+
+        A comment may come with a day only, and importers drop the second one of a name and a moment.
+        """
+        free: int | None = None
+        for number in sorted(range(len(self._ids)), key=self._seconds.__getitem__):
+            second = self._seconds[number]
+            self._seconds[number] = second if free is None else max(free, second)
+            free = self._seconds[number] + 1
+        self._by_row = array("i", sorted(range(len(self._ids)), key=self._rows.__getitem__))
+
+    def of(self, row: int) -> Iterator[tuple[str, int]]:
+        """Yield the ids and seconds of the comments for the post in that row, in the order of addition."""
+        at = bisect_left(self._by_row, row, key=self._rows.__getitem__)
+        while at < len(self._by_row) and self._rows[number := self._by_row[at]] == row:
+            yield self._ids[number], self._seconds[number]
+            at += 1

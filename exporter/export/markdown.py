@@ -1,0 +1,248 @@
+"""Markdown pages with front matter: plain ones that most generators read, or those of a preset. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from exporter.export.csv_table import rough_text
+from exporter.export.formats import Format
+from exporter.export.interface import Comments, Content, ExportFile, Preset
+from exporter.export.media import FOLDER
+from exporter.export.post_html import visible_xml
+from exporter.export.posts import ExportPost, Posts
+from exporter.export.site_generators import (
+    PageWriter,
+    SitePage,
+    old_paths,
+    page_header,
+    page_name,
+    shown_title,
+    site_path,
+)
+from exporter.message import message
+from exporter.model.publication import PostStatus
+
+_ATTACHMENTS: Final = "attachments"
+_DAILY: Final = "daily"
+_NOTES: Final = "posts-of-this-vault/"
+"""Begins the address of a note until it becomes a link of the vault; no body has such addresses."""
+_SETTINGS: Final = {
+    "app": {"attachmentFolderPath": _ATTACHMENTS, "useMarkdownLinks": False},
+    "daily-notes": {"folder": _DAILY},
+}
+_TEXT: Final = r"\[((?:\\.|[^\[\]\\\n])*)\]"
+_NOTE_LINK: Final = re.compile(rf"(?<!!){_TEXT}\({_NOTES}([^)\s#]+)(?:#[^)\s]*)?\)")
+_NOTE_ADDRESS: Final = re.compile(rf'{_NOTES}([^)\s#"]+)')
+# A picture that is a link itself stays Markdown, which the vault's own links cannot say.
+_FILE_LINK: Final = re.compile(rf"(?<!\[)(?<!\[!)(!?){_TEXT}\({_ATTACHMENTS}/([\w.-]+)\)")
+_OWN_SIGNS: Final = re.compile(r"(?ms)^(`{3,}|~{3,}).*?^\1|(`+)[^`].*?\2|(\[\[|%%)")
+"""Code, which is kept, and text that only Obsidian would read as a link or a hidden part."""
+_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+_NO_TAG: Final = re.compile(r"[^\w/-]+")
+
+
+def vault(posts: Posts) -> Iterator[ExportFile]:
+    """Yield the vault's settings, its notes with their attachments, and the daily notes."""
+    for name, values in _SETTINGS.items():
+        yield Content(f".obsidian/{name}.json", [f"{json.dumps(values, indent=2)}\n".encode()])
+
+    def page(post: ExportPost, category: str, body: str) -> SitePage:
+        public = post.status is PostStatus.PUBLISH
+        head = page_header(
+            {
+                "title": shown_title(post),
+                "aliases": [shown_title(post)],
+                "date": post.when,
+                "updated": post.record.updated,
+                "day": f"[[{_day(post)}]]",
+                "tags": [_tag(category)] if post.category else [],
+                "publish": None if public else False,
+                "entry_id": post.id,
+                "old_paths": list(old_paths(post, posts.options)) or None,
+            }
+        )
+        return SitePage(f"{'posts' if public else 'drafts'}/{page_name(post)}.md", f"{head}\n{body}", _ATTACHMENTS)
+
+    writer = PageWriter(
+        posts,
+        f"{_ATTACHMENTS}/",
+        home=lambda post: _NOTES + quote(page_name(post)),
+        finish=_linked,
+        footnotes=True,
+        prefix=lambda _: "",
+    )
+    yield from writer.pages(page)
+    for day, those in groupby(posts.by_date(), _day):
+        lines = (f"- {_wiki(page_name(post), shown_title(post))}\n" for post in those)
+        yield Content(f"{_DAILY}/{day}.md", ["".join(lines).encode()])
+
+
+def _linked(text: str, pictures: list[str]) -> str:
+    """Return Markdown whose links to notes and attachments are as Obsidian writes its own."""
+    held = set(pictures)
+
+    def to_note(found: re.Match[str]) -> str:
+        return _wiki(unquote(found[2]), found[1], in_table=_in_table(found))
+
+    def to_file(found: re.Match[str]) -> str:
+        if found[3] not in held:
+            return found[0]
+        return found[1] + _wiki(found[3], found[2], in_table=_in_table(found))
+
+    text = _OWN_SIGNS.sub(lambda found: "".join(f"\\{sign}" for sign in found[3]) if found[3] else found[0], text)
+    # Tables in tables and the like stay HTML, which has no links of the vault.
+    return _NOTE_ADDRESS.sub(r"\1.md", _NOTE_LINK.sub(to_note, _FILE_LINK.sub(to_file, text)))
+
+
+def _wiki(name: str, shown: str, *, in_table: bool = False) -> str:
+    """Return a link in the vault, without a text if such a link cannot contain it."""
+    plain = _ESCAPE.sub(r"\1", shown).strip()
+    # Digits alone would be the width of a picture.
+    if not plain or plain.isdecimal() or re.search(r"[\[\]|\n]", plain):
+        return f"[[{name}]]"
+    return f"[[{name}{chr(92) if in_table else ''}|{plain}]]"
+
+
+def _in_table(found: re.Match[str]) -> bool:
+    return found.string.startswith("|", found.string.rfind("\n", 0, found.start()) + 1)
+
+
+def _day(post: ExportPost) -> str:
+    return post.when.date().isoformat()
+
+
+def _tag(category: str) -> str:
+    """Return a category's name as a tag: without spaces and signs, and not of digits alone."""
+    name = _NO_TAG.sub("-", category).strip("-/")
+    return f"_{name}" if not name or name.isdecimal() else name
+
+
+_DESCRIBED: Final = 120
+"""How many characters of a post's text describe it."""
+
+
+def astro(posts: Posts) -> Iterator[ExportFile]:
+    """Yield pages for Astro's blog starter, whose schema wants a description and calls the date ``pubDate``.
+
+    No starter of Astro omits drafts, so they are in a folder outside of its content.
+    """
+
+    def head(post: ExportPost, category: str) -> dict[str, Any]:
+        return {
+            "title": shown_title(post),
+            "description": description(post),
+            "pubDate": post.when,
+            "updatedDate": post.record.updated,
+            "tags": [category] if post.category else [],
+            # The name in its address, which Astro would make of the file's in small letters.
+            "slug": page_name(post),
+            "entry_id": post.id,
+            "aliases": list(old_paths(post, posts.options)) or None,
+        }
+
+    yield from _pages(posts, head, place="src/content/blog", pictures=f"public/{FOLDER}", home="blog", footnotes=True)
+
+
+def eleventy(posts: Posts) -> Iterator[ExportFile]:
+    """Yield pages for Eleventy's base blog; a draft has its mark, and is in a folder that is not read."""
+
+    def head(post: ExportPost, category: str) -> dict[str, Any]:
+        return {
+            "title": shown_title(post),
+            "description": description(post),
+            "date": post.when,
+            "tags": [category] if post.category else [],
+            "draft": True if post.status is not PostStatus.PUBLISH else None,
+            "entry_id": post.id,
+            "aliases": list(old_paths(post, posts.options)) or None,
+            # Eleventy runs Liquid over Markdown unless another engine is named.
+            "templateEngineOverride": "md",
+        }
+
+    yield from _pages(posts, head, place="content/blog", pictures=f"public/{FOLDER}", home="blog")
+
+
+def _pages(
+    posts: Posts,
+    head: Callable[[ExportPost, str], dict[str, Any]],
+    *,
+    place: str,
+    pictures: str,
+    home: str,
+    footnotes: bool = False,
+) -> Iterator[ExportFile]:
+    """Yield the pages of a preset; drafts and their pictures are in ``drafts``.
+
+    Args:
+        posts: the posts of the export.
+        head: makes the front matter from a post and the name of its category.
+        place: the folder for published pages.
+        pictures: the folder for their pictures.
+        home: the first part of the addresses that the generator gives to pages.
+        footnotes: whether the generator knows footnotes in Markdown.
+    """
+
+    def page(post: ExportPost, category: str, body: str) -> SitePage:
+        public = post.status is PostStatus.PUBLISH
+        path = f"{place if public else 'drafts'}/{page_name(post)}.md"
+        return SitePage(
+            path, f"{page_header(head(post, category))}\n{body}", pictures if public else f"drafts/{FOLDER}"
+        )
+
+    writer = PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path(home, page_name(post)), footnotes=footnotes)
+    yield from writer.pages(page)
+
+
+def description(post: ExportPost) -> str:
+    """Return the start of a post's text in one line; its title if the text is empty."""
+    words = " ".join(visible_xml(rough_text(post.record.body)).text.split())
+    if not words:
+        return shown_title(post)
+    return words if len(words) <= _DESCRIBED else f"{words[: _DESCRIBED - 1]}…"
+
+
+def export(posts: Posts) -> Iterator[ExportFile]:
+    """Yield the pages as the preset wants them."""
+    presets = {Preset.PLAIN: plain, Preset.ASTRO: astro, Preset.ELEVENTY: eleventy, Preset.OBSIDIAN: vault}
+    return presets[posts.options.preset](posts)
+
+
+def plain(posts: Posts) -> Iterator[ExportFile]:
+    """Yield a page for each post, below ``posts`` or ``drafts``, and the pictures they show below ``media``.
+
+    No mark for drafts is known to all generators: Eleventy publishes what ``draft`` alone holds back elsewhere. So
+    drafts and their pictures are in a separate folder, and Eleventy must make neither a page nor a feed item from
+    them.
+    """
+
+    def head(post: ExportPost, category: str) -> dict[str, Any]:
+        public = post.status is PostStatus.PUBLISH
+        return {
+            "title": shown_title(post),
+            "date": post.when,
+            "updated": post.record.updated,
+            "draft": not public,
+            "permalink": None if public else False,
+            "eleventyExcludeFromCollections": None if public else True,
+            "categories": [category] if post.category else [],
+            "entry_id": post.id,
+            "aliases": list(old_paths(post, posts.options)) or None,
+            # Eleventy runs Liquid over Markdown unless another engine is named.
+            "templateEngineOverride": "md",
+        }
+
+    yield from _pages(posts, head, place="posts", pictures=FOLDER, home="posts")
+
+
+FORMAT: Final = Format(
+    message("Astro, Eleventy, Obsidian and others: Markdown (--preset)"),
+    export,
+    drafts=True,
+    bodies=True,
+    shows=Comments.BODY,
+)
