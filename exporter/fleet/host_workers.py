@@ -241,7 +241,7 @@ class HostWorkers:
             self._reported[name] = max(self._reported[name], progress["requests"])
             self._sent.update(progress["sent"])
         again: list[DueBlog] = []
-        for line, *fields in self._done[group].read():
+        for line, _, *fields in self._done[group].read():
             attempt = BlogAttempt(*fields)
             blog, _ = self._open.pop((group, line), (None, 0.0))
             if blog is None:
@@ -300,7 +300,7 @@ def recover(root: Path, ledger: FleetLedger) -> None:
     if folder.kind() is None:
         return
     clock = SystemClock()
-    attempts: list[BlogAttempt] = []
+    attempts: list[tuple[str, BlogAttempt]] = []
     for name in folder.names():
         if name.endswith(".lock"):
             with ArchiveLock(folder / name) as lock:
@@ -308,7 +308,7 @@ def recover(root: Path, ledger: FleetLedger) -> None:
     for name in folder.names():
         if name.endswith(".done"):
             with contextlib.suppress(lossless_json.NotJson, TypeError, ValueError):
-                attempts += [BlogAttempt(*fields) for _, *fields in _Lines(folder / name).read()]
+                attempts += [(blog_id, BlogAttempt(*fields)) for _, blog_id, *fields in _Lines(folder / name).read()]
     ledger.recover(attempts, clock.now().timestamp())
     with atomic.translated(folder):
         atomic.remove_folder(folder)
@@ -328,7 +328,7 @@ async def _save_hosts(task: HostTask) -> None:
     clock = SystemClock()
     name = f"{socket.gethostname()}:{os.getpid()}/{task.group}"
     todo, over = _Lines(files.todo), {line for line, *_ in _Lines(files.done).read()}
-    lines: dict[int, int] = {}
+    lines: dict[int, tuple[int, str]] = {}
     ending = False
     next_look = clock.monotonic()
 
@@ -345,7 +345,7 @@ async def _save_hosts(task: HostTask) -> None:
                 over |= {each["drop"] for each in said if "drop" in each}
                 blogs = {each["line"]: DueBlog(*each["blog"]) for each in said if "blog" in each}
                 blogs = {line: blog for line, blog in blogs.items() if line not in over}
-                lines.update({blog.number: line for line, blog in blogs.items()})
+                lines.update({blog.number: (line, blog.blog_id) for line, blog in blogs.items()})
                 saver.start(list(blogs.values()))
                 reason = next((each["stop"] for each in said if "stop" in each), None)
                 ending = ending or any("end" in each for each in said)
@@ -360,8 +360,8 @@ async def _save_hosts(task: HostTask) -> None:
                     saver.stop(Interrupted(reason))
                 ended = await saver.ended(_POLL_SECONDS)
                 if ended:
-                    over.update(lines[attempt.blog] for attempt in ended)
-                    _append(files.done, [[lines.pop(attempt.blog), *_plain(attempt)] for attempt in ended])
+                    over.update(lines[attempt.blog][0] for attempt in ended)
+                    _append(files.done, [[*lines.pop(attempt.blog), *_plain(attempt)] for attempt in ended])
             _note_progress(files.progress, name, saver)
 
 

@@ -15,7 +15,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import cache
@@ -407,19 +407,23 @@ class FleetLedger:
                 )  # fmt: skip
         return before
 
-    def recover(self, attempts: Iterable[BlogAttempt], now: float) -> None:
-        """Record attempts that the newest run was killed before it could record.
+    def recover(self, attempts: Iterable[tuple[str, BlogAttempt]], now: float) -> None:
+        """Record attempts that the newest run was killed before it could record, each with its blog's ID.
 
         Attempts that failed are left out: their blogs are due anyway.
         """
         with self._translated():
             (self._run,) = self._connection.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()
-            known = "SELECT a.started_at FROM blogs b LEFT JOIN attempts a ON a.number = b.attempt WHERE b.number = ?"
             found: list[tuple[BlogAttempt, float | None]] = []
-            for attempt in attempts:
-                (newest,) = self._connection.execute(known, (attempt.blog,)).fetchone()
-                if attempt.state is not BlogState.FAILED and (newest is None or newest < attempt.started_at):
-                    found.append((attempt, None if attempt.state is BlogState.SAVED else now))
+            for blog_id, attempt in attempts:
+                row = self._connection.execute(
+                    "SELECT b.number, coalesce(a.started_at, 0) FROM blogs b LEFT JOIN attempts a"
+                    " ON a.number = b.attempt WHERE b.blog_id = ?",
+                    (blog_id,),
+                ).fetchone()
+                if row is not None and attempt.state is not BlogState.FAILED and row[1] < attempt.started_at:
+                    due_at = None if attempt.state is BlogState.SAVED else now
+                    found.append((replace(attempt, blog=row[0]), due_at))
         self.record(found)
 
     def counts(self, now: float) -> Counts:

@@ -299,12 +299,13 @@ def test_what_a_killed_run_could_not_record_is_recorded_once(tmp_path: Path) -> 
         ledger.begin_run(10.0, {})
         ledger.record([(BlogAttempt(1, 11.0, 12.0, 0), None)])
         lines = [
-            [0, 1, 11.0, 12.0, 0, None, None, 1, 5, 0, 9, "w"],
-            [1, 2, 11.0, 13.0, 0, None, None, 1, 5, 0, 9, "w"],
-            [2, 3, 11.0, 13.0, 3, None, "some", 1, 5, 0, 9, "w"],
-            [3, 4, 11.0, 13.0, 130, "Interrupted", "stop", None, 5, 0, 9, "w"],
+            [0, "b0", 1, 11.0, 12.0, 0, None, None, 1, 5, 0, 9, "w"],
+            [1, "b1", 9, 11.0, 13.0, 0, None, None, 1, 5, 0, 9, "w"],
+            [2, "b2", 3, 11.0, 13.0, 3, None, "some", 1, 5, 0, 9, "w"],
+            [3, "b3", 4, 11.0, 13.0, 130, "Interrupted", "stop", None, 5, 0, 9, "w"],
+            [4, "unlisted", 2, 11.0, 13.0, 0, None, None, 1, 5, 0, 9, "w"],
         ]
-        torn = b"[4, 4, 1"
+        torn = b"[5, 4, 1"
         (hosts / "0.done").write_bytes(b"".join(lossless_json.dumps(line) + b"\n" for line in lines) + torn)
         (hosts / "0.lock").touch()
         recover(tmp_path, ledger)
