@@ -162,7 +162,7 @@ class FindingCode(StrEnum):
     RUNS_REWRITTEN = "runs-rewritten", _RUNS
     DOCUMENT_DAMAGED = "document-damaged", message("run verify --repair")
     SEAL_DAMAGED = "seal-damaged", message("run backup, which seals the archive again")
-    NOT_SEALED = "not-sealed", message("a run was killed before it could; the next backup seals it")
+    NOT_SEALED = "not-sealed", message("a run was killed before it sealed the archive; the next backup seals it")
     LATEST_DAMAGED = "latest-damaged", _REBUILD
     LATEST_STALE = "latest-stale", _REBUILD
     VIEW_DAMAGED = "view-damaged", _REBUILD

@@ -52,7 +52,7 @@ class FileTooLarge(OSError):
 
     def __init__(self, path: str, limit: int) -> None:
         super().__init__(
-            errno.EINVAL, message("it has more than {limit} MiB, as none of its kind has", limit=limit >> 20), path
+            errno.EINVAL, message("it is larger than {limit} MiB, the limit for such a file", limit=limit >> 20), path
         )
 
 

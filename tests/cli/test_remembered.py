@@ -161,7 +161,7 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
     "fifo": (os.mkfifo, "it is a FIFO"),
     "folder": (lambda path: path.mkdir(), "it is a folder"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "it is a link"),
-    "huge": (_text("# " + "x" * 70_000), "as none of its kind has"),
+    "huge": (_text("# " + "x" * 70_000), "the limit for such a file"),
     "deep": (_text("a = " + "[" * 30_000), "settings.toml cannot be used"),
     "binary": (_text("\udcff\udcfe"), "settings.toml cannot be used"),
     "no TOML": (_text("assets"), "settings.toml cannot be used"),
