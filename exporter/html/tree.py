@@ -190,7 +190,8 @@ def too_large(source: str) -> bool:
 
 def too_large_words(characters: int, language: str = "ja") -> str:
     """Return the sentence shown before the text if a body has this many characters, in Japanese or English."""
-    return translator(language)(
+    t = translator(language)
+    return t(
         "(This text is too large to be shown as it looked ({n:,} characters), so only its words follow. "
         "The archive's record has all of it as it was sent.)",
         n=characters,
