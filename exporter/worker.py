@@ -34,6 +34,22 @@ _PIPE_BYTES: Final = 64 * 1024
 _EXIT_SECONDS: Final = 5.0
 
 
+_one_processor = False
+
+
+def processors() -> int:
+    """Return how many processors this process and its children may keep busy: all that the system gives it, or one."""
+    if _one_processor:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def keep_to_one() -> None:
+    """Let this process use one processor from now on, since many processes share the machine."""
+    global _one_processor  # noqa: PLW0603 - it holds for the process
+    _one_processor = True
+
+
 class WorkerFailed(Exception):
     """The child process did not start or crashed, or its function raised an error. The message says why."""
 

@@ -84,7 +84,7 @@ def pool_of(
         UsageError: the options contradict each other, or a library is missing.
     """
     from exporter.fleet.local_pool import LocalPool
-    from exporter.processors import processors
+    from exporter.worker import processors
 
     number = workers or processors()
     number = number if most is None else min(number, most)
@@ -447,8 +447,8 @@ def search(
     from exporter.fleet.search import is_indexed, update_index
     from exporter.fleet.search import search as find
     from exporter.fleet.search_index import made_at
-    from exporter.processors import processors
     from exporter.search.query import parse_query
+    from exporter.worker import processors
 
     settings = _adopt(out, config)
     query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.archive import atomic
+from exporter.archive.settings_file import quoted
 from exporter.cli.backup import SAVED, back_up
 from exporter.cli.language import adopt
-from exporter.cli.new_settings import add_blog, table_name
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
@@ -45,6 +47,7 @@ _ASSETS: Final = {
     "files": message("only uploads"),
     "none": message("none of them"),
 }
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _KEPT: Final = (
     "base_url", "profile", "file_url", "entry_url", "token_file", "allow_private_network", "account", "timezone",
@@ -411,3 +414,69 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
         out.warn(not_running)
     out.say(message("Saved every night by {scheduler}; next: {next}.", scheduler=known.scheduler, next=known.next))
     return known.scheduler
+
+
+def table_name(blog_id: str, taken: Iterable[str]) -> str:
+    """Return a short, unused name for a blog's table."""
+    first = blog_id.split(".", maxsplit=1)[0]
+    names = set(taken)
+    number, name = 1, first
+    while name in names:
+        number += 1
+        name = f"{first}-{number}"
+    return name
+
+
+def add_blog(path: Path, name: str, values: Mapping[str, str]) -> None:
+    """Append a table for a blog to the settings file. The existing bytes stay unchanged.
+
+    Args:
+        path: the file; it may be missing.
+        name: the table's name, not yet in the file.
+        values: the settings in the table, as text.
+
+    Raises:
+        UsageError: no table can be appended to the file, or the file cannot be written.
+    """
+    place = path.resolve()  # some users link to a file elsewhere
+    with atomic.translated(path):
+        before = place.read_bytes() if place.exists() else _head()
+        table = _table(name, values)
+        after = before + (b"" if before.endswith(b"\n") else b"\n") + table.encode()
+        try:
+            known = tomllib.loads(after.decode("utf-8"))
+        except ValueError:
+            known = {}
+        if name not in known.get("blogs", {}):
+            shown = " ".join(table.split())
+            raise UsageError(message("{path} cannot be added to; add this yourself: {table}", path=path, table=shown))
+        atomic.make_folder(place.parent)
+        atomic.write_file(place, after)
+
+
+def _table(name: str, values: Mapping[str, str]) -> str:
+    key = name if _BARE_KEY.fullmatch(name) else quoted(name)
+    comments = {
+        "blog_id": message("the blog"),
+        "archive": message("the folder that its archive is in"),
+        "base_url": message("the address of its service's API"),
+        "assets": message("which pictures and files are saved: linked, embedded, files or none"),
+        "token_file": message("the file that holds the access token"),
+    }
+    lines = [f"[blogs.{key}]"]
+    for each, value in values.items():
+        if each in comments:
+            lines.append(f"# {translated(comments[each])}")
+        lines.append(f"{each} = {quoted(value)}")
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def _head() -> bytes:
+    lines = (
+        message("Settings of blog-exporter. The lines above the tables apply to all blogs."),
+        message(
+            "Each blog has a table. To back one up: blog-exporter backup NAME; all of them: blog-exporter backup --all"
+        ),
+        message("Every setting: blog-exporter backup --help, and docs/settings.md"),
+    )
+    return ("".join(f"# {translated(line)}\n" for line in lines)).encode()

@@ -1,4 +1,4 @@
-"""``login``: sign in at a blog's service once, for all later runs."""
+"""``login``, ``logout``, ``whoami``: sign in at a blog's service once for all later runs, and sign out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
+    from exporter.login.facts import TokenFacts
     from exporter.login.store import KeptIn, SignIn
+    from exporter.model.records import User
 
 _EPILOG = """\b
 Examples:
@@ -55,7 +57,7 @@ service_options = setting_options("base_url", "profile", "account")
 )
 @config_option
 @with_output(OnLoss.FAIL)
-def command(*, out: Output, words: str, config: Path | None, no_browser: bool, **options: Any) -> int:
+def login_command(*, out: Output, words: str, config: Path | None, no_browser: bool, **options: Any) -> int:
     """Sign in."""
     import asyncio
 
@@ -199,3 +201,98 @@ def time_of(seconds: float | None) -> str | None:
     from datetime import UTC, datetime
 
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).astimezone().isoformat(timespec="seconds")
+
+
+@click.command(
+    "logout",
+    help=message("Delete the stored sign-in at a blog's service, and revoke its tokens if the service can."),
+)
+@blog_argument
+@service_options
+@config_option
+@with_output(OnLoss.FAIL)
+def logout_command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
+    """Sign out."""
+    import asyncio
+
+    from exporter.login.sign_in import sign_out
+
+    done = asyncio.run(sign_out(resolved(out, words, config, options)[1]))
+    out.document({"signed_out": done is not None, "account": done and done.account, "revoked": done and done.revoked})
+    if done is None:
+        out.say(message("There is no stored sign-in for this service."))
+    elif done.revoked:
+        out.say(message("Signed out: the stored tokens are deleted, and the service revoked them."))
+    elif done.revoked is None:
+        out.say(
+            message(
+                "Signed out: the stored tokens are deleted. The service has no address to revoke them. To end this "
+                "program's access at once, use the service's own pages."
+            )
+        )
+    else:
+        out.warn(
+            message(
+                "the stored tokens are deleted, but the service did not revoke them ({reason}): "
+                "end this program's access on the service's own pages",
+                reason=done.reason or message("it refused"),
+            )
+        )
+    return 0
+
+
+@click.command(
+    "whoami",
+    help=message(
+        """Show which account is signed in at a blog's service, and where its token is stored.
+
+        The token itself is never shown. The exit code is 12 if the service refuses the token."""
+    ),
+)
+@blog_argument
+@service_options
+@config_option
+@with_output(OnLoss.STOP)
+def whoami_command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
+    """Show the account."""
+    import asyncio
+
+    from exporter.login.facts import token_facts
+
+    blog_id, settings = resolved(out, words, config, options)
+    facts = token_facts(settings, warn=out.warn)
+    user = asyncio.run(_user(blog_id, settings, out))
+    facts = token_facts(settings)
+    out.document(
+        {
+            "base_url": settings.base_url,
+            "user": {"id": user.id, "nickname": user.name},
+            "token_from": facts.place,
+            "account": facts.account,
+            "expires_at": time_of(facts.expires_at),
+            "renewable": facts.renewable,
+            "ends_at": time_of(facts.ends_at),
+        }
+    )
+    out.answer(message("{name} (user {id}) at {base_url}", name=user.name, id=user.id, base_url=settings.base_url))
+    out.answer(_place_line(facts))
+    if facts.account is not None:
+        out.answer(lasting_line(bool(facts.renewable), facts.ends_at, settings))
+    return 0
+
+
+async def _user(blog_id: str, settings: Settings, out: Output) -> User:
+    from exporter.library.backup import open_service
+
+    async with open_service(blog_id or message("the service"), settings, warn=out.warn) as opened:
+        if not opened.service.capabilities.user:
+            raise UsageError(message("This service does not name the calling user."))
+        return opened.service.user(await opened.client.fetch(*opened.service.user_call()))
+
+
+def _place_line(facts: TokenFacts) -> str:
+    if facts.account is None:
+        return message("The token comes from {place}.", place=facts.place)
+    if facts.account:
+        return message("Signed in as {account}, kept in {place}.", account=facts.account, place=facts.place)
+    return message("Signed in with blog-exporter login, kept in {place}.", place=facts.place)

@@ -59,6 +59,7 @@ COMMANDS: Final = {
 
 MODULES: Final = {
     "log": "versions", "diff": "versions", "inspect": "show", "prune": "upkeep", "rebuild": "upkeep",
+    "logout": "login", "whoami": "login",
 }  # fmt: skip
 """The modules of commands that share one; other modules have the name of their command."""
 

@@ -29,7 +29,7 @@ from exporter.archive.atomic import FILE_MODE, make_folder, translated
 from exporter.errors import BlogExporterError, ServiceError, UsageError
 from exporter.fleet.pool import Died, Outcome, called
 from exporter.message import message
-from exporter.processors import keep_to_one, processors
+from exporter.worker import keep_to_one, processors
 
 START_SECONDS: Final = 60.0
 """How long the first worker may take to appear."""

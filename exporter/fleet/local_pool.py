@@ -23,7 +23,7 @@ from typing import Any, Final, NoReturn, Self
 from exporter.errors import BlogExporterError
 from exporter.fleet.pool import Died, Outcome, called
 from exporter.message import message
-from exporter.processors import keep_to_one
+from exporter.worker import keep_to_one
 
 STOP_SECONDS: Final = 1.0
 """Time that a busy worker has to clean up after SIGTERM, before it is killed."""

@@ -38,13 +38,12 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from exporter.html.links import AddressPattern
 from exporter.message import message, suggested
 from exporter.model.kinds import Kind
-from exporter.processors import processors
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.site import SiteOptions, edition
 from exporter.translation import LANGUAGES
-from exporter.worker import Worker, WorkerFailed
+from exporter.worker import Worker, WorkerFailed, processors
 
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments

@@ -25,9 +25,8 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.export.interface import ViewFile
 from exporter.model.asset import is_sha256
-from exporter.processors import processors
 from exporter.site import NAME, has_pillow
-from exporter.worker import Worker, WorkerFailed
+from exporter.worker import Worker, WorkerFailed, processors
 
 if TYPE_CHECKING:
     from typing import Self

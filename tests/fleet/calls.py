@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exporter.archive.archive import Archive
 from exporter.fleet.work import Done
-from exporter.processors import processors
+from exporter.worker import processors
 
 
 def doubled(number: int) -> tuple[int, int, int]:

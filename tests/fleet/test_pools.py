@@ -22,7 +22,7 @@ from exporter.fleet.dask_pool import DaskPool
 from exporter.fleet.local_pool import LocalPool
 from exporter.fleet.pool import WorkerPool, each_done
 from exporter.fleet.work import work_over
-from exporter.processors import processors
+from exporter.worker import processors
 from tests.fleet.building import blog_name, build_blog, entry
 from tests.fleet.calls import buried, deadly, deaf, doubled, killed_by, refused, slow
 
