@@ -61,6 +61,7 @@ OUTPUT = {
     "cli": {"nickname"},
     "export": {"entry_id", "cm_id", "last_update", "category_id", "period_date"},
     "fleet": {"entry_id", "cm_id", "file_id", "last_update", "category_id"},
+    "html": {"category_id", "period_date"},
     "search": {"entry_id", "explanation"},
     "serve": {"entry_id"},
 }

@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import is_archive
+from exporter.archive.reader import ArchiveReader, is_archive
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, NoArchive, UsageError
@@ -35,9 +35,6 @@ from exporter.message import message
 from exporter.service.registry import SERVICE_OPTIONS
 from exporter.setting_types import setting_text
 from exporter.settings import BlogTable, Remembered, Settings, check_setting, config_folder, read_config, resolve
-
-if TYPE_CHECKING:
-    from exporter.archive.archive import Archive
 
 _LOCK_SECONDS: Final = 30.0
 
@@ -340,7 +337,7 @@ def _digest(data: bytes) -> str:
 
 
 def settings_to_read_with(
-    archive: Archive,
+    archive: ArchiveReader,
     options: Mapping[str, str | None],
     config: Path | None,
     warn: Callable[[str], None] = lambda _: None,
@@ -358,7 +355,7 @@ def settings_to_read_with(
     Raises:
         UsageError: a setting is invalid.
     """
-    root, info = archive.path, archive.info
+    root, info = archive.layout.root, archive.info
     table = table_of(root, info.blog_id, read_config(config).blogs)
     remembered = None
     try:

@@ -81,4 +81,4 @@ def test_no_archive_names_a_command(runs: Runs, tmp_path: Path) -> None:
         file.write('token_command = "touch evil"\n')
     refused = runs.run("backup", root)
     assert refused.code == 2
-    assert "token_command is nothing that an archive remembers" in refused.err
+    assert "token_command is not a setting that an archive stores" in refused.err
