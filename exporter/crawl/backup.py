@@ -225,7 +225,7 @@ class BackupRun:
             newest = self._sealed(self.outcome.version or parent)
             if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
-                await finish_in_thread(lambda: freshness.save(newest, listed))
+                await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
             self.outcome.sweeps = len(ingest.sweeps)
             self.outcome.service_time = ingest.service_time
             self._ingest = None  # the views need the memory

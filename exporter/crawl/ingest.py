@@ -117,6 +117,7 @@ class Ingest:
         sweeps: the results of every sweep, oldest first.
         unread: the entries that could not be read, by id.
         contradicted: ids of entries that are not on the entry list, although ``entry/get`` answered them.
+        missing: the entries that comments name and the service does not have.
         not_asked: the number of named but unlisted entries that were not requested, because there are too many.
         unread_before: ids of entries that an earlier run could not read.
         texts: compares the texts of new and changed entries.
@@ -153,6 +154,7 @@ class Ingest:
         self.unread: dict[str, Unread] = {}
         self.contradicted: list[str] = []
         self.not_asked = 0
+        self.missing: list[str] = []
         self.unread_before: Sequence[str] = ()
         self.texts = EntryTexts(service)
         self.user_failure: str | None = None
@@ -384,6 +386,20 @@ class Ingest:
         if self._settings.refresh is not Refresh.AUTO:
             return None
         return Age(self._clock.now(), self._settings.max_age, self._freshness.last_read)
+
+    def named_to_ask(self) -> Iterator[str]:
+        """Yield the entries that only comments name, without those that an earlier run missed within ``max_age``."""
+        age = Age(self._clock.now(), self._settings.max_age, self._freshness.last_read)
+        for entry_id in self.named_by_comments():
+            if age.due(entry_id):
+                yield entry_id
+            else:
+                self.missing.append(entry_id)
+
+    def note_missing(self, entry_id: str) -> None:
+        """Record that the service does not have an entry that comments name."""
+        self._freshness.note(entry_id, self._clock.now().replace(microsecond=0), Validators())
+        self.missing.append(entry_id)
 
     async def read_entry(self, entry_id: str, sweep: int) -> None:
         """Read one entry into the ledger; a failure is recorded in ``unread``."""

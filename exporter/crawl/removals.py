@@ -117,6 +117,8 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
         if entry_id in refused:
             said = {"status": refused[entry_id].status, "message": refused[entry_id].message}
             _remove(removals, ingest, entry_id, {**sweeps, "entry_get": said})
+    for entry_id in refused.keys() - set(gone):
+        ingest.note_missing(entry_id)
     return removals
 
 
@@ -139,7 +141,7 @@ def _named(ingest: Ingest, asked: set[str]) -> list[str]:
     """Return unlisted entries that the archive lacks and that comments, a sweep or an earlier run name."""
     last = len(ingest.sweeps)
     items, entries = ingest.ledgers[Kind.ENTRY_LIST], ingest.ledgers[Kind.ENTRIES]
-    named = dict.fromkeys([*ingest.named_by_comments(), *items.vanished(last), *ingest.unread_before])
+    named = dict.fromkeys([*ingest.named_to_ask(), *items.vanished(last), *ingest.unread_before])
     wanted = [
         entry_id
         for entry_id in named
