@@ -218,6 +218,9 @@ _METAVARS: Final[dict[Callable[[str], Any], str]] = {
     words: "RECIPIENTS",
     flags: "VALUES",
     rate: "N",
+    command: "CMD",
+    day: "DATE",
+    parameter_name: "NAME",
     Path: "FILE",
 }
 

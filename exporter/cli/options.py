@@ -84,6 +84,8 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
                 command = option(spelled, name, flag_value="yes", default=None, help=words)(command)
             else:
                 metavar = "|".join((*PROFILES, "NAME")) if name == "profile" else setting.metavar
+                if metavar == "TEXT" and name.endswith("_url"):
+                    metavar = "URL"
                 how = {"metavar": metavar, "help": words, "default_text": setting.default or None}
                 command = option(
                     spelled, name, shell_complete=offered(PROFILES if name == "profile" else setting.choices), **how
