@@ -29,7 +29,7 @@ BETWEEN = {
     ("ja", "ja"): "index.html",
     ("ja", "en"): "../index.html",
 }
-"""Relative address of the first page, by (language of the link, language of the page), so that it also works from a disk."""
+"""Relative addresses between the first pages of both languages, which also work from a disk."""
 ENGLISH_ONLY = '!!! note "英語のページです"\n\n    このページにはまだ日本語版がありません。\n\n'
 COPIED = ("screenshots", "schemas", "screens", "demo.svg", "first-hour.en.svg", "first-hour.ja.svg")
 LINK = re.compile(r"(?P<mark>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^)\s]+)\)")
