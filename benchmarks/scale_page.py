@@ -1,4 +1,4 @@
-"""``docs/scale.md``: what the simulation of a fleet answers, as tables that one can decide by. Pure."""
+"""``docs/scale.md``: the results of the fleet simulation, as tables for planning. Pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any, Final
 from benchmarks.scale_model import Costs, Wishes, requests_of, simulate
 
 _PAGE: Final = """
-# What a whole platform takes
+# The cost of a whole platform
 
-<!-- Written by python -m benchmarks scale, from what benchmarks/scale.toml holds. -->
+<!-- Written by python -m benchmarks scale, from benchmarks/scale.toml. -->
 
-**What limits you is how fast the service lets you read, not how many machines you have.** {blogs:,} blogs of
-{entries:g} entries are {requests:,.0f} requests. At {rate:g} a second these take {days}, and keep {busy:.2f} of one
-processor busy. So first ask for a rate, in writing; then begin early. A second machine makes nothing faster that the
-service does not permit.
+**The service's rate limit decides how long it takes, not the number of your machines.** {blogs:,} blogs of
+{entries:g} entries need {requests:,.0f} requests. At {rate:g} a second these take {days}, and keep {busy:.2f} of one
+processor busy. So first ask the service for a rate, in writing, and begin early. A second machine does not raise
+that rate.
 
-## How long, at which rate
+## Time at each rate
 
 [rates]
 
-Requests in flight are a quarter of the rate here, and 8 at least. One process with one processor crawls in all of
-these cases.
+The table assumes as many requests in flight as a quarter of the rate, and at least 8. One process on one processor
+is enough in all cases.
 
 ## Everything, at {rate:g} a second
 
@@ -39,35 +39,34 @@ these cases.
 
 Assumed in {priced_on}: ${put_price:g} for a million requests that write or list, ${get_price:g} for a million
 others, ${month_price:g} for a gigabyte and a month. An archive takes the requests that [s3.md](s3.md) counts
-in a bucket without versions. Put the prices of your own store in: `--put-price`, `--get-price`,
+in a bucket without versions. Set the prices of your store with `--put-price`, `--get-price` and
 `--month-price`.
 
 ## Predicted, and measured
 
 [checked]
 
-The time is that of a machine which has nothing else to do: where other programs want the processors (see the
-load), answers wait for their crawler's turn, and a run takes longer.
+The prediction assumes an idle machine. If other programs use the processors (see the load), a run takes longer.
 
-## What is assumed
+## Assumptions
 
-- Blogs differ in size, exponentially, around {entries:g} entries, with two comments for an entry, a file for
-ten, and no pictures; an entry is 8 KB of JSON. In many blogs most bytes are pictures: add these, and a
-request for each.
+- The size of blogs has an exponential distribution with a mean of {entries:g} entries. There are two comments for
+each entry, one file for ten entries, and no pictures. An entry is 8 KB of JSON. In many blogs most bytes are
+pictures: add their bytes, and a request for each.
 
-- The service answers after {latency:g} s and permits {concurrency} requests in flight. {failing:.0%} of the
-attempts fail half way and are made again after {gap:g} s, three times as long after each further failure. The
+- The service answers after {latency:g} s and allows {concurrency} requests in flight. {failing:.0%} of the
+attempts fail half way. The next attempt follows after {gap:g} s, and each further failure triples this delay. The
 service asks for a pause of {pause:g} s every {minutes:g} minutes.
 
-- A run is simulated step by step: what the blogs under way ask for; what the rate, the requests in flight and
-the processor let through. Of a large run, beginning and end are simulated, and the middle goes on at the rate
-that was reached.
+- The simulation computes each step of a run from the waiting requests and the limits: the rate, the requests in
+flight and the processor. For a large run it simulates only the beginning and the end, and assumes a constant rate
+between them.
 
-- Costs were measured on {where}. They are seconds of processors, not of the clock; a file takes whole blocks of a disk.
+- Costs were measured on {where}. They are CPU seconds, not wall-clock time. A file takes whole blocks of a disk.
 
-`python -m benchmarks scale` writes this page; `--record` measures the costs anew, `--check` saves 2,000 blogs
-and compares. With other numbers, such as `--blogs 50000 --entries 300 --rate 40`, the answers are printed and
-the page stays as it is.
+`python -m benchmarks scale` writes this page; `--record` measures the costs again, and `--check` saves 2,000 blogs
+and compares. With other numbers, such as `--blogs 50000 --entries 300 --rate 40`, the command prints the results and
+leaves the page unchanged.
 """
 _WIDTH: Final = 140
 _DAY: Final = 86_400
@@ -87,14 +86,14 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What is assumed of machines and of an object store; dollars.
+    """Assumed machines, and prices of an object store in dollars.
 
     Attributes:
-        priced_on: when these prices were assumed.
+        priced_on: month of these prices.
         cores: processors of a machine.
-        put_price: for a million requests that write or list.
-        get_price: for a million others.
-        month_price: for 10⁹ bytes and a month.
+        put_price: price of a million requests that write or list.
+        get_price: price of a million other requests.
+        month_price: price of 10⁹ bytes for a month.
     """
 
     priced_on: str = "November 2026"
@@ -127,8 +126,8 @@ def _lines(wishes: Wishes, prices: Prices, costs: Costs, inputs: Mapping[str, An
     }
     tables = {
         "[rates]": _rates(wishes, costs),
-        "[rows]": _table(("What", "How much", "What follows"), _rows(wishes, prices, costs)),
-        "[store]": _table(("What", "How much", "Cost"), _store_rows(wishes, prices, costs)),
+        "[rows]": _table(("Item", "Amount", "Details"), _rows(wishes, prices, costs)),
+        "[store]": _table(("Task", "Requests", "Cost"), _store_rows(wishes, prices, costs)),
         "[checked]": _checked(inputs.get("check")),
     }
     for paragraph in _PAGE.strip().split("\n\n"):
@@ -178,7 +177,7 @@ def _rows(wishes: Wishes, prices: Prices, costs: Costs) -> Iterator[tuple[str, s
     yield (
         "Archives",
         _bytes(blogs * costs.archive_bytes.of(entries)),
-        f"{blogs * costs.archive_files:,.0f} files: mind the inodes",
+        f"{blogs * costs.archive_files:,.0f} files: check the free inodes",
     )
     yield (
         "Ledger",
@@ -205,7 +204,7 @@ def _rows(wishes: Wishes, prices: Prices, costs: Costs) -> Iterator[tuple[str, s
     machines = math.ceil(
         sum(blogs * cost.of(entries) for cost, _ in work.values()) / prices.cores / run.seconds + crawl / prices.cores
     )
-    yield "Machines", f"{machines}", f"of {prices.cores} processors, so that all of that is done while it is read"
+    yield "Machines", f"{machines}", f"of {prices.cores} processors, so that all of this work ends with the crawl"
 
 
 def _store_rows(wishes: Wishes, prices: Prices, costs: Costs) -> Iterator[tuple[str, str, str]]:
@@ -217,13 +216,13 @@ def _store_rows(wishes: Wishes, prices: Prices, costs: Costs) -> Iterator[tuple[
     cost = version / 1e6 * prices.put_price + blogs * 7 / 1e6 * prices.get_price
     yield "One new version of each blog", f"{version:,.0f} that write or list, {blogs * 7:,.0f} others", _dollars(cost)
     cost = blogs / 1e6 * prices.put_price + blogs * 6 / 1e6 * prices.get_price
-    yield "A look at each, nothing new", f"{blogs:,.0f} that list, {blogs * 6:,.0f} others", _dollars(cost)
+    yield "A sync of each blog without changes", f"{blogs:,.0f} that list, {blogs * 6:,.0f} others", _dollars(cost)
     back = blogs * (costs.archive_files + 10)
     cost = blogs / 1e6 * prices.put_price + back / 1e6 * prices.get_price
     yield (
-        "Bringing all back",
+        "A restore of everything",
         f"{blogs:,.0f} that list, {back:,.0f} others",
-        f"{_dollars(cost)}, and what your store asks for its traffic",
+        f"{_dollars(cost)}, plus your store's price for traffic",
     )
     stored = blogs * costs.archive_bytes.of(wishes.entries)
     yield "Storage", _bytes(stored), f"{_dollars(stored / _GB * prices.month_price)} a month"
@@ -231,10 +230,10 @@ def _store_rows(wishes: Wishes, prices: Prices, costs: Costs) -> Iterator[tuple[
 
 def _checked(check: Mapping[str, Any] | None) -> Iterator[str]:
     if check is None:
-        yield "No run was made to compare with: `python -m benchmarks scale --check` makes one."
+        yield "There is no measured run yet: `python -m benchmarks scale --check` makes one."
         return
     text = "2,000 blogs of 20 entries on average, 100 at once, 16 requests in flight, answers after 0.1 s."
-    yield from wrap(f"{text} Really saved on {_where(check)}:", _WIDTH)
+    yield from wrap(f"{text} Measured on {_where(check)}:", _WIDTH)
     yield from ("", "| | Predicted | Measured | Error |", "|---|---|---|---|")
     for name, (label, form, unit) in _NAMES.items():
         predicted, measured = check[name]["predicted"], check[name]["measured"]

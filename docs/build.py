@@ -1,7 +1,7 @@
 """Build the pages of docs/ in English and Japanese into build/docs/: ``python docs/build.py``, or ``make docs``.
 
-A page NAME.md has its Japanese twin in NAME.ja.md. Where there is none, the Japanese pages show the English one with a
-note. The build is strict: a link that leads nowhere, on either side, ends it.
+The Japanese translation of NAME.md is NAME.ja.md. If it is missing, the Japanese site shows the English page with a
+note. The build fails on a broken link in either language.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BETWEEN = {
     ("ja", "ja"): "index.html",
     ("ja", "en"): "../index.html",
 }
-"""Where the pages of one language have those of another; relative, so that they work from a disk too."""
+"""Relative addresses between the first pages of both languages, which also work from a disk."""
 ENGLISH_ONLY = '!!! note "英語のページです"\n\n    このページにはまだ日本語版がありません。\n\n'
 COPIED = ("screenshots", "schemas", "screens", "demo.svg", "first-hour.en.svg", "first-hour.ja.svg")
 LINK = re.compile(r"(?P<mark>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^)\s]+)\)")
@@ -38,22 +38,22 @@ HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<text>[^\n]+)$", re.MULTILINE)
 
 
 class BrokenLinkError(Exception):
-    """A page links to what is not there."""
+    """A page has a link to a missing file."""
 
 
 def pages() -> dict[str, Path]:
-    """Give every page's English source by its name."""
+    """Return the English source of each page, by the page's name."""
     found = {path.stem: path for path in sorted(HERE.glob("*.md")) if not path.name.endswith(".ja.md")}
     return found | {name: ROOT / place for name, place in NAVIGATION["elsewhere"].items()}
 
 
 def in_navigation() -> list[str]:
-    """Give the names of all pages in their order."""
+    """Return the names of all pages in the order of the navigation."""
     return [name for part in NAVIGATION["part"] for name in part["pages"]]
 
 
 def source(name: str, language: str) -> tuple[Path, str]:
-    """Give a page's file in a language and its text, which may be English all the same."""
+    """Return a page's file and text in a language, or in English if there is no translation."""
     english = pages()[name]
     if language == "ja":
         japanese = HERE / f"{name}.ja.md"
@@ -65,18 +65,18 @@ def source(name: str, language: str) -> tuple[Path, str]:
 
 
 def headings(text: str) -> list[re.Match[str]]:
-    """Give the headings of a page outside of code."""
+    """Return the headings of a page, without those in code blocks."""
     code = [found.span() for found in FENCE.finditer(text)]
     return [each for each in HEADING.finditer(text) if not any(a <= each.start() < b for a, b in code)]
 
 
 def twins(english: str, japanese: str) -> bool:
-    """Tell whether two pages have the same headings, by their levels, so that they can have the same anchors."""
+    """Return whether two pages have the same sequence of heading levels, so that they can share anchors."""
     return [each["level"] for each in headings(english)] == [each["level"] for each in headings(japanese)]
 
 
 def anchored(english: str, japanese: str) -> str:
-    """Give a Japanese page's text with the anchors of the English one, where both have the same headings."""
+    """Return a Japanese page's text with the English page's anchors, if both have the same headings."""
     if not twins(english, japanese):
         return japanese
     parts, at = [], 0
@@ -87,12 +87,12 @@ def anchored(english: str, japanese: str) -> str:
 
 
 def adapted(path: Path, text: str, language: str = "en") -> str:
-    """Give a page's text with its links as the built pages need them.
+    """Return a page's text with links that work in the built pages.
 
-    Where a Japanese page has no such anchor, the link leads to the English one.
+    If a Japanese page lacks the anchor of a link, the link leads to the English page.
 
     Raises:
-        BrokenLinkError: one leads nowhere.
+        BrokenLinkError: the target of a link is missing.
     """
     names = {place.resolve(): name for name, place in pages().items()}
 
@@ -117,7 +117,7 @@ def adapted(path: Path, text: str, language: str = "en") -> str:
             return f"[{found['text']}]({names[place]}.md{'#' if anchor else ''}{anchor})"
         if place.is_relative_to(HERE) and place.relative_to(HERE).parts[0] in COPIED:
             return f"{found['mark']}[{found['text']}]({place.relative_to(HERE).as_posix()})"
-        return found["text"]  # a source file, which the pages do not have
+        return found["text"]  # a source file, which is not part of the built pages
 
     parts, at = [], 0
     for code in FENCE.finditer(text):
@@ -127,7 +127,7 @@ def adapted(path: Path, text: str, language: str = "en") -> str:
 
 
 def configuration(language: str, folder: str, output: str) -> str:
-    """Give the settings of Zensical for the pages of a language."""
+    """Return the Zensical settings for the pages of a language."""
     navigation = [{part[language]: [f"{name}.md" for name in part["pages"]]} for part in NAVIGATION["part"]]
     rows = ",\n  ".join(
         f"{{ {json.dumps(title, ensure_ascii=False)} = {json.dumps(files)} }}"
@@ -176,7 +176,7 @@ pymdownx.superfences = {{}}
 
 
 def assemble(language: str, folder: Path) -> None:
-    """Write the pages of a language, and what they show, into a folder."""
+    """Write the pages of a language and their pictures and schemas into a folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in in_navigation():

@@ -26,23 +26,23 @@ PAGE = (Path(__file__).parent.parent.parent / "docs/catalogue.md").read_text("ut
 QUESTIONS = re.findall(r"([^\n]+)\n\n```sql\n(.*?)```", PAGE, re.DOTALL)
 
 ANSWERS: dict[str, Sequence[tuple[Any, ...]]] = {
-    "How much is there?": [(5, 6, 2, 78)],
-    "Which blogs are not wholly saved, and why?": [
+    "How large is the fleet?": [(5, 6, 2, 78)],
+    "Which blogs are not completely saved, and why?": [
         ("natsu.example.jp", "damaged", None, None, None, "DAMAGED"),
         ("yoru.example.jp", "partial", 0, 0, 1, None),
     ],
-    "Whose pictures are missing, and from where?": [("gone.example.jp", "lost", 1, 1)],
+    "From which hosts are pictures missing, and in how many blogs?": [("gone.example.jp", "lost", 1, 1)],
     "How many entries were written in each year, and in how many blogs?": [(2019, 4, 3), (2020, 2, 2)],
-    "Which languages are the blogs in? (`und-Latn` is any that is written in Latin letters.)": [
+    "In which languages are the blogs? (`und-Latn` means any language in Latin letters.)": [
         ("ja", 3, 5), ("und-Latn", 1, 1), (None, 1, 0),
     ],
-    "Which of the blogs link to which?": [("aki.example.jp", "fuyu.example.jp", 1)],
-    "Which places outside are linked to most?": [("elsewhere.example.org", 1, 1)],
-    "Where is something private, which nobody may publish?": [("aki.example.jp", 1, 2019)],
-    "Which pictures are in several blogs, and how many bytes would be saved by keeping each once?": [("ab" * 32, 2, 12, 12)],
+    "Which blogs link to each other?": [("aki.example.jp", "fuyu.example.jp", 1)],
+    "Which other sites have the most links?": [("elsewhere.example.org", 1, 1)],
+    "Which blogs have private entries, which must not be published?": [("aki.example.jp", 1, 2019)],
+    "Which pictures are in several blogs, and how many bytes would a single copy of each save?": [("ab" * 32, 2, 12, 12)],
     "How did the backups of each day go?": [("2026-01-31", "partial", 1, None), ("2026-01-31", "saved", 3, None)],
     "Who wrote on several blogs?": [("mame.example.jp", 2, 2)],
-    "Which blogs are on the list and have no archive yet?": [("aru.example.jp", "new", 0), ("natsu.example.jp", "new", 0)],
+    "Which blogs on the list have no archive yet?": [("aru.example.jp", "new", 0), ("natsu.example.jp", "new", 0)],
 }  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def test_the_answer(catalogued: Path, question: str, query: str, monkeypatch: py
         for each in first:
             connection.execute(each)
         found = connection.execute(last).fetchall()
-    shown = [tuple("DAMAGED" if "is damaged:" in str(value) else value for value in row) for row in found]
+    shown = [tuple("DAMAGED" if "--repair" in str(value) else value for value in row) for row in found]
     assert shown == list(ANSWERS[next(key for key in ANSWERS if key in question)])
 
 

@@ -134,7 +134,7 @@ def _told(report: Mapping[str, Any], kind: str, count: int) -> str:
 def shown_as_markdown(rows: list[ShownRow]) -> str:
     """Return what is shown as a table; a cell is what there is to show and what is shown."""
     names = [_words(name).capitalize() for name in Shown.__annotations__]
-    lines = ["| " + " | ".join(["Format", "Consumer", "Blog", *names, "What is less, and why"]) + " |"]
+    lines = ["| " + " | ".join(["Format", "Consumer", "Blog", *names, "Differences, with the reason"]) + " |"]
     lines.append("|---" * (len(names) + 4) + "|")
     for row in sorted(rows, key=lambda row: (row.form, row.consumer, row.blog)):
         cells = _cells(asdict(row.given).values(), asdict(row.found).values())
@@ -156,7 +156,7 @@ def _cells(given: Iterable[int | None], found: Iterable[int | None]) -> list[str
 def as_markdown(rows: list[Row]) -> str:
     """Return the rows as a table; a cell is what went in and what came out."""
     lines = [
-        "| Format | Consumer | Blog | Posts | Comments | Categories | Pictures | Seconds | What is less, and why |",
+        "| Format | Consumer | Blog | Posts | Comments | Categories | Pictures | Seconds | Differences, with the reason |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in sorted(rows, key=lambda row: (row.form, row.consumer, row.blog)):

@@ -18,7 +18,7 @@ both_blogs = pytest.mark.parametrize("name", BLOGS)
 QUERY = (
     "import duckdb, json, sys; print(json.dumps([duckdb.sql(each).fetchall() for each in sys.argv[1:]], default=str))"
 )
-ADDRESSES = "not its business; their addresses stay in the bodies"
+ADDRESSES = "not exported, the bodies keep their addresses"
 
 
 def asked(tool: Tool, *queries: str) -> list[list[list[Any]]]:

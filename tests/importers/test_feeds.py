@@ -29,8 +29,8 @@ import {parseJsonFeed} from "feedsmith";
 import {readFileSync} from "node:fs";
 console.log(JSON.stringify(parseJsonFeed(readFileSync(process.argv[2], "utf8"))));
 """
-NO_COMMENTS = "feed readers know none"
-NOT_FETCHED = "not its business; their addresses stay in the bodies"
+NO_COMMENTS = "feed readers ignore them"
+NOT_FETCHED = "not downloaded, the bodies keep their addresses"
 
 
 @both_blogs
@@ -86,7 +86,7 @@ def test_pelican_import(tool: Tool, ledger: Ledger, tmp_path: Path, name: str) -
         categories = {found[1] for text in texts if (found := re.search(r"^[Cc]ategory: (.*)$", text, re.MULTILINE))}
         count = Count(posts=len(texts), categories=len(categories))
         ledger.enter("wxr", "pelican-import", name, moved.count(), count, report, tool.seconds,
-                     comments="it takes none", pictures=NOT_FETCHED)  # fmt: skip
+                     comments="not imported", pictures=NOT_FETCHED)  # fmt: skip
 
 
 @both_blogs
@@ -102,4 +102,4 @@ def test_nikola(tool: Tool, ledger: Ledger, tmp_path: Path, name: str) -> None:
         assert moved.comments_in(shown("\n".join(comments))) == len(comments)
         count = Count(posts=len(metas), comments=len(comments), categories=len(categories))
         ledger.enter("wxr", "nikola import_wordpress", name, moved.count(), count, report, tool.seconds,
-                     pictures="fetched from their addresses, which --no-downloads forbids here")  # fmt: skip
+                     pictures="not downloaded, the test sets --no-downloads")  # fmt: skip

@@ -42,11 +42,11 @@ HOMES: dict[tuple[str, str], Home] = {
     ("html", "Chromium"): single_page,
 }
 WORDPRESS = [("wxr", "html"), ("wxr", "blocks"), ("movabletype", "html")]
-ALONE = "what is not in the book (players, a picture that is gone) is a line of words there"
-LINKED = "Markdown has no players: a link is in the place of one"
+ALONE = "a line of text replaces players and lost pictures"
+LINKED = "Markdown has no players, links replace them"
 KNOWN: dict[tuple[str, str], Known] = {
     **{(form, "demo"): {"text": (LINKED, {"41"})} for form, _ in HOMES if form.endswith(" markdown")},
-    ("epub", "demo"): {"text": (f"{ALONE}, and what opens at a click is open", {"41", "45", "67", "80", "87"})},
+    ("epub", "demo"): {"text": (f"{ALONE}; folded parts are open", {"41", "45", "67", "80", "87"})},
     ("html", "demo"): {"text": (ALONE, {"41", "67", "80", "87"})},
 }
 """What a home shows otherwise, why, and of which posts."""

@@ -1,6 +1,6 @@
-"""``python -m tests.nights.month``: live through a month of nightly backups and write docs/nights.md.
+"""``python -m tests.nights.month``: simulate a month of nightly backups and write docs/nights.md.
 
-The sample service, a monitor and the command line are real; the nights are the program's clock, set to each in turn.
+The sample service, the monitor and the command line are real. The program's clock is set to each night in turn.
 """
 
 from __future__ import annotations
@@ -32,25 +32,27 @@ from tests.support.runs import ROOT, backup_command, serving
 
 PAGE = ROOT / "docs" / "nights.md"
 FIRST = datetime(2026, 11, 30, 18, 17, tzinfo=UTC)
-"""The first night at 03:17 by the blog's clocks."""
+"""The first night, at 03:17 in the blog's time zone."""
 _JAPAN = timezone(timedelta(hours=9))
 CLOSING = "2026-12-27"
 _FULL = 4096
-"""Bytes that a file may have on a disk that is full: what was told has room, a version has none."""
+"""Largest size of a file, in bytes, on the simulated full disk: enough for the record of reports, not for a version."""
 _HOOK = 'printf "%s\\n" "$BLOG_EXPORTER_EVENT" >> "$0"'
 
 _HEAD = """\
 # A month of nights
 
-What you hear of thirty nightly backups, in each of which something may happen. `python -m tests.nights.month` lives through them with
-the real program, a service on this machine and a monitor that speaks the protocol of healthchecks.io, and writes this page; a
-test does so too, and compares. Each night runs, at 03:17:
+This page shows what an owner hears from thirty nightly backups. `python -m tests.nights.month` simulates them and writes this page. It uses
+the real program, a service on this machine and a monitor that speaks the protocol of healthchecks.io. A test repeats the simulation and
+compares the result with this page. Each night at 03:17, the scheduler runs:
 
     {command}
 
-*Mail* is what the run prints, which cron sends; *monitor* is the state that it shows in the morning, for a check with a day and some
-hours of grace; *command* is what the command of `on_failure` is called with. What each means: [notifications.md](notifications.md). A limit on the size of
-files stands in for the full disk.
+- *Mail*: the output of the run, which cron sends to the owner.
+- *Monitor*: the state that the monitor shows in the morning. Its check has a period of a day and some hours of grace.
+- *Command*: the event that the `on_failure` command receives.
+
+[notifications.md](notifications.md) explains each of them. The test simulates the full disk with a limit on the size of files.
 
 | Night | What happens | Exit code | Mail | Monitor | Command |
 |---|---|---|---|---|---|
@@ -59,15 +61,15 @@ files stands in for the full disk.
 
 @dataclass
 class Stage:
-    """What a night can change.
+    """The state that a night can change.
 
     Attributes:
-        blog: of the service.
-        spare: entries that are not written yet.
-        uploads: those that are not there yet.
-        variables: of the backup.
-        base_url: in place of the service's own.
-        file_size: the largest file that the disk has room for.
+        blog: the service's blog.
+        spare: entries that the owner writes later.
+        uploads: files that the owner uploads later.
+        variables: environment variables of the backup.
+        base_url: replaces the service's own address.
+        file_size: the largest file that fits on the disk, in bytes.
     """
 
     blog: Blog
@@ -92,7 +94,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """A night: what happens, what it changes before the run, and whether a run comes, and how many hours late."""
+    """A night: its description, its change before the run, the delay of the run in hours, or no run at all."""
 
     words: str
     change: Callable[[Stage], None] = lambda _: None
@@ -102,7 +104,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Night:
-    """How a night ended: ``code`` is ``None`` where nothing ran."""
+    """The result of a night; ``code`` is ``None`` if nothing ran."""
 
     number: int
     words: str
@@ -112,7 +114,7 @@ class Night:
     command: str
 
     def row(self) -> str:
-        """Return its row of the table."""
+        """Return the night's row of the table."""
         date = (FIRST + timedelta(days=self.number)).astimezone(_JAPAN).day
         code = "–" if self.code is None else str(self.code)
         mail = "<br>".join(self.mail.replace("|", "\\|").splitlines())
@@ -166,40 +168,40 @@ def _return(stage: Stage) -> None:
 
 MONTH = (
     Plan("the first backup"),
-    Plan("nothing has changed"),
-    Plan("an entry was written", Stage.write),
-    Plan("the service answers each question with 503 once", _strike(faults.times(1, faults.status(503)))),
-    Plan("nothing has changed", _strike(None)),
+    Plan("nothing changed"),
+    Plan("a new entry", Stage.write),
+    Plan("the service answers each request with 503 once", _strike(faults.times(1, faults.status(503)))),
+    Plan("nothing changed", _strike(None)),
     Plan("no network", _network(False)),
     Plan("no network", _network(False)),
     Plan("the network is back", _network(True)),
-    Plan("the machine sleeps until 08:17, and the timer makes up for it", late=5),
+    Plan("the machine sleeps until 08:17, then the timer starts the missed run", late=5),
     Plan("the machine is off all night", asleep=True),
-    Plan("the machine is on again, an entry was written", Stage.write),
+    Plan("the machine is on again, and there is a new entry", Stage.write),
     Plan("the sign-in has expired", _expire),
-    Plan("still expired"),
-    Plan("signed in again", _sign_in),
-    Plan("the disk is full, an entry was written", _fill),
+    Plan("the sign-in is still expired"),
+    Plan("the owner signed in again", _sign_in),
+    Plan("a new entry, but the disk is full", _fill),
     Plan("the disk is still full"),
-    Plan("there is room again", _empty),
-    Plan("a picture was uploaded, and its server refuses it (403)", _picture(403)),
-    Plan("it still does"),
-    Plan("the picture can be had", _strike(None)),
-    Plan("another picture was uploaded, and is gone (404)", _picture(404)),
-    Plan("it is still gone"),
-    Plan("it is back", _strike(None)),
-    Plan("14 of the 24 entries are gone at once", _vanish),
-    Plan("they are still gone"),
-    Plan("they are back; the service has announced its end", _return),
-    Plan("its last day, nothing is outside"),
+    Plan("the disk has space again", _empty),
+    Plan("a new picture, but its server refuses it (403)", _picture(403)),
+    Plan("the server still refuses the picture"),
+    Plan("the server delivers the picture", _strike(None)),
+    Plan("another new picture, but it is gone (404)", _picture(404)),
+    Plan("the picture is still gone"),
+    Plan("the picture is back", _strike(None)),
+    Plan("14 of the 24 entries disappear at once", _vanish),
+    Plan("the entries are still gone"),
+    Plan("the entries are back; the service announced its end", _return),
+    Plan("the last day of the service; everything is saved"),
     Plan("the service is gone", _network(False)),
-    Plan("it stays gone"),
-    Plan("it stays gone"),
+    Plan("the service stays gone"),
+    Plan("the service stays gone"),
 )
 
 
 def month(folder: Path) -> list[Night]:
-    """Live through it in a folder, and return the nights."""
+    """Run all nights in a folder, and return their results."""
     blog = generated_blog(24, 6, 6)
     spare = {number: blog.entries.pop(number) for number in (22, 23, 24)}
     uploads = [blog.files.pop() for _ in range(2)]
@@ -270,7 +272,7 @@ def _disk(file_size: int | None) -> Iterator[None]:
 
 
 def _without_places(text: str, root: Path, stage: Stage) -> str:
-    """Return what was said as it would be somewhere else: without this machine's folders, ports and numbers."""
+    """Replace this machine's folders, ports and error numbers with neutral ones."""
     text = text.replace(str(root), "/home/YOU/blog").replace(stage.service.base_url, "https://api.example.jp")
     text = re.sub(r"127\.0\.0\.1:[0-9]+", "api.example.jp", text)
     text = re.sub(r" \(\[Errno [0-9]+\] Connect call failed \([^)]*\)\)", "", text)
@@ -280,7 +282,7 @@ def _without_places(text: str, root: Path, stage: Stage) -> str:
 
 
 def page(nights: list[Night]) -> str:
-    """Return the page about them."""
+    """Return the page with a row for each night."""
     command = "blog-exporter backup NAME.blog.example.jp --archive /home/YOU/blog -q"
     return _HEAD.format(command=command) + "".join(night.row() for night in nights)
 
