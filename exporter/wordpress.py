@@ -24,11 +24,11 @@ from exporter.model.exchange import Request, Response
 from exporter.service.answers import message_text, read_json, refusal
 from exporter.settings import Settings
 
-_PAGE_RECORDS: Final = 100
+_RECORDS_PER_PAGE: Final = 100
 """The most that WordPress sends on a page."""
 _PAGES_AHEAD: Final = 4
 _CREATED: Final = 201
-_BROKEN: Final = 500
+_SERVER_ERROR: Final = 500
 _BUSY: Final = "db_"
 """How the codes of database failures begin, with any status: the database was locked, or is down."""
 _LAST_PAGE: Final = 10_000
@@ -197,7 +197,7 @@ class WordPressApi:
         headers = {"Content-Type": content_type, "Content-Disposition": f'attachment; filename="{name}"'}
         request = self.request(f"{_API}/media", params)
         # WordPress answers 500 if it does not take this type of file.
-        final = frozenset({_BROKEN})
+        final = frozenset({_SERVER_ERROR})
         return await self._sent(request._replace(method="POST", headers=headers, content=content, final=final), recover)
 
     async def delete(self, route: str) -> None:
@@ -218,7 +218,7 @@ class WordPressApi:
             if response.status == 401:
                 read_answer(request, response)
             refused = _refused(response)
-            broken = response.status == _BROKEN and not refused.code.startswith("rest_upload_")
+            broken = response.status == _SERVER_ERROR and not refused.code.startswith("rest_upload_")
             if broken or refused.code.startswith(_BUSY):
                 raise RetryableStatus(
                     message("{operation} answered {status}", operation=request.operation, status=response.status),
@@ -234,7 +234,7 @@ class WordPressApi:
         Raises:
             NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`get`.
         """
-        request = self.request(route, {**params, "per_page": str(_PAGE_RECORDS), "page": str(number)})
+        request = self.request(route, {**params, "per_page": str(_RECORDS_PER_PAGE), "page": str(number)})
 
         def read(response: Response) -> RestPage:
             if response.status == 400 and number > 1:  # as WordPress has it: rest_post_invalid_page_number
@@ -262,7 +262,7 @@ class WordPressApi:
         ahead: list[asyncio.Task[RestPage]] = []
         try:
             while True:
-                if following > last and not ahead and len(page.items) >= _PAGE_RECORDS:
+                if following > last and not ahead and len(page.items) >= _RECORDS_PER_PAGE:
                     last = following  # more than promised
                 last = min(last, _LAST_PAGE)
                 while following <= last and len(ahead) < _PAGES_AHEAD:

@@ -471,10 +471,10 @@ def _make(new: atomic.NewFolder, folder: InnerPath, view: str, file: DerivedFile
     return IndexEntry(view, file.path, file.fingerprint.hex(), digest, stamp_of(state))
 
 
-_LARGEST_ROOT_FILE: Final = 1 << 20
+_MAX_ROOT_FILE_BYTES: Final = 1 << 20
 _MARKS: Final = (b'<meta name="generator" content="blog-exporter">', "このフォルダーは、blog-exporter ".encode())
 """A text near the beginning of each of the two files when the program wrote it."""
-_BEGINNING: Final = 1000
+_BEGINNING_BYTES: Final = 1000
 _STYLE: Final = (
     ":root{color-scheme:light dark}"
     "body{margin:0;font:1rem/1.8 system-ui,sans-serif}"
@@ -538,7 +538,7 @@ def _update_root_file(layout: Layout, path: InnerPath, wanted: bytes | None) -> 
     noted = _noted_root_files(layout)
     kind = path.kind()
     try:
-        found = path.read_bytes(_LARGEST_ROOT_FILE) if kind == "" else None
+        found = path.read_bytes(_MAX_ROOT_FILE_BYTES) if kind == "" else None
     except FileTooLarge:
         found = b""
     if kind or (found is not None and path.name not in noted and not _is_ours(found)):
@@ -556,4 +556,4 @@ def _update_root_file(layout: Layout, path: InnerPath, wanted: bytes | None) -> 
 
 
 def _is_ours(data: bytes) -> bool:
-    return any(mark in data[:_BEGINNING] for mark in _MARKS)
+    return any(mark in data[:_BEGINNING_BYTES] for mark in _MARKS)

@@ -30,7 +30,7 @@ from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10
-_MOST_QUESTIONS: Final = 20
+_MAX_QUESTIONS: Final = 20
 """Combinations of flags asked about, the most frequent first. A blog has a few; all others are not public."""
 
 OnStored = Callable[[str, Path], None]
@@ -236,7 +236,7 @@ class FlagQuestions:
 
     def entries(self) -> EntryAnswers:
         """Ask about the entries; a code is public only if all samples with it are."""
-        found = entry_combinations(self._records, self.service)[:_MOST_QUESTIONS]
+        found = entry_combinations(self._records, self.service)[:_MAX_QUESTIONS]
         answers: defaultdict[str, list[bool]] = defaultdict(list)
         periods: list[bool] = []
         for one in sorted(found, key=self._is_periodic):

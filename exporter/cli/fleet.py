@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from exporter.cli.fleet_output import RunDisplay
     from exporter.cli.signals import Signals
+    from exporter.fleet.fleet_run import Backups, FleetMoment, FleetPlan
     from exporter.fleet.ledger import DueBlog, FleetLedger
     from exporter.fleet.pool import WorkerPool
-    from exporter.fleet.run import Backups, FleetMoment, FleetPlan
     from exporter.settings import Settings
 
 _EPILOG = message(
@@ -150,10 +150,10 @@ def run(
     from exporter.cli.signals import catch_signals
     from exporter.clock import SystemClock
     from exporter.fleet.blog_list import read_list
+    from exporter.fleet.fleet_run import FleetPlan
     from exporter.fleet.host_workers import recover
     from exporter.fleet.ledger import FILE_NAME, FleetLedger
     from exporter.fleet.overview import fleet_lock
-    from exporter.fleet.run import FleetPlan
     from exporter.settings import resolve
 
     adopt(resolve({}, config=config, warn=out.warn))
@@ -305,7 +305,7 @@ async def _save(
 ) -> tuple[FleetMoment, BlogExporterError | None]:
     """Run a fleet; return its last moment, and the error that ended it early."""
     from exporter.clock import SystemClock
-    from exporter.fleet.run import FleetRun
+    from exporter.fleet.fleet_run import FleetRun
 
     clock = SystemClock()
     noted = 0.0

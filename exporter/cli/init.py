@@ -342,7 +342,7 @@ def _token_kept(plan: _Plan, name: str) -> dict[str, str]:
 
 def _looked(plan: _Plan, out: Output) -> int:
     """Check the blog as ``check`` does, print the problems, and return the exit code."""
-    from exporter.check.run import check
+    from exporter.check.service_check import check
 
     out.say(message("Checking the blog with a few requests …"))
     result = asyncio.run(check(plan.blog_id, plan.settings, plan.root, warn=out.warn))

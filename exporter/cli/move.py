@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from exporter.move.outcome import MoveEvent, Thing
 
 _LINE_SECONDS = 10.0
-_NAMED = 5
+_NAMED_RECORDS = 5
 _WORDS = {
     "made": message("made"),
     "changed": message("changed"),
@@ -252,7 +252,7 @@ def _print(out: Output, moved: Moved) -> None:
             )
         )
     for key, numbers in outcome.twice.items():
-        others = ", ".join(map(str, numbers[:_NAMED]))
+        others = ", ".join(map(str, numbers[:_NAMED_RECORDS]))
         out.warn(
             message(
                 "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
@@ -263,7 +263,7 @@ def _print(out: Output, moved: Moved) -> None:
 
 
 def _some(keys: list[str]) -> str:
-    return f" ({', '.join(keys[:_NAMED])}{', …' if len(keys) > _NAMED else ''})" if keys else ""
+    return f" ({', '.join(keys[:_NAMED_RECORDS])}{', …' if len(keys) > _NAMED_RECORDS else ''})" if keys else ""
 
 
 class _Progress:

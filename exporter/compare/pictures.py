@@ -27,16 +27,16 @@ from exporter.message import message, said
 
 _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{10,13}|[0-9]{1,3})(?=\.[a-z0-9]+$)")
 """What WordPress adds to the names of copies, and of files whose name was taken."""
-_COPY_PIXELS: Final = 600
-_COPY_PART: Final = 0.25
+_MIN_COPY_PIXELS: Final = 600
+_MIN_COPY_SHARE: Final = 0.25
 """The least length of a copy's longer side, in pixels or as a part of the old one's: readers still recognise it."""
-_REQUESTS: Final = 12
+_MAX_REQUESTS: Final = 12
 _MEMORY_BYTES: Final = 1024 * 1024
 """Larger pictures go to a temporary file until they are decoded."""
 _HEAD_BYTES: Final = 256 * 1024
 """The beginning of a file, in which its size in pixels is searched."""
 _GONE: Final = frozenset({404, 410})
-GRID: Final = 16
+GRID_CELLS: Final = 16
 """Cells in a row and in a column of the grid."""
 _DECODED_PIXELS: Final = 100_000_000
 _GRID_DIFFERENCE: Final = 4.0
@@ -117,7 +117,7 @@ def same_picture(old: Picture, new: PictureFacts) -> bool:
         return True
     if not (old.width and old.height and new.width and new.height):
         return False
-    if max(new.width, new.height) < min(_COPY_PIXELS, max(old.width, old.height) * _COPY_PART):
+    if max(new.width, new.height) < min(_MIN_COPY_PIXELS, max(old.width, old.height) * _MIN_COPY_SHARE):
         return False
     turned = (new.height, new.width)
     return any(_same_ratio(old.width, old.height, *sides) for sides in ((new.width, new.height), turned))
@@ -171,13 +171,13 @@ def look_of(file: IO[bytes]) -> PictureLook:
             with Image.open(file) as image:
                 if image.width * image.height > _DECODED_PIXELS:
                     return PictureLook(unknown=message("it has too many pixels"))
-                image.draft("L", (GRID * 8, GRID * 8))
+                image.draft("L", (GRID_CELLS * 8, GRID_CELLS * 8))
                 image.load()
                 plain = image.convert("RGBA") if "transparency" in image.info or image.mode == "RGBA" else image
                 if plain.mode == "RGBA":
                     ground = Image.new("RGBA", plain.size, "white")
                     plain = Image.alpha_composite(ground, plain)
-                grid = plain.convert("L").resize((GRID, GRID), Image.Resampling.BOX)
+                grid = plain.convert("L").resize((GRID_CELLS, GRID_CELLS), Image.Resampling.BOX)
                 return PictureLook(grid.tobytes())
         except UnidentifiedImageError:
             return PictureLook(unknown=message("its format is not known here"))
@@ -196,7 +196,9 @@ def _turns(light: bytes) -> list[bytes]:
     found = [light]
     for _ in range(3):
         last = found[-1]
-        found.append(bytes(last[(GRID - 1 - x) * GRID + y] for y in range(GRID) for x in range(GRID)))
+        found.append(
+            bytes(last[(GRID_CELLS - 1 - x) * GRID_CELLS + y] for y in range(GRID_CELLS) for x in range(GRID_CELLS))
+        )
     return found
 
 
@@ -264,7 +266,7 @@ async def each_of(addresses: Sequence[str], work: Callable[[str], Awaitable[None
             await work(address)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(_REQUESTS):
+        for _ in range(_MAX_REQUESTS):
             group.create_task(worker())
 
 

@@ -41,7 +41,7 @@ _KINDS: Final = "http://schemas.google.com/blogger/2008/kind#"
 _BLOG: Final = "tag:blogger.com,1999:blog-0"
 _LABELS: Final = ("http://www.blogger.com/atom/ns#", _BLOG)
 _WIDE: Final = str.maketrans("&<>@!", "＆＜＞＠！")
-_SNIPPET: Final = 50
+_SNIPPET_CHARACTERS: Final = 50
 _NAMELESS: Final = "Anonymous"
 
 
@@ -116,7 +116,7 @@ class _Writer(ImportFile):
         yield f"<id>{self._id(post)}.comment-{self._comment_numbers.of(comment.id)}</id>"
         yield from _dated(found.when, found.when)
         yield from _marked("comment")
-        yield f'<title type="text">{escaped(collapse(text_of(body.text))[:_SNIPPET])}</title>'
+        yield f'<title type="text">{escaped(collapse(text_of(body.text))[:_SNIPPET_CHARACTERS])}</title>'
         yield f'<content type="html">{escaped(body.text)}</content>'
         uri = f"<uri>{escaped(url)}</uri>" if url else ""
         yield f"<author><name>{escaped(name) or _NAMELESS}</name>{uri}</author>"

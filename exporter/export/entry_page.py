@@ -22,7 +22,7 @@ from exporter.text import visible, without_surrogates
 from exporter.translation import translator
 
 _BASE: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_ONE_LINE: Final = 2**30
+_NO_LINE_WIDTH: Final = 2**30
 _PLAIN_NAME: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z][a-z_]{0,60}")
 _PLAIN_TEXT: Final = re.compile(r"[ !#-\[\]-~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
 """Characters that YAML's writer leaves unescaped between double quotes."""
@@ -88,7 +88,7 @@ def front_matter(post: Post, comments: int) -> tuple[str, int]:
         return _Text(text)
 
     text = yaml.dump(
-        quoted({**fields, "source": source}), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_ONE_LINE
+        quoted({**fields, "source": source}), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_NO_LINE_WIDTH
     )
     return f"---\n{text}---\n", replaced
 

@@ -40,13 +40,13 @@ _PALETTES: Final = (
 _WIDTH: Final = 1200
 _HEIGHT: Final = 1800
 _MARGIN: Final = 130
-_TOP: Final = 820
-_BOTTOM: Final = 1560
-_MOST_ROWS: Final = 31
-_ROOM: Final = 18
-_MOST_LINES: Final = 4
+_CHART_TOP: Final = 820
+_CHART_BOTTOM: Final = 1560
+_MAX_YEARS: Final = 31
+_LARGE_TITLE_WIDTH: Final = 18
+_MAX_TITLE_LINES: Final = 4
 _BREAKS: Final = frozenset(" .-/")
-_LONG_WORD: Final = 11
+_LONG_WORD_CHARACTERS: Final = 11
 
 
 class Moment(NamedTuple):
@@ -93,7 +93,7 @@ def cover(title: str, blog_id: str, days: Iterable[Moment]) -> Cover:
     paper, ink, accent = _PALETTES[digest[0] % len(_PALETTES)]
     counts = Counter(days)
     years = sorted({each.year for each in counts})
-    size = 120 if _width(title) <= _ROOM else 88
+    size = 120 if _width(title) <= _LARGE_TITLE_WIDTH else 88
     texts = _broken(title, (_WIDTH - 2 * _MARGIN) / size * 2)
     lines = [Line(text, 260 + round(size * (1.05 + 1.35 * place))) for place, text in enumerate(texts)]
     span = "" if not years else str(years[0]) if len(years) == 1 else f"{years[0]}–{years[-1]}"
@@ -107,15 +107,15 @@ def _dots(counts: Counter[Moment], years: list[int]) -> list[Dot]:
         for each, count in counts.items():
             cells[each.month - 1, each.day - 1] += count
     else:
-        shown = years[-_MOST_ROWS:]
+        shown = years[-_MAX_YEARS:]
         rows, columns = len(shown), 12
         for each, count in counts.items():
             if each.year in shown:
                 cells[shown.index(each.year), each.month - 1] += count
     most = max(cells.values(), default=1)
-    wide, high = (_WIDTH - 2 * _MARGIN) / columns, min(110.0, (_BOTTOM - _TOP) / max(rows, 1))
+    wide, high = (_WIDTH - 2 * _MARGIN) / columns, min(110.0, (_CHART_BOTTOM - _CHART_TOP) / max(rows, 1))
     largest = min(wide, high) * 0.46
-    top = _BOTTOM - rows * high
+    top = _CHART_BOTTOM - rows * high
     return [
         Dot(
             round(_MARGIN + (column + 0.5) * wide, 1),
@@ -134,8 +134,8 @@ def _broken(title: str, room: float) -> list[str]:
         if lines[-1] and _width(lines[-1] + word.rstrip()) > room:
             lines.append("")
         lines[-1] += word
-    shown = [line.strip() for line in lines[:_MOST_LINES]]
-    return shown if len(lines) <= _MOST_LINES else [*shown[:-1], f"{shown[-1][:-1]}…"]
+    shown = [line.strip() for line in lines[:_MAX_TITLE_LINES]]
+    return shown if len(lines) <= _MAX_TITLE_LINES else [*shown[:-1], f"{shown[-1][:-1]}…"]
 
 
 def _pieces(title: str) -> list[str]:
@@ -143,7 +143,7 @@ def _pieces(title: str) -> list[str]:
     pieces = [""]
     for char in title:
         before = pieces[-1][-1:]
-        if _is_wide(char) or _is_wide(before) or before in _BREAKS or len(pieces[-1]) > _LONG_WORD:
+        if _is_wide(char) or _is_wide(before) or before in _BREAKS or len(pieces[-1]) > _LONG_WORD_CHARACTERS:
             pieces.append("")
         pieces[-1] += char
     return pieces

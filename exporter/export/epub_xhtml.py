@@ -112,7 +112,7 @@ def _blank(nodes: Nodes) -> bool:
     return all(isinstance(node, str) and not node.strip() for node in nodes)
 
 
-_DEEPEST: Final = 60
+_MAX_DEPTH: Final = 60
 _INLINE: Final = tag_set(
     "abbr b cite code del dfn em i ins kbd mark q s samp small span strong sub sup u var acronym big font strike tt"
 )
@@ -197,7 +197,7 @@ class _Writer:
             return upright_numbers(node) if where & _UPRIGHT else escape(node, quote=False)
         if node.tag in _QUIET:
             return ""
-        if self._depth > _DEEPEST:
+        if self._depth > _MAX_DEPTH:
             return escape(_shown_text(node), quote=False)
         self._depth += 1
         made = self._element(node, where)

@@ -38,7 +38,7 @@ from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.text import printable
 
-_BLOCK = 3 << 18
+_BLOCK_BYTES = 3 << 18
 _PICTURE_AGAIN: Final = message("run backup, which reads it again, or restore it from another copy of the archive")
 _REPLACED: Final = "replaced"
 _CONTENT: Final = "content_sha256"
@@ -330,7 +330,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
         raise ArchiveDamaged(message("{path} is missing; {picture_again}.", path=path, picture_again=_PICTURE_AGAIN))
     found = hashlib.sha256()
     with path.open("rb") as source:
-        while block := source.read(_BLOCK):
+        while block := source.read(_BLOCK_BYTES):
             found.update(block)
             yield block
     if is_sha256(path.stem) and found.hexdigest() != path.stem:

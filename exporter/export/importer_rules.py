@@ -184,7 +184,7 @@ def size(text: str) -> int:
 
 _KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
 _SMALL: Final = str.maketrans("ぁぃぅぇぉっゃゅょゎゕゖ", "あいうえおつやゆよわかけ")
-_LARGEST_ID: Final = 10**15
+_MAX_ID: Final = 10**15
 
 
 class UniqueDates:
@@ -278,7 +278,7 @@ class Numbers:
 
 def _number(record_id: str) -> int | None:
     plain = record_id.isascii() and record_id.isdecimal() and len(record_id) <= 15 and record_id[0] != "0"
-    return int(record_id) if plain and int(record_id) < _LARGEST_ID else None
+    return int(record_id) if plain and int(record_id) < _MAX_ID else None
 
 
 class EntryData(NamedTuple):

@@ -122,7 +122,7 @@ def _tag(category: str) -> str:
     return f"_{name}" if not name or name.isdecimal() else name
 
 
-_DESCRIBED: Final = 120
+_DESCRIPTION_CHARACTERS: Final = 120
 """How many characters of a post's text describe it."""
 
 
@@ -203,7 +203,7 @@ def description(post: ExportPost) -> str:
     words = " ".join(visible_xml(rough_text(post.record.body)).text.split())
     if not words:
         return shown_title(post)
-    return words if len(words) <= _DESCRIBED else f"{words[: _DESCRIBED - 1]}…"
+    return words if len(words) <= _DESCRIPTION_CHARACTERS else f"{words[: _DESCRIPTION_CHARACTERS - 1]}…"
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:

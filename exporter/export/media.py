@@ -41,9 +41,9 @@ MADE_FIELDS: Final = (SLUG, POST_NAME)
 
 
 _FILES: Final = frozenset({Use.SHOWN, Use.PLAYED})
-_SHOWN_DIGITS: Final = 16
+_HASH_DIGITS: Final = 16
 _FAR: Final = re.compile(r"""href\s*=\s*["']?\s*([^\s"'<>#]+#[^\s"'<>]+)""", re.IGNORECASE)
-_FOUND: Final = 512
+_CACHED_ADDRESSES: Final = 512
 """How many addresses are remembered: those of a post are asked for several times in a row."""
 
 
@@ -92,8 +92,8 @@ class Media:
         self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
         self._hosts = {host_of(text) for text in [self._base, *patterns]}
-        self._there = lru_cache(maxsize=_FOUND)(self._places_there)
-        self.find = lru_cache(maxsize=_FOUND)(self._look_up)
+        self._there = lru_cache(maxsize=_CACHED_ADDRESSES)(self._places_there)
+        self.find = lru_cache(maxsize=_CACHED_ADDRESSES)(self._look_up)
         """Returns the archive's facts about an address, or ``None`` if it is no picture or file of the blog."""
 
     def _look_up(self, address: str) -> PostPicture | None:
@@ -352,5 +352,5 @@ def _name(asset: Asset) -> str:
         return ""
     last = urlsplit(asset.url).path.rpartition("/")[2]
     stem = "".join(char for char in last.rpartition(".")[0] if char.isascii() and (char.isalnum() or char in "-_"))[:40]
-    digits = asset.sha256[:_SHOWN_DIGITS]
+    digits = asset.sha256[:_HASH_DIGITS]
     return f"{stem}-{digits}.{extension_of(asset.content_type or '')}".lstrip("-")

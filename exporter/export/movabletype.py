@@ -25,7 +25,7 @@ from exporter.message import message
 from exporter.model.publication import PostStatus
 
 LINE_BYTES: Final = 7_000
-MOST_BYTES: Final = 8_190
+MAX_BYTES: Final = 8_190
 _TRIMMED: Final = " \t\n\r\0\x0b\u3000\xa0\ufeff"
 _RISKY = re.compile(r"-{5}|[A-Z][A-Z ]{0,40}:")
 _ODD_ENDS = re.compile("[\x85\u2028\u2029]")
@@ -65,7 +65,7 @@ def defused(html: str) -> Defused:
             safe = _guarded(part)
             guarded += safe != part
             lines.append(safe)
-    too_long = sum(_size(line) > MOST_BYTES for line in lines)
+    too_long = sum(_size(line) > MAX_BYTES for line in lines)
     return Defused("\n".join(lines).rstrip("\n"), clean.characters, guarded, broken, too_long)
 
 

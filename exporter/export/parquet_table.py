@@ -172,7 +172,7 @@ def _text(text: str) -> str:
     return visible(text)[0]
 
 
-_BATCH: Final = 100
+_ROWS_PER_BATCH: Final = 100
 _OTHERS: Final = {
     "date": ColumnType.MOMENT,
     "last_update": ColumnType.MOMENT,
@@ -217,7 +217,7 @@ def _comments(posts: Posts) -> Iterator[dict[str, Any]]:
 def _fill(table: TableFormat, records: Callable[[], Iterator[dict[str, Any]]], out: BinaryIO) -> None:
     def batches() -> Iterator[Any]:
         source = records()
-        while rows := list(islice(source, _BATCH)):
+        while rows := list(islice(source, _ROWS_PER_BATCH)):
             yield table.batch(rows)
 
     table.write(batches(), out)

@@ -348,7 +348,7 @@ def _old_hosts(records: RecordSource, options: ExportOptions) -> frozenset[str]:
     return frozenset(hosts - {""})
 
 
-_SAMPLES: Final = 3
+_SAMPLES_PER_COMBINATION: Final = 3
 _SAMPLE_CHARACTERS: Final = 60
 
 
@@ -413,7 +413,7 @@ def _combinations(
         key = tuple(repr(value) for value in flags.values())
         combination = found.setdefault(key, Combination(flags, first=record_id))
         combination.count += 1
-        if len(combination.samples) < _SAMPLES:
+        if len(combination.samples) < _SAMPLES_PER_COMBINATION:
             shown = collapse(sample(raw)[: 4 * _SAMPLE_CHARACTERS])[:_SAMPLE_CHARACTERS]
             combination.samples.append(shown or f"({record_id})")
     return sorted(found.values(), key=lambda one: (-one.count, repr(one.flags)))

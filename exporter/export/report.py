@@ -49,9 +49,9 @@ _NOT_SAVED: Final = {
     Reason.GONE: "gone",
     Reason.NOT_SAVED: "not_saved",
 }
-_NAMED: Final = 5
-_NAMED_LONG: Final = 2
-_SHORT: Final = 24
+_MAX_SHORT_IDS: Final = 5
+_MAX_LONG_IDS: Final = 2
+_SHORT_ID_CHARACTERS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,5 +361,5 @@ def inferred_line(pattern: str, matches: int) -> str:
 
 def names(ids: Sequence[str]) -> str:
     """Return the first of some ids, fewer where they are as long as addresses."""
-    most = _NAMED if all(len(each) <= _SHORT for each in ids[:_NAMED]) else _NAMED_LONG
+    most = _MAX_SHORT_IDS if all(len(each) <= _SHORT_ID_CHARACTERS for each in ids[:_MAX_SHORT_IDS]) else _MAX_LONG_IDS
     return ", ".join(ids[:most]) + (", …" if len(ids) > most else "")

@@ -21,7 +21,7 @@ from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.text import without_surrogates
 
-_FEWEST: Final = 3
+_MIN_COMMENT_CHARACTERS: Final = 3
 """The fewest characters of a comment that Disqus takes."""
 _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dsq="http://www.disqus.com/"
@@ -77,7 +77,7 @@ def _thread(post: ExportPost, posts: Posts) -> Iterator[str]:
     yield f"<wp:post_date_gmt>{_gmt(post.when)}</wp:post_date_gmt>"
     yield "<wp:comment_status>open</wp:comment_status>"
     for found in post.comments:
-        if len(text_of(found.comment.text).strip()) < _FEWEST:
+        if len(text_of(found.comment.text).strip()) < _MIN_COMMENT_CHARACTERS:
             posts.report.limit(Reason.COMMENT_SHORT, post.id)
         yield from _comment(found)
     yield "</item>"

@@ -26,7 +26,7 @@ from exporter.html.text import collapse
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NAME_CHARACTERS: Final = 60
-_LINKED: Final = 1024
+_CACHED_PLACES: Final = 1024
 """How many posts' places are remembered: the newest ones link to each other, all others to few."""
 
 MORE: Final = "<!--more-->"
@@ -76,7 +76,7 @@ class PageWriter:
         prefix: Callable[[str], str] = own_prefix,
     ) -> None:
         self._posts = posts
-        known = lru_cache(maxsize=_LINKED)(lambda entry_id: home(posts.post(entry_id)))
+        known = lru_cache(maxsize=_CACHED_PLACES)(lambda entry_id: home(posts.post(entry_id)))
         self._media = Media(posts, known if posts.options.new_url is None else None, prefix)
         self._html = posts.options.body == "html"
         self._report = posts.report

@@ -23,8 +23,8 @@ from exporter.settings import SETTINGS, check_setting
 _ID_COLUMNS: Final = ("blog_id", "blog", "id")
 _TOML: Final = ".toml"
 _PRIORITY: Final = "priority"
-_LONGEST_ID: Final = 200
-_LONGEST_LINE: Final = 65_536
+_MAX_ID_BYTES: Final = 200
+_MAX_LINE_CHARACTERS: Final = 65_536
 _HIGHEST: Final = 1_000_000
 _FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
 """Marks of paths, and those that no domain has: with them a line is of another form than it was read as."""
@@ -100,9 +100,9 @@ def _read_text(path: Path) -> Iterator[ListedBlog]:
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), ""), 1):
-        if len(line) > _LONGEST_LINE:
-            raise _wrong(path, number, message("it is longer than {n:,} characters", n=_LONGEST_LINE))
+    for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE_CHARACTERS + 1), ""), 1):
+        if len(line) > _MAX_LINE_CHARACTERS:
+            raise _wrong(path, number, message("it is longer than {n:,} characters", n=_MAX_LINE_CHARACTERS))
         yield number, line
 
 
@@ -202,9 +202,9 @@ def trouble_with_id(blog_id: str) -> str | None:
         return message("it names no blog")
     odd = blog_id.startswith((".", "-")) or blog_id.endswith((".", " ")) or not _FORBIDDEN.isdisjoint(blog_id)
     if odd or any(unicodedata.category(mark)[0] in "CZ" for mark in blog_id):
-        return message("{text} is not a blog ID such as NAME.blog.example.jp", text=repr(blog_id[:_LONGEST_ID]))
-    if len(blog_id.encode("utf-8", "surrogatepass")) > _LONGEST_ID:
-        return message("the blog ID is longer than {n} bytes", n=_LONGEST_ID)
+        return message("{text} is not a blog ID such as NAME.blog.example.jp", text=repr(blog_id[:_MAX_ID_BYTES]))
+    if len(blog_id.encode("utf-8", "surrogatepass")) > _MAX_ID_BYTES:
+        return message("the blog ID is longer than {n} bytes", n=_MAX_ID_BYTES)
     return None
 
 

@@ -78,12 +78,12 @@ PARTS: Final = tuple(table for table in TABLES if table != BLOGS)
 _ADDED_UP: Final = frozenset(
     {*PARTS, "private_entries", "unread_entries", "characters", "files_saved", "files_missing", "file_bytes"}
 )
-_LARGEST: Final = 2**63 - 1
+_MAX_INTEGER: Final = 2**63 - 1
 _FAILED: Final = frozenset({"failed", "refused", "interrupted"})
-_TITLE: Final = 500
-_LOOKED_AT: Final = 4_000
-_FEWEST: Final = 2
-_JAPANESE_SHARE: Final = 20
+_MAX_TITLE_CHARACTERS: Final = 500
+_READ_CHARACTERS: Final = 4_000
+_MIN_LETTERS: Final = 2
+_LETTERS_PER_KANA: Final = 20
 _SCRIPTS: Final = {
     "ko": re.compile("[\u1100-\u11ff\uac00-\ud7af]"),
     "und-Hani": re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"),
@@ -114,7 +114,7 @@ def title_of(archive: Archive) -> str | None:
     """Return the blog's title from the archive's settings file; ``None`` if it has no title."""
     with contextlib.suppress(UsageError):
         title = collapse(str(read_archive_settings(archive.path).values.get("site_title", "")))
-        return title[:_TITLE] or None
+        return title[:_MAX_TITLE_CHARACTERS] or None
     return None
 
 
@@ -405,7 +405,7 @@ def _written(value: Any) -> str | None:
 
 
 def _whole(value: Any) -> int | None:
-    return value if type(value) is int and -_LARGEST <= value <= _LARGEST else None
+    return value if type(value) is int and -_MAX_INTEGER <= value <= _MAX_INTEGER else None
 
 
 def _text(value: Any) -> str | None:
@@ -418,10 +418,10 @@ def language_of(text: str) -> str | None:
     A script that many languages share gives ``und-`` and its name, such as ``und-Latn``: English is not told from
     French. One kana in twenty letters is Japanese, since nothing else is written with them.
     """
-    beginning = text[:_LOOKED_AT]
+    beginning = text[:_READ_CHARACTERS]
     kana = len(_KANA.findall(beginning))
     counts = Counter({tag: len(script.findall(beginning)) for tag, script in _SCRIPTS.items()})
     letters = kana + counts.total()
-    if letters < _FEWEST:
+    if letters < _MIN_LETTERS:
         return None
-    return "ja" if kana * _JAPANESE_SHARE >= letters else counts.most_common(1)[0][0]
+    return "ja" if kana * _LETTERS_PER_KANA >= letters else counts.most_common(1)[0][0]

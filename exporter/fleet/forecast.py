@@ -11,8 +11,8 @@ from typing import Final
 _WINDOW_SECONDS: Final = 600.0
 """The forecast uses the rate during the last ten minutes, because services are slower by day than by night."""
 _SAMPLES: Final = 600
-_FEWEST: Final = 5
-_SURE: Final = 1.96
+_MIN_BLOGS: Final = 5
+_Z_95_PERCENT: Final = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class FleetProgress:
         rate = self._rate(now, sent)
         if not left and not under_way:
             return Forecast(0.0, 0.0, rate, 0.0)
-        if self._done < _FEWEST:
+        if self._done < _MIN_BLOGS:
             return None
         sizes = _Sizes(self._taken, under_way)
         requests = left * sizes.mean + sum(sizes.beyond(taken) for taken in under_way)
@@ -78,7 +78,7 @@ class FleetProgress:
         # Two errors add up: the remaining blogs vary around the mean, and the mean comes from a sample.
         number = left + len(under_way)
         deviation = sqrt(sizes.variance * (number + number * number / self._done))
-        return Forecast(requests / rate, _SURE * deviation / rate, rate, requests)
+        return Forecast(requests / rate, _Z_95_PERCENT * deviation / rate, rate, requests)
 
     def _rate(self, now: float, sent: int) -> float:
         while len(self._sent) > 1 and self._sent[1][0] <= now - _WINDOW_SECONDS:

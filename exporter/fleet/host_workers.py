@@ -122,7 +122,7 @@ def _origin(blog: DueBlog, settings_of: Callable[[DueBlog], Settings]) -> str:
 
 
 class HostWorkers:
-    """Implements :class:`~exporter.fleet.run.Backups` with one worker for each group of hosts.
+    """Implements :class:`~exporter.fleet.fleet_run.Backups` with one worker for each group of hosts.
 
     Args:
         pool: runs the workers, and is entered already.

@@ -39,8 +39,8 @@ FILE_NAME: Final = "fleet.sqlite"
 FORMAT: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _NO_RIGHT: Final = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
-_MOST_LISTINGS: Final = 1_000_000_000
-_FAR: Final = timedelta(days=2).total_seconds()
+_MAX_LISTINGS: Final = 1_000_000_000
+_MAX_WAIT_SECONDS: Final = timedelta(days=2).total_seconds()
 """A wait that no failure has, however often: a clock was wrong when it was written down."""
 NOT_SENSE: Final = (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError)
 """What reading raises where something is not as this program writes it."""
@@ -307,7 +307,7 @@ class FleetLedger:
                 )
             self._connection.execute(
                 "UPDATE blogs SET due_at = ?1 WHERE due_at > ?2 OR (due_at > ?1 AND state = ?3)",
-                (now, now + _FAR, BlogState.NEW),
+                (now, now + _MAX_WAIT_SECONDS, BlogState.NEW),
             )
             if retry_now:
                 self._connection.execute("UPDATE blogs SET due_at = ?1 WHERE due_at > ?1", (now,))
@@ -486,7 +486,7 @@ def check_format(connection: sqlite3.Connection, path: Path) -> int:
         raise _not_one(path)
     values = dict(connection.execute("SELECT name, value FROM fleet"))
     numbers = [str(values.get("format", "")), str(values.get("listing", "0"))]
-    if not all(number.isascii() and number.isdecimal() and int(number) < _MOST_LISTINGS for number in numbers):
+    if not all(number.isascii() and number.isdecimal() and int(number) < _MAX_LISTINGS for number in numbers):
         raise _not_one(path)
     if int(numbers[0]) > FORMAT:
         text = message("{path} was written by a newer version of this program: update it.", path=path)

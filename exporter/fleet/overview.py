@@ -15,7 +15,7 @@ from exporter.clock import timestamp
 from exporter.fleet.ledger import FILE_NAME, NOT_SENSE, BlogState, check_format, connect, count_blogs, trouble
 from exporter.notify.prometheus import Sample, families_text
 
-_SHOWN: Final = 10
+_SHOWN_ROWS: Final = 10
 _OPEN: Final = (BlogState.PARTIAL, BlogState.FAILED)
 
 
@@ -114,7 +114,7 @@ def _slowest(ledger: sqlite3.Connection) -> list[dict[str, Any]]:
         "SELECT b.blog_id, round(a.finished_at - a.started_at, 1), a.requests, a.exit_code FROM attempts a"
         " JOIN blogs b ON b.number = a.blog WHERE a.run = (SELECT max(number) FROM runs)"
         " ORDER BY a.finished_at - a.started_at DESC LIMIT ?",
-        (_SHOWN,),
+        (_SHOWN_ROWS,),
     )
     return [dict(zip(("blog_id", "seconds", "requests", "exit_code"), row, strict=True)) for row in rows]
 
@@ -127,7 +127,7 @@ def _retry(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
         FROM blogs b JOIN attempts a ON a.number = b.attempt
         WHERE b.listed = ? AND b.state IN (?, ?) AND b.due_at IS NOT NULL
         ORDER BY b.failures DESC, b.due_at LIMIT ?""",
-        (listing, *_OPEN, _SHOWN),
+        (listing, *_OPEN, _SHOWN_ROWS),
     )
     names = ("blog_id", "failures", "due_at", "exit_code", "reason")
     return [{**dict(zip(names, row, strict=True)), "due_at": _time(row[2])} for row in rows]

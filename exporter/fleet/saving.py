@@ -25,7 +25,7 @@ from exporter.message import listed, message, said, suggested
 from exporter.settings import Settings, resolve
 from exporter.text import printable
 
-_REASON: Final = 2000
+_MAX_REASON_CHARACTERS: Final = 2000
 _COLLECTIONS: Final = (5_000, 10, 10)
 
 
@@ -90,7 +90,7 @@ def _origin(settings: Settings) -> str:
 
 
 class BlogSaver:
-    """Implements :class:`~exporter.fleet.run.Backups`: each blog is a task of the running event loop.
+    """Implements :class:`~exporter.fleet.fleet_run.Backups`: each blog is a task of the running event loop.
 
     Leaving it cancels all tasks.
 
@@ -218,7 +218,7 @@ class BlogSaver:
             self._clock.now().timestamp(),
             code if error is None else error.exit_code,
             None if error is None else type(error).__name__,
-            None if reason is None else reason[:_REASON],
+            None if reason is None else reason[:_MAX_REASON_CHARACTERS],
             version,
             sent.requests,
             sent.retries,

@@ -35,8 +35,8 @@ from exporter.search.query import Query
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 
-_BLOCK: Final = 4 << 20
-_ALONE: Final = 256 << 20
+_BLOCK_BYTES: Final = 4 << 20
+_ONE_PROCESS_BYTES: Final = 256 << 20
 """Bytes of an index that this process searches before others could have started."""
 
 
@@ -131,7 +131,7 @@ def search(root: Path, query: Query, settings: Settings, workers: int = 1) -> Fl
     size = sum(_size(task.path) for task in tasks)
     best: list[_Candidate] = []
     total = blogs = 0
-    for found in each_done(LocalPool(workers if size > _ALONE else 1), _search_shard, tasks):
+    for found in each_done(LocalPool(workers if size > _ONE_PROCESS_BYTES else 1), _search_shard, tasks):
         best = heapq.nlargest(query.limit or 0, [*best, *found.best])
         total += found.total
         blogs += found.blogs
@@ -190,7 +190,7 @@ def _lines_with(file: BinaryIO, needles: list[bytes]) -> Iterator[tuple[str, byt
     blog = b""
     rest = b""
     while True:
-        read = file.read(_BLOCK)
+        read = file.read(_BLOCK_BYTES)
         block = rest + read
         end = block.rfind(b"\n") + 1 if read else len(block)
         for section, line in _in_block(block[:end], needles, blog):

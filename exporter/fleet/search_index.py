@@ -33,9 +33,9 @@ SECTION: Final = b"@\t"
 """The beginning of a section's line; no line of a record begins with it."""
 _FOLDERS: Final = (".fleet", "search")
 _EDITION: Final = 1
-_LONGEST_HEAD: Final = 4_000
-_BLOCK: Final = 1 << 20
-_IN_MEMORY: Final = 8 << 20
+_MAX_HEAD_BYTES: Final = 4_000
+_BLOCK_BYTES: Final = 1 << 20
+_IN_MEMORY_BYTES: Final = 8 << 20
 
 
 class IndexTask(NamedTuple):
@@ -113,13 +113,13 @@ def index_shard(task: IndexTask) -> IndexOutcome:
 
 def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
     """Yield the sections of an index up to the first damage; an index of another edition has no sections."""
-    if file.readline(_LONGEST_HEAD) != head:
+    if file.readline(_MAX_HEAD_BYTES) != head:
         return
     end = file.seek(0, 2)
     at = len(head)
     while at < end:
         file.seek(at)
-        line = file.readline(_LONGEST_HEAD)
+        line = file.readline(_MAX_HEAD_BYTES)
         parts = line.rstrip(b"\n").split(b"\t")
         if len(parts) != 4 or not line.startswith(SECTION) or not parts[3].isdigit():
             return
@@ -188,14 +188,14 @@ def _section(blog_id: str, mark: str, length: int) -> bytes:
 def _copied(file: BinaryIO, section: Section) -> Iterator[bytes]:
     file.seek(section.offset)
     left = section.length
-    while left and (block := file.read(min(left, _BLOCK))):
+    while left and (block := file.read(min(left, _BLOCK_BYTES))):
         yield block
         left -= len(block)
 
 
 def _lines_of(found: FoundArchive, services: dict[str | None, Records], settings: Settings) -> BinaryIO:
     """Return a file with the lines of an archive, positioned at the end; a small one stays in memory."""
-    made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115  closed by who reads it
+    made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES))  # noqa: SIM115  closed by who reads it
 
     def read(archive: Archive) -> None:
         made.seek(0)

@@ -49,10 +49,10 @@ STATES: Final = (MADE, CURRENT, EMPTY, FAILED)
 FATAL: Final = (NoSpace, NoMemory, Interrupted, MemoryError)
 """Errors that say nothing about the archive being read, and end the work."""
 _MAX_NAMED: Final = 1000
-_MAX_REASON: Final = 500
+_MAX_REASON_CHARACTERS: Final = 500
 _MAX_FINDINGS: Final = 5
 """Findings of an archive that its result holds; ``verify`` of that archive names all."""
-_REFUSED: Final = 20
+_MAX_REFUSED_FIRST: Final = 20
 """If a usage error refuses each of the first 20 archives, the options are wrong, and the work ends."""
 Options = TypeVar("Options")
 
@@ -290,7 +290,7 @@ def work_over(
         for done, result in enumerate(results, 1):
             yield result
             refused += result.kind == UsageError.__name__
-            if refused == done == _REFUSED:
+            if refused == done == _MAX_REFUSED_FIRST:
                 raise UsageError(
                     message("Every archive was refused, the last one so: {reason}", reason=result.reason or "")
                 )
@@ -302,7 +302,7 @@ def trouble_of(error: Exception) -> str:
     """Return why an archive could not be read, shortened."""
     is_fault = isinstance(error, (BlogExporterError, OSError))
     reason = said(error) if is_fault else message("{kind}: {reason}", kind=type(error).__name__, reason=error)
-    return str(reason)[:_MAX_REASON]
+    return str(reason)[:_MAX_REASON_CHARACTERS]
 
 
 def copies_of_a_fleet(store: Store) -> list[str]:

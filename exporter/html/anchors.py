@@ -118,10 +118,10 @@ _NO_REFERENCE: Final = CODE_BLOCKS | DROPPED | HTML_BLOCKS | RUBY | tag_set("a c
 """Tags inside which a reference would not be recognised."""
 _INLINE: Final = tag_set("b small span strong sup")
 _TRIM: Final = " \t\n\r\f:："
-_MOST_CHARACTERS: Final = 4_000
-_MOST_FOOTNOTES: Final = 1_000
-_DEEPEST: Final = 40
-_SIGN_NODES: Final = 12
+_MAX_CHARACTERS: Final = 4_000
+_MAX_FOOTNOTES: Final = 1_000
+_MAX_DEPTH: Final = 40
+_MARK_NODES: Final = 12
 
 _Path = tuple[Element, ...]
 
@@ -169,7 +169,7 @@ def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
             found.setdefault(id(note[-1]), (note, []))[1].append(path)
     notes: list[Footnote] = []
     taken: list[_Path] = []
-    for note, references in found.values() if len(found) <= _MOST_FOOTNOTES else ():
+    for note, references in found.values() if len(found) <= _MAX_FOOTNOTES else ():
         held = note[-1]
         inside = Counter(place for place in map(_leads_to, _elements(held)) if place is not None)
         own = {name for each in (held, *_elements(held)) for name in _names(each)}
@@ -201,7 +201,7 @@ def _paths(body: Element) -> list[_Path]:
     while todo:
         path = todo.pop()
         found.append(path)
-        if len(path) < _DEEPEST:
+        if len(path) < _MAX_DEPTH:
             todo += [(*path, each) for each in reversed(path[-1].children) if isinstance(each, Element)]
     return found[1:]
 
@@ -236,9 +236,7 @@ def _is_note(holder: _Path) -> bool:
     """Return whether an item or paragraph can be a footnote."""
     if any(each.tag in CODE_BLOCKS | DROPPED | HTML_BLOCKS or each.tag == "table" for each in holder):
         return False
-    return len(holder[-1].text()) <= _MOST_CHARACTERS and all(
-        each.tag not in HEADINGS for each in _elements(holder[-1])
-    )
+    return len(holder[-1].text()) <= _MAX_CHARACTERS and all(each.tag not in HEADINGS for each in _elements(holder[-1]))
 
 
 def _is_reference(link: Element, around: _Path) -> bool:
@@ -263,7 +261,7 @@ def _around(path: _Path) -> list[Element]:
 
 def _sign(element: Element) -> str:
     """Return the text of the first few nodes without brackets; an element with more nodes is not a sign."""
-    texts = (each for each in islice(element.walk(), _SIGN_NODES) if isinstance(each, str))
+    texts = (each for each in islice(element.walk(), _MARK_NODES) if isinstance(each, str))
     return "".join(texts).strip().strip(_BRACKETS)
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from exporter.html.tree import Element, holders, tag_set
 
-DEEPEST: Final = 200
+MAX_DEPTH: Final = 200
 """Deeper elements lose their tags and keep their texts; Firefox displays up to 513 levels."""
 
 _RENAMED: Final = {
@@ -128,7 +128,7 @@ class _Rewriter:
 
     def _element(self, todo: list[tuple[Element | str, _Context]], node: Element, context: _Context) -> None:
         tag = self._tag(node, context)
-        if tag is None or context.depth >= DEEPEST:
+        if tag is None or context.depth >= MAX_DEPTH:
             self._below(todo, node, context)
             return
         shown = Element(tag, _attributes(node, tag, self._ids), [])

@@ -33,7 +33,7 @@ from exporter.service.registry import service_of
 from exporter.settings import Settings
 
 Only = Literal["public", "private", "all"]
-_SIMILARITY: Final = 0.5
+_MIN_SIMILARITY: Final = 0.5
 """Of a category's name to the one suggested. Many names have only two characters."""
 
 
@@ -267,7 +267,7 @@ def _check_category(records: RecordSource, service: Records, name: str | None) -
         return
     known = {collapse(service.post(None, raw).category or "") for _, raw in records.scan(Kind.ENTRY_LIST)}
     if name not in known:
-        near = get_close_matches(name, known, 1, _SIMILARITY)
+        near = get_close_matches(name, known, 1, _MIN_SIMILARITY)
         if near:
             raise NoSuchRecord(
                 message("No entry is of the category {name} (did you mean {near}?).", name=name, near=near[0])

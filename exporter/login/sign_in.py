@@ -27,7 +27,7 @@ from exporter.translation import current_language, translated
 WAIT_SECONDS: Final = 300.0
 _HOST: Final = "127.0.0.1"
 _NAMES: Final = (_HOST, "localhost")
-_LARGEST_HEAD: Final = 16384
+_MAX_HEAD_BYTES: Final = 16384
 _HEAD_SECONDS: Final = 10.0
 _PAGE: Final = (
     '<!DOCTYPE html><html lang="{lang}"><meta charset="utf-8"><title>blog-exporter</title>'
@@ -276,7 +276,7 @@ class Receiver:
         parts = urlsplit(self.redirect_uri)
         port = parts.port if parts.port is not None else 80
         try:
-            self._server = await asyncio.start_server(self._serve, _HOST, port, limit=_LARGEST_HEAD)
+            self._server = await asyncio.start_server(self._serve, _HOST, port, limit=_MAX_HEAD_BYTES)
         except OSError as error:
             raise UsageError(
                 message("Cannot wait for the browser on port {port}: {reason}.", port=port, reason=error.strerror or "")

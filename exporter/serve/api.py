@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 _QUERY_CHARACTERS: Final = 1_000
-_PAGE_LIMIT: Final = 500
+_MAX_HITS: Final = 500
 _PAST_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS)
 _PAST_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment"}
 
@@ -123,7 +123,7 @@ class Api:
 
     def entries(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return up to ``limit`` entries from ``offset`` on, ordered by id."""
-        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, _PAGE_LIMIT)
+        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, _MAX_HITS)
 
         def work(archive: Archive) -> dict[str, Any]:
             version = archive.resolve(self._at)
@@ -177,7 +177,7 @@ class Api:
             raise UsageError(
                 message("A query has at most {longest_query} characters.", longest_query=_QUERY_CHARACTERS)
             )
-        limit = _number(asked, "limit", 20, _PAGE_LIMIT)
+        limit = _number(asked, "limit", 20, _MAX_HITS)
         kind, since = asked.get("kind") or None, asked.get("since") or None
         query = parse_query([text], kind, since, limit=limit, timezone=self._settings.timezone)
 

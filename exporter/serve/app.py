@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _START: Final = f"/{SITE}/index.html"
 _SEARCH: Final = f"/{SITE}/search.html"
 _PIECE_BYTES: Final = 1 << 18
-_CONNECTIONS: Final = 100
+_MAX_CONNECTIONS: Final = 100
 """A browser opens six. With a file for each, they stay below every system's limit of open files."""
 _IDLE_SECONDS: Final = 60.0
 """How long a connection may be idle, before a request or before it takes the next piece of a file."""
@@ -82,7 +82,7 @@ class _LimitedServer(web.Server):
     """Closes the oldest connections when there are too many."""
 
     def __call__(self) -> Any:
-        for connection in self.connections[: 1 - _CONNECTIONS]:
+        for connection in self.connections[: 1 - _MAX_CONNECTIONS]:
             connection.force_close()
         return super().__call__()
 

@@ -44,11 +44,11 @@ from exporter.text import printable
 
 _DATE_TIME = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?)?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
-_SHOWN = 60
+_VALUE_CHARACTERS = 60
 _EARLIEST_YEAR = 1000
 """API 2.2: a year has four digits. The day of a shorter year is unknown."""
 _NOT_MODIFIED = 304
-_RESULT_SHOWN = 60
+_RESULT_CHARACTERS = 60
 _DIGITS = re.compile(r"[+-]?[0-9]{1,18}")
 _USER = Request("user", "/v1/user", {}, {})
 _NAME: Final = "blog-v1"
@@ -533,7 +533,7 @@ def _check_result(request: Request, response: Response, envelope: Mapping[str, A
     if isinstance(result, dict | list):  # may be nested too deeply to be shown
         shown: str = message("that is no word")
     else:
-        shown = printable(repr(result[:_RESULT_SHOWN] if isinstance(result, str) else result), _RESULT_SHOWN)
+        shown = printable(repr(result[:_RESULT_CHARACTERS] if isinstance(result, str) else result), _RESULT_CHARACTERS)
     reason = message_text(envelope.get("message"))
     text = message("result {result}", result=shown)
     if reason:
@@ -670,7 +670,7 @@ class FieldReader:
         return None
 
     def _problem(self, field: str, value: object, reason: str) -> None:
-        self.problems.append(Problem(field, _shown(value)[:_SHOWN], reason))
+        self.problems.append(Problem(field, _shown(value)[:_VALUE_CHARACTERS], reason))
 
 
 def _shown(value: object) -> str:

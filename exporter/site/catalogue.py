@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from exporter.site.thumbnails import Thumbnails
 
 _BEGINNING_CHARACTERS: Final = 110
-_CUT_OFF: Final = 20
+_UNSAFE_END_CHARACTERS: Final = 20
 """Characters at the end of the excerpt that may be half of a tag or reference."""
-_FIRST_LOOK: Final = 500
-_LOOKED_AT: Final = 200_000
+_FIRST_PART_CHARACTERS: Final = 500
+_READ_CHARACTERS: Final = 200_000
 """How much of a body is read for its beginning: as a rule the first is enough."""
 _PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
 
 def beginning_of(body: str) -> str:
     """Return how a body begins, without its pictures; it ends in ``…`` where the body goes on."""
-    text = _joined_line(body[:_FIRST_LOOK])
-    if len(text) < _BEGINNING_CHARACTERS + _CUT_OFF and len(body) > _FIRST_LOOK:
-        text = _joined_line(body[:_LOOKED_AT])
+    text = _joined_line(body[:_FIRST_PART_CHARACTERS])
+    if len(text) < _BEGINNING_CHARACTERS + _UNSAFE_END_CHARACTERS and len(body) > _FIRST_PART_CHARACTERS:
+        text = _joined_line(body[:_READ_CHARACTERS])
     return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
 
 
@@ -56,14 +56,14 @@ V = TypeVar("V")
 ORPHANS_PAGE: Final = "comments/orphans.html"
 COMMENTS_ON_PAGE: Final = 500
 """More are split: a phone takes seconds over the elements of some thousand comments."""
-_TITLE_KEPT: Final = 200
+_MAX_TITLE_CHARACTERS: Final = 200
 _NO_IDENTITY: Final = bytes(32)
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_CACHED: Final = 128
+_CACHED_VALUES: Final = 128
 """More than a chunk of the search data holds: it is made after the pages of its entries, from the same records."""
-_LARGEST_CACHED: Final = 20_000
+_MAX_CACHED_CHARACTERS: Final = 20_000
 
 
 class SmallCache(Generic[K, V]):
@@ -84,8 +84,8 @@ class SmallCache(Generic[K, V]):
         found = self._values.get(key)
         if found is None:
             found = self._make(key)
-            if self._size(found) <= _LARGEST_CACHED:
-                if len(self._values) >= _CACHED:
+            if self._size(found) <= _MAX_CACHED_CHARACTERS:
+                if len(self._values) >= _CACHED_VALUES:
                     del self._values[next(iter(self._values))]
                 self._values[key] = found
         return found
@@ -330,7 +330,7 @@ class Catalogue:
         """Return what lists show of any state of an entry."""
         entry = self.service.post(raw)
         access = "" if entry.access == self.service.usual_access else one_line(entry.access)[:20]
-        return ShownFacts(entry.date, one_line(entry.title)[:_TITLE_KEPT], entry.private is True, access)
+        return ShownFacts(entry.date, one_line(entry.title)[:_MAX_TITLE_CHARACTERS], entry.private is True, access)
 
     def category(self, item: Raw) -> str:
         """Return a category's name from a list item."""
@@ -363,7 +363,7 @@ class Catalogue:
         return list(self.each_comment(comment_ids))
 
     def _item_facts(self, raw: Raw) -> ItemFacts:
-        return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_TITLE_KEPT])
+        return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_MAX_TITLE_CHARACTERS])
 
     def _comment_facts(self, raw: Raw) -> CommentFacts:
         comment = self.service.comment(raw)
@@ -377,7 +377,7 @@ class Catalogue:
         title = one_line(entry.title)
         return EntryFacts(
             date=entry.date,
-            title=title[:_TITLE_KEPT],
+            title=title[:_MAX_TITLE_CHARACTERS],
             private=entry.private is True,
             access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
             length=sum(len(part) for text in plain for part in text.split()),

@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.model.records import Raw
 
-MOST: Final = 4
-_MARKS: Final = 16
-_LOOKED_AT: Final = 20_000
+MAX_SIMILAR: Final = 4
+_MARKS_PER_ENTRY: Final = 16
+_READ_CHARACTERS: Final = 20_000
 """Characters of a text from which marks are taken."""
 _TITLE_COUNTS: Final = 3
 """The weight of an occurrence in the title."""
-_LONGEST: Final = 12
+_MAX_WORD_CHARACTERS: Final = 12
 # The first character is written separately, because a class at the start is searched five times as fast as a
 # repetition.
 _KANJI = re.compile("[一-鿿々][一-鿿々]+")
 _WORDS = re.compile("[ァ-ヺー][ァ-ヺー]{2,}"), re.compile("[a-z][a-z]{4,}")
-_STEPS: Final = 8
+_RARITY_STEPS: Final = 8
 """A mark in two or three entries is worth 49, in 64 to 127 entries 4, and in more nothing."""
-_ENOUGH: Final = 60
+_MIN_SIMILARITY: Final = 60
 """The minimum similarity: one rare mark shared across two categories is not enough, two are."""
 
 
@@ -64,12 +64,12 @@ class Known(NamedTuple):
 
 def marks_of(title: str, text: str) -> str:
     """Return the marks of an entry with spaces between them; ``text`` is without tags."""
-    counts = _said(text[:_LOOKED_AT])
+    counts = _said(text[:_READ_CHARACTERS])
     for mark, number in _said(title).items():
         counts[mark] += number * _TITLE_COUNTS
-    least = min(sorted(counts.values())[-_MARKS:], default=0)
+    least = min(sorted(counts.values())[-_MARKS_PER_ENTRY:], default=0)
     best = sorted([(-number, crc32(mark.encode()), mark) for mark, number in counts.items() if number >= least])
-    return " ".join([mark for _, _, mark in best[:_MARKS]])
+    return " ".join([mark for _, _, mark in best[:_MARKS_PER_ENTRY]])
 
 
 def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> dict[str, Known]:
@@ -111,9 +111,9 @@ def _closest(
     category, ranked = now[place][2], []
     for other, score in scores.items():
         doubled = score * 3 if now[other][2] == category else score * 2
-        if doubled >= _ENOUGH * 2:
+        if doubled >= _MIN_SIMILARITY * 2:
             ranked.append((-doubled, other))
-    return tuple(now[other][0] for _, other in nsmallest(MOST, ranked))
+    return tuple(now[other][0] for _, other in nsmallest(MAX_SIMILAR, ranked))
 
 
 def _touched(
@@ -143,13 +143,13 @@ def _touched(
 def _worth(number: int) -> int:
     """Return the value of a mark by its number of entries; 0 without entries."""
     step = number.bit_length() - 1
-    return (_STEPS - step) ** 2 if 0 <= step < _STEPS - 1 else 0
+    return (_RARITY_STEPS - step) ** 2 if 0 <= step < _RARITY_STEPS - 1 else 0
 
 
 def _said(text: str) -> Counter[str]:
     """Return how often a text has each of its marks."""
     lowered = text.lower()
-    counts = Counter([word[:_LONGEST] for words in _WORDS for word in words.findall(lowered)])
+    counts = Counter([word[:_MAX_WORD_CHARACTERS] for words in _WORDS for word in words.findall(lowered)])
     for run, number in Counter(_KANJI.findall(lowered)).items():
         for pair in map(add, run, run[1:]):
             counts[pair] += number

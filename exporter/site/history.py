@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from exporter.model.records import Raw
     from exporter.service.interface import Records
 
-_LOOKED_THROUGH: Final = 2
+_MAX_SEARCHED_PAGES: Final = 2
 """Recent pages, for which the versions before theirs are searched: the new version and the one before.
 """
 
@@ -319,7 +319,7 @@ class ArchiveHistory:
         For a page or two the versions before are looked through; for those of a whole site once for all of them. Damage
         is counted as in the first way.
         """
-        once = kind is Kind.ENTRIES or self._asked > _LOOKED_THROUGH
+        once = kind is Kind.ENTRIES or self._asked > _MAX_SEARCHED_PAGES
         held = self._held(kind) if once and ids else {}
         if kind in self._damaged or not once:
             earlier = [row.version for row in self._rows if row.version < version]

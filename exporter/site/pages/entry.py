@@ -19,7 +19,7 @@ from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, category_page, file_name, life_link
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
-_MOST_MENTIONS = 30
+_MAX_MENTIONS = 30
 
 
 def see_also_parts(site: Site, post: PostSummary) -> str:
@@ -44,7 +44,7 @@ def see_also(site: Site, post: PostSummary) -> str:
 
 
 def _mentions(site: Site, post: PostSummary) -> Sequence[PostSummary]:
-    return site.catalogue.mentions.get(post.id, [])[:_MOST_MENTIONS]
+    return site.catalogue.mentions.get(post.id, [])[:_MAX_MENTIONS]
 
 
 def _alike(site: Site, post: PostSummary) -> Sequence[PostSummary]:
@@ -74,8 +74,8 @@ def _line(site: Site, post: PostSummary, root: str) -> str:
     )
 
 
-_FEWEST_HEADINGS: Final = 4
-_MOST_HEADINGS: Final = 300
+_MIN_HEADINGS: Final = 4
+_MAX_HEADINGS: Final = 300
 _ATTRIBUTES: Final = r'(?:[^<>"]|"[^"]*")*'
 _HEADING: Final = re.compile(rf"<h([2-6])({_ATTRIBUTES})>(.*?)</h\1>", re.DOTALL)
 _ID: Final = re.compile(r' id="([^"]*)"')
@@ -90,14 +90,14 @@ def with_contents(text: str, label: str) -> str:
         text: HTML that was cleaned: headings hold no headings, and only attributes hold a ``>``.
         label: the heading of the table of contents.
     """
-    if text.count("<h") < _FEWEST_HEADINGS:
+    if text.count("<h") < _MIN_HEADINGS:
         return text
     found: list[tuple[int, str, str]] = []
 
     def placed(heading: re.Match[str]) -> str:
         level, attributes, inside = heading.groups()
         words = " ".join(_UNSAID.sub("", inside).split())
-        if not words or len(found) >= _MOST_HEADINGS:
+        if not words or len(found) >= _MAX_HEADINGS:
             return heading[0]
         own = _ID.search(attributes)
         place = own[1] if own else f"h-{len(found) + 1}"
@@ -105,7 +105,7 @@ def with_contents(text: str, label: str) -> str:
         return heading[0] if own else f'<h{level}{attributes} id="{place}">{inside}</h{level}>'
 
     marked = _HEADING.sub(placed, text)
-    if len(found) < _FEWEST_HEADINGS:
+    if len(found) < _MIN_HEADINGS:
         return text
     name = escaped(label)
     opening = f'<nav class="contents" aria-label="{name}"><details>\n<summary>{name}</summary>'
@@ -130,8 +130,8 @@ def _listed(headings: list[tuple[int, str, str]]) -> str:
     return "".join(parts)
 
 
-_MOST_PICTURES: Final = 60
-_READ_IN_A_MINUTE: Final = 460
+_MAX_PICTURES: Final = 60
+_CHARACTERS_PER_MINUTE: Final = 460
 """Characters of Japanese: 357 aloud (Trauzettel-Klosinski and Dietz 2012, IReST), and 1.3 times as many in silence, as
 English is read (Brysbaert 2019: 238 words to 183)."""
 _BEGINNING: Final = 1_000
@@ -204,7 +204,7 @@ class _EntryPage:
         if post.date:
             minute = f'<time datetime="{post.date.isoformat()}">{self._site.dates.minute(post.date)}</time>'
             when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
-        minutes = round(post.length / _READ_IN_A_MINUTE)
+        minutes = round(post.length / _CHARACTERS_PER_MINUTE)
         if minutes > 1:
             when += f"<span>{self._t('{n} min read', n=minutes)}</span>"
         if post.category:
@@ -237,7 +237,7 @@ class _EntryPage:
         if not pictures:
             return ""
         seen = {digest for shown in _SHOWN.findall(body) for digest in _DIGEST.findall(shown)}
-        used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MOST_PICTURES]
+        used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MAX_PICTURES]
         items = "".join(site.shot(each, file_name(each), self._root) for each in used)
         if not items:
             return ""

@@ -19,7 +19,7 @@ from exporter.model.records import Raw
 from exporter.site.catalogue import fingerprint, one_line
 from exporter.site.pages.past import past_files
 from exporter.site.pages.site import (
-    MOST_CHANGES,
+    MAX_CHANGES,
     Site,
     entry_anchor,
     entry_history_page,
@@ -156,8 +156,8 @@ def _words(name: str, before: str, after: str) -> Iterator[FieldDiff]:
         yield FieldDiff(one_line(name), parts)
 
 
-_MOST_PROOFS: Final = 12
-_MOST_PROBLEMS: Final = 500
+_MAX_PROOFS: Final = 12
+_MAX_PROBLEMS: Final = 500
 _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 
 
@@ -241,9 +241,9 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
             "first": before is None,
             "before": version_page(before.version) if before else None,
             "after": version_page(row.version + 1) if newer else None,
-            "changes": [_shown(site, history, row.version, change) for change in changes[:MOST_CHANGES]],
+            "changes": [_shown(site, history, row.version, change) for change in changes[:MAX_CHANGES]],
             "damaged": damaged,
-            "more": max(0, len(changes) - MOST_CHANGES),
+            "more": max(0, len(changes) - MAX_CHANGES),
             "proof_of": _proof(site, history, row),
         }
 
@@ -324,14 +324,14 @@ def _about(
     site: Site, history: ArchiveHistory | None = None, completeness: Completeness | None = None
 ) -> dict[str, Any]:
     rows = [] if history is None else history.rows()
-    versions = [] if history is None else [_proof(site, history, row) for row in reversed(rows[-_MOST_PROOFS:])]
+    versions = [] if history is None else [_proof(site, history, row) for row in reversed(rows[-_MAX_PROOFS:])]
     return {
         "title": site.t("About this copy"),
         "current": "about",
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,
-        "problems": [] if completeness is None else _in_words(site, completeness.problems[:_MOST_PROBLEMS]),
+        "problems": [] if completeness is None else _in_words(site, completeness.problems[:_MAX_PROBLEMS]),
     }
 
 
@@ -345,7 +345,7 @@ def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, An
         "sha256": digest,
         "problem_count": len(manifest.problems),
         "problems": _in_words(
-            site, [(each.kind, each.id or "", each.reason) for each in manifest.problems[:_MOST_PROBLEMS]]
+            site, [(each.kind, each.id or "", each.reason) for each in manifest.problems[:_MAX_PROBLEMS]]
         ),
         "counts": row.counts(),
     }
@@ -357,7 +357,7 @@ def _in_words(site: Site, problems: Sequence[tuple[str, str, str]]) -> list[str]
     return [f"{names.get(kind, kind)} {record_id}: {site.say(reason)}" for kind, record_id, reason in problems]
 
 
-_MOST_COMMENTS: Final = 100
+_MAX_COMMENTS: Final = 100
 """Newest comments shown for an earlier state: an entry that changes often would repeat them many times."""
 
 
@@ -387,7 +387,7 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
     entry = None if found.record is None else service.post(found.record, item)
     alone = told_by(history, entry_id) is not None
     comment_ids = _comment_ids(site, history, entry_id, state.until - 1)
-    raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MOST_COMMENTS:])
+    raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MAX_COMMENTS:])
     comments = [site.shown(service.comment(raw), path) for raw in raws if raw is not None]
     return {
         "title": one_line(service.title(Kind.ENTRIES, following.record or {}) if entry is None else entry.title),
@@ -405,7 +405,7 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
         "before": state_page(entry_id, state.before) if state.before else None,
         "after": state_page(entry_id, state.after) if state.after else None,
         "comments": comments,
-        "more_comments": max(0, len(comment_ids) - _MOST_COMMENTS),
+        "more_comments": max(0, len(comment_ids) - _MAX_COMMENTS),
     }
 
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from exporter.archive.history import VersionRow
     from exporter.site.history import ArchiveHistory
 
-_TOGETHER: Final = 64
+_VERSIONS_PER_FILE: Final = 64
 """The maximum number of versions in a file; files are split by version numbers, so that a prune does not move the
 bounds."""
-_MANY: Final = 500
+_MANY_CHANGES: Final = 500
 """A version with more changes gets a separate file, which later versions do not rewrite."""
 _PRIVATE, _GONE, _DAMAGED = 1, 2, 4
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS)
@@ -116,8 +116,8 @@ def _minute(site: Site, written: str) -> str:
 
 def _chunk(row: VersionRow) -> tuple[int, int]:
     counts = row.counts()
-    many = sum(counts[kind].new + counts[kind].changed + counts[kind].gone for kind in _KINDS) > _MANY
-    return row.version // _TOGETHER, row.version if many else 0
+    many = sum(counts[kind].new + counts[kind].changed + counts[kind].gone for kind in _KINDS) > _MANY_CHANGES
+    return row.version // _VERSIONS_PER_FILE, row.version if many else 0
 
 
 def _pictures(site: Site) -> dict[str, list[StoredPicture]]:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from exporter.site import SiteOptions
     from exporter.site.history import ArchiveHistory
 
-_NAME_KEPT: Final = 200
-MOST_CHANGES: Final = 300
+_MAX_NAME_CHARACTERS: Final = 200
+MAX_CHANGES: Final = 300
 """Changes shown on a version's page, entries first."""
 
 
@@ -161,7 +161,9 @@ class Site:
         name = one_line(comment.name)
         text = self.bodies.html(comment.text, root_of(page))
         html = self.parts.comment(comment, text, own=bool(name) and name in self.owners)
-        return ShownComment(f"comment-{escaped(one_line(comment.id))}", html, name[:_NAME_KEPT] or self.t("(no name)"))
+        return ShownComment(
+            f"comment-{escaped(one_line(comment.id))}", html, name[:_MAX_NAME_CHARACTERS] or self.t("(no name)")
+        )
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
@@ -211,7 +213,7 @@ def told_by(history: ArchiveHistory, entry_id: str, at: int | None = None) -> in
     would take half as much space as their states.
     """
     version = history.only_change(entry_id, at)
-    return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MOST_CHANGES else None
+    return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MAX_CHANGES else None
 
 
 def life_link(history: ArchiveHistory, entry_id: str) -> str:

@@ -42,8 +42,8 @@ from exporter.message import message_n
 
 _TICK_SECONDS: Final = 1.0
 _GAP_GROWTH: Final = 3.0
-_LONGEST_GAP: Final = timedelta(days=1).total_seconds()
-_QUEUED: Final = 1000
+_MAX_GAP_SECONDS: Final = timedelta(days=1).total_seconds()
+_QUEUED_BLOGS: Final = 1000
 _JITTER: Final = 0.2
 _PASSING: Final = frozenset({Incomplete.exit_code, ArchiveLocked.exit_code, ServiceError.exit_code, 1})
 """Exit codes after which another attempt of the same run may do better."""
@@ -201,7 +201,7 @@ class FleetRun:
         room = self._backups.room
         if room and len(self._queue) < room:
             known = {*self._under_way, *(blog.number for blog in self._queue)}
-            found = self._ledger.due(now, max(room, _QUEUED), without=known, aside=self._aside)
+            found = self._ledger.due(now, max(room, _QUEUED_BLOGS), without=known, aside=self._aside)
             self._left += sum(blog.due_at > self._since for blog in found)
             self._queue += found
         begun: list[DueBlog] = []
@@ -295,7 +295,7 @@ class FleetRun:
         if attempt.state is BlogState.SAVED:
             self._tries.pop(blog.number, None)
             return None, False
-        gap = min(self._plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _LONGEST_GAP)
+        gap = min(self._plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _MAX_GAP_SECONDS)
         due_at = attempt.finished_at + gap * (1 + _JITTER * self._chance())
         tries = self._tries.pop(blog.number, 0) + 1
         is_over = self._end is not None or blog.alike in self._aside
