@@ -83,7 +83,7 @@ def backup_command(
     """Run ``backup``."""
     from exporter.library.backup import recording_refusal
 
-    wishes = {
+    run_options = {
         "retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "accept_removals": accept_removals, "new": new,
         "dry_run": dry_run,
     }  # fmt: skip
@@ -95,7 +95,7 @@ def backup_command(
             skipped = {"archive": str(target.root.absolute()), "dry_run": dry_run, "outcome": "skipped"}
             out.document({"blog_id": target.blog_id, **skipped})
             return 0
-        outcome = _back_up_target(target, out, **wishes)
+        outcome = _back_up_target(target, out, **run_options)
         if not dry_run and not no_remember and outcome.exit_code in SAVED:
             kept = remember_options(target, options, out)
             if kept is not None and target.table is None:
@@ -173,8 +173,8 @@ def _back_up_all(
     return min(codes, key=lambda code: ORDER.index(code) if code in ORDER else -1)
 
 
-def _back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
-    """Back up a blog as the user named it; ``wishes`` as for :func:`back_up`.
+def _back_up_target(target: BlogTarget, out: Output, **run_options: bool) -> Outcome:
+    """Back up a blog as the user named it; ``run_options`` as for :func:`back_up`.
 
     Raises:
         UsageError: only the archive says where the blog is, in a proposal that may not be used.
@@ -188,10 +188,10 @@ def _back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
     for notice in target.notices:
         out.warn(notice)
     attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
-    if attended and not wishes["dry_run"] and settings.site and settings.site_title is None:
+    if attended and not run_options["dry_run"] and settings.site and settings.site_title is None:
         settings = _with_title(target.root, settings)
-    outcome = back_up(target.root, target.blog_id, settings, out, label=target.label, **wishes)
-    if not wishes["dry_run"] and outcome.exit_code in SAVED:
+    outcome = back_up(target.root, target.blog_id, settings, out, label=target.label, **run_options)
+    if not run_options["dry_run"] and outcome.exit_code in SAVED:
         note_archive(target.root, target.label)
     return outcome
 

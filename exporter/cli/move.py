@@ -222,7 +222,7 @@ def _print(out: Output, moved: Moved) -> None:
     for thing, counts in outcome.counts.items():
         out.say(left(translated_by_text(thing), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
-        what, some = counted(len(keys), thing.noun), shown(_some(outcome.told(thing, keys)))
+        what, some = counted(len(keys), thing.noun), shown(_some(outcome.public_keys(thing, keys)))
         reason = shown(translated(why))
         out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some))
     for thing, missing in outcome.missing.items():
@@ -230,7 +230,7 @@ def _print(out: Output, moved: Moved) -> None:
             message(
                 "{things} not found at the last check, but should exist{some}",
                 things=counted(len(missing), thing.noun),
-                some=shown(_some(outcome.told(thing, missing))),
+                some=shown(_some(outcome.public_keys(thing, missing))),
             )
         )
     for found in outcome.exposed:

@@ -120,10 +120,10 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
         parts.append(message("check the disk"))
     if not parts:
         return None
-    told = parts[-1]
+    rest = parts[-1]
     for part in reversed(parts[:-1]):
-        told = message("{first}; {rest}", first=part, rest=told)
-    return message("{name}: {what}", name=printable(blog_id, 120), what=told)
+        rest = message("{first}; {rest}", first=part, rest=rest)
+    return message("{name}: {what}", name=printable(blog_id, 120), what=rest)
 
 
 def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -87,7 +87,7 @@ class _Wizard:
         check_options(place.form, self._given)
         if not NAMED[place.form].whole:
             self._about_the_blog(out, reader, place)
-        self._wishes(place, blog_id)
+        self._ask_options(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
         # The kept answers were printed before.
@@ -210,7 +210,7 @@ class _Wizard:
         if form.comments and not declared.visible_comment_flags:
             given[names.comments] = ",".join(questions.comments()) or None
 
-    def _wishes(self, place: Destination, blog_id: str) -> None:
+    def _ask_options(self, place: Destination, blog_id: str) -> None:
         """Ask about pictures, comments, the look of a book, and entries that are not public."""
         given = self._given
         if place.fetches and not given["media_base_url"] and not given["media_folder"]:

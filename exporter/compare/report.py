@@ -104,14 +104,14 @@ def verdict(found: Comparison) -> str:
 
 
 def _entry(result: PostResult) -> dict[str, Any]:
-    told = _is_public(result)
+    public = _is_public(result)
     return {
         "id": result.old.id,
-        "title": result.old.title if told else "",
-        "address": result.key if told else "",
+        "title": result.old.title if public else "",
+        "address": result.key if public else "",
         "differences": [
             {"change": str(each.change), "before": each.before, "after": each.after}
-            if told
+            if public
             else {"change": str(each.change), "before": "", "after": ""}
             for each in result.differences
         ],

@@ -187,15 +187,15 @@ class Ingest:
         async with task_group() as group:
             if self._service.capabilities.user:
                 group.create_task(self._user())
-            await self._until_settled(self.unread_before)
+            await self._sweep_until_equal(self.unread_before)
 
-    async def _until_settled(self, first: Iterable[str]) -> None:
+    async def _sweep_until_equal(self, first: Iterable[str]) -> None:
         for number in range(1, MAX_SWEEPS + 1):
             results = await self.sweep(number)
             await self._entries(number, first if number == 1 else ())
-            settled = number > 1 and all(result.agreed for result in results.values())
-            self._emit(SweepDone(number, settled))
-            if settled:
+            agreed = number > 1 and all(result.agreed for result in results.values())
+            self._emit(SweepDone(number, agreed))
+            if agreed:
                 break
         self._forget_vanished()
 

@@ -12,7 +12,15 @@ from typing import Final
 
 from exporter import __version__
 from exporter.export.formats import Format
-from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
+from exporter.export.interface import (
+    ArchiveCopy,
+    Content,
+    ExportFile,
+    ExportOptions,
+    RecordSource,
+    Summary,
+    WrittenFile,
+)
 from exporter.export.reasons import why_not_saved
 from exporter.export.report import Report
 from exporter.html.text import collapse
@@ -28,7 +36,7 @@ _NOTICE: Final = "NOT PUBLIC: holds private entries, drafts, hidden comments and
 def export(records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
     """Yield the payload, then the tag files, which list the files before them."""
     _account(records, options, report)
-    yield Whole(_PAYLOAD)
+    yield ArchiveCopy(_PAYLOAD)
     yield Content("bagit.txt", [_DECLARATION])
     yield Summary("bag-info.txt", partial(_info, records.blog_id, options))
     yield Summary("manifest-sha256.txt", partial(_sums, payload=True))

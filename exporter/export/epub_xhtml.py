@@ -163,10 +163,10 @@ def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
 
 def note_xhtml(note: Footnote, addresses: Addresses, *, upright: bool = False) -> str:
     """Return a footnote, which readers of books show where they are asked for it, with ways back in front of it."""
-    signs = [note.signs[0], *[_BACK_AGAIN] * (len(note.signs) - 1)]
+    marks = [note.marks[0], *[_BACK_AGAIN] * (len(note.marks) - 1)]
     ways: Nodes = []
-    for time, sign in enumerate(signs, 1):
-        ways += [Element(_WAY_BACK, {"to": _reference(note.label, str(time))}, [sign]), " "]
+    for time, mark in enumerate(marks, 1):
+        ways += [Element(_WAY_BACK, {"to": _reference(note.label, str(time))}, [mark]), " "]
     children = note.held.children
     opening = children[0] if children else ""
     is_paragraph = isinstance(opening, Element) and opening.tag == "p"
@@ -314,8 +314,8 @@ class _Writer:
 
     def _noteref(self, node: Element, where: int) -> str:
         label, place = node.attributes["label"], _reference(node.attributes["label"], node.attributes["time"])
-        sign = self.inside(node.children, where)
-        return f'<sup><a epub:type="noteref" role="doc-noteref" id="{place}" href="#fn{label}">{sign}</a></sup>'
+        mark = self.inside(node.children, where)
+        return f'<sup><a epub:type="noteref" role="doc-noteref" id="{place}" href="#fn{label}">{mark}</a></sup>'
 
     def _way_back(self, node: Element, where: int) -> str:
         return f'<a role="doc-backlink" href="#{node.attributes["to"]}">{self.inside(node.children, where)}</a>'

@@ -23,6 +23,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.reader import require_outside_archives
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.export.interface import (
+    ArchiveCopy,
     Content,
     Copy,
     Database,
@@ -31,7 +32,6 @@ from exporter.export.interface import (
     Inline,
     Packed,
     Summary,
-    Whole,
     WrittenFile,
 )
 from exporter.message import message
@@ -229,14 +229,14 @@ def _each_written(files: Iterable[ExportFile], archive: Path, folder: Path) -> I
     """Write the files one after another, and yield each once it is complete."""
     done: list[WrittenFile] = []
     for file in files:
-        parts = _copies(file, archive) if isinstance(file, Whole) else [file]
+        parts = _copies(file, archive) if isinstance(file, ArchiveCopy) else [file]
         for part in parts:
             plain = Content(part.path, part.chunks(done)) if isinstance(part, Summary) else part
             done.append(_write(plain, archive, folder))
             yield done[-1]
 
 
-def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
+def _copies(archive_copy: ArchiveCopy, archive: Path) -> Iterator[Copy]:
     """Yield a copy of every file that belongs to the archive's format, ordered by path.
 
     Raises:
@@ -257,13 +257,13 @@ def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
     single = [
         layout.format_document, layout.readme, layout.sums, layout.info, layout.index, layout.runs, layout.readme_ja,
     ]  # fmt: skip
-    yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
+    yield from (Copy(f"{archive_copy.folder}/{path.name}", path.name) for path in single if path.is_file())
     for top in (layout.assets, layout.latest, layout.versions):
         top.require_folder()
         for folder, inner, names in os.walk(top):
             inner.sort()
             way = Path(folder).relative_to(archive).as_posix()
-            yield from (Copy(f"{whole.folder}/{way}/{name}", f"{way}/{name}") for name in sorted(names))
+            yield from (Copy(f"{archive_copy.folder}/{way}/{name}", f"{way}/{name}") for name in sorted(names))
 
 
 def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, folder: Path) -> WrittenFile:

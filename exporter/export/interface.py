@@ -237,8 +237,8 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """Every file the archive is made of, without what runs keep for themselves, copied into a folder."""
+class ArchiveCopy:
+    """A copy of the archive in a folder, without ``.work/`` and other derived files."""
 
     folder: str
 
@@ -259,4 +259,4 @@ class Summary:
     chunks: Callable[[Sequence[WrittenFile]], Iterable[bytes]]
 
 
-ExportFile = Content | Copy | Packed | Database | Filled | Whole | Summary
+ExportFile = Content | Copy | Packed | Database | Filled | ArchiveCopy | Summary

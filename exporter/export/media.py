@@ -163,7 +163,7 @@ class Media:
             report.changed("entries", Reason.DATE_REPLACED, post.id)
 
     def _leads_out(self, address: str, post: ExportPost, home: Home | None) -> bool:
-        """Report a link's fate, and return whether it leads to an entry outside of this export."""
+        """Report the outcome for a link, and return whether it leads to an entry outside of this export."""
         url = absolute(address, self._base) or ""
         entry_id = self._own.entry_of(address)
         if entry_id is not None and entry_id in self._posts and home is not None and home(entry_id) is not None:

@@ -60,15 +60,15 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         home=lambda post: f"{_ARTICLE}/{quote(page_name(post))}{ending}",
         most=_CATEGORY_CHARACTERS,
         line_break="  \n",
-        finish=lambda text, _: _signed(text),
+        finish=lambda text, _: _with_internal_links(text),
         risky=_is_misread,
         footnotes=True,
     )
     yield from writer.pages(page)
 
 
-def _signed(text: str) -> str:
-    """Replace Pelican's signs in a page; it reads one sign in each tag, so a video with a poster gets a second tag."""
+def _with_internal_links(text: str) -> str:
+    """Write a page's links in Pelican's syntax. Pelican reads one per tag, so a video with a poster gets two tags."""
     apart = _VIDEO.sub(r"\1\3<source\2>", text)
     return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 

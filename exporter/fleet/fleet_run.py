@@ -80,7 +80,7 @@ class Backups(Protocol):
     """Saves blogs, many at a time."""
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         """How many more blogs it can take now."""
 
     @property
@@ -198,7 +198,7 @@ class FleetRun:
         if self._end is not None or (self._plan.deadline is not None and now >= self._plan.deadline):
             self._left = 0
             return False
-        room = self._backups.room
+        room = self._backups.free_slots
         if room and len(self._queue) < room:
             known = {*self._under_way, *(blog.number for blog in self._queue)}
             found = self._ledger.due(now, max(room, _QUEUED_BLOGS), without=known, aside=self._aside)

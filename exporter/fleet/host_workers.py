@@ -174,7 +174,7 @@ class HostWorkers:
                 atomic.remove_folder(folder)
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         """How many more blogs it can take now."""
         return self._at_once - len(self._open)
 

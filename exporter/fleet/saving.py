@@ -138,7 +138,7 @@ class BlogSaver:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         """How many more blogs it can take now."""
         return self._at_once - len(self._tasks)
 

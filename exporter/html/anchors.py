@@ -1,6 +1,6 @@
 """Anchors in a text that links lead to, and footnotes. Pure.
 
-A short link with a number or a sign leads to a footnote, and a link leads back from it. Hatena, WordPress and Markdown
+A short link with a number or a mark leads to a footnote, and a link leads back from it. Hatena, WordPress and Markdown
 converters write footnotes like this. All other anchors stay links inside the text.
 """
 
@@ -107,7 +107,7 @@ _HOLDING: Final = tag_set("caption dd dt li td th")
 
 
 FOOTNOTE: Final = "#footnote"
-"""The tag of an element that represents a reference and contains its sign; HTML has no such tag.
+"""The tag of an element that represents a reference and contains its mark; HTML has no such tag.
 
 Its attributes are the ``label`` of its footnote, and as ``time`` the number of this reference to it."""
 
@@ -141,11 +141,11 @@ class Numbering(NamedTuple):
 
 
 class Footnote(NamedTuple):
-    """A footnote: its label, its content without the links back, and the sign of each reference to it."""
+    """A footnote: its label, its content without the links back, and the mark of each reference to it."""
 
     label: str
     held: Element
-    signs: list[str]
+    marks: list[str]
 
 
 def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
@@ -182,14 +182,14 @@ def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
         if any(asked[name] != inside[name] for name in there) or not (own | there).isdisjoint(numbering.asked_for):
             continue
         label = f"{numbering.prefix}{numbering.first + len(notes)}"
-        signs = [_tight(path)[0].text().strip() for path in references]
-        for time, (path, sign) in enumerate(zip(references, signs, strict=True), 1):
+        marks = [_tight(path)[0].text().strip() for path in references]
+        for time, (path, text) in enumerate(zip(references, marks, strict=True), 1):
             mark = _tight(path)[0]
-            mark.tag, mark.children = FOOTNOTE, [sign]
+            mark.tag, mark.children = FOOTNOTE, [text]
             mark.attributes = {"label": label, "time": str(time)}
         _drop(held, backs)
         taken.append(note)
-        notes.append(Footnote(label, held, signs))
+        notes.append(Footnote(label, held, marks))
     _remove(taken)
     return [note._replace(held=Element("body", {}, note.held.children)) for note in notes]
 
@@ -246,9 +246,9 @@ def _is_reference(link: Element, around: _Path) -> bool:
 def _tight(path: _Path) -> list[Element]:
     """Return a reference, preceded by the tags that contain only it and brackets."""
     found = [path[-1]]
-    text = _sign(path[-1])
+    text = _mark_text(path[-1])
     for each in reversed(path[:-1]):
-        if each.tag not in _INLINE or _sign(each) != text:
+        if each.tag not in _INLINE or _mark_text(each) != text:
             break
         found.insert(0, each)
     return found
@@ -259,8 +259,8 @@ def _around(path: _Path) -> list[Element]:
     return [*_tight(path), *_elements(path[-1])]
 
 
-def _sign(element: Element) -> str:
-    """Return the text of the first few nodes without brackets; an element with more nodes is not a sign."""
+def _mark_text(element: Element) -> str:
+    """Return the text of the first few nodes without brackets; an element with more nodes is not a mark."""
     texts = (each for each in islice(element.walk(), _MARK_NODES) if isinstance(each, str))
     return "".join(texts).strip().strip(_BRACKETS)
 

@@ -72,13 +72,13 @@ def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
     budget = _Budget(_MAX_COMPARISONS)
     found: list[tuple[Op, str]] = []
     if max(len(before), len(after)) <= ALIGNED_BY_LINES_CHARACTERS:
-        return list(settled(_joined(_words(before, after, budget))))
+        return list(with_readable_edits(_joined(_words(before, after, budget))))
     for op, old, new in _aligned(_LINE.findall(before), _LINE.findall(after), budget):
         if op:
             found.append(("equal", "".join(old)))
         else:
             found += _words("".join(old), "".join(new), budget)
-    return list(settled(_joined(found)))
+    return list(with_readable_edits(_joined(found)))
 
 
 def _around(before: str, after: str) -> list[tuple[Op, str]]:
@@ -135,7 +135,7 @@ def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
     found: list[tuple[Op, str]] = []
     pending: dict[Op, list[str]] = {"delete": [], "insert": []}
 
-    def settle() -> None:
+    def flush() -> None:
         for op, texts in pending.items():
             if text := "".join(texts):
                 found.append((op, text))
@@ -145,12 +145,12 @@ def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
         if op != "equal":
             pending[op].append(text)
         elif text:
-            settle()
+            flush()
             if found and found[-1][0] == "equal":
                 found[-1] = ("equal", found[-1][1] + text)
             else:
                 found.append(("equal", text))
-    settle()
+    flush()
     return found
 
 
@@ -256,7 +256,7 @@ class _Edit:
         self.equal = other.equal
 
 
-def settled(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, str]]:
+def with_readable_edits(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, str]]:
     """Yield an equivalent diff with short equal texts joined into the edits, and edits moved to sentence starts."""
     first = parts[0][1] if parts and parts[0][0] == "equal" else ""
     before = first

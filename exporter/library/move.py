@@ -50,7 +50,7 @@ class Moved:
 
     Attributes:
         side: which entries.
-        report: the fate of the archive's records.
+        report: the outcome for the archive's records.
         outcome: the records made in the new home.
     """
 

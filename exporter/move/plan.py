@@ -127,7 +127,7 @@ class Plan:
         return (post_key(self.blog_id, entry_id) for entry_id in self._posts.ids())
 
     def account(self, post: ExportPost, uploaded: Container[str], links: Places, comments: int) -> None:
-        """Report the fate of an entry that has a post in the new home.
+        """Report the outcome for an entry that has a post in the new home.
 
         Args:
             post: the entry.

@@ -70,7 +70,7 @@ class MoveRun:
         writer: sends records; ``None`` for a dry run.
         read: reads a picture from the archive.
         concurrency: the number of records sent at a time.
-        report: gets the fate of the archive's records.
+        report: gets the outcome for the archive's records.
         tell: called with each event.
         brought: the keys of all posts of this plan and of others. Other public posts of the blog in the new home are
             reported. ``None`` if only a part of the blog is moved, so that none are reported.

@@ -26,6 +26,7 @@ from exporter.service.interface import (
     Call,
     Capabilities,
     EntryAnswer,
+    FactBasis,
     FlagSettings,
     KnownFact,
     Page,
@@ -33,7 +34,6 @@ from exporter.service.interface import (
     Profile,
     Refused,
     Role,
-    Standing,
     Validators,
     Values,
     WrongRecord,
@@ -141,15 +141,15 @@ _FLAG_SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 def _documented(value: str) -> KnownFact:
-    return KnownFact(value, Standing.DOCUMENTED, message("the service's public page for developers"))
+    return KnownFact(value, FactBasis.DOCUMENTED, message("the service's public page for developers"))
 
 
 def _observed(value: str, source: str = message("pages and uploads of public blogs")) -> KnownFact:
-    return KnownFact(value, Standing.OBSERVED, source)
+    return KnownFact(value, FactBasis.OBSERVED, source)
 
 
 def _chosen(value: str) -> KnownFact:
-    return KnownFact(value, Standing.CHOSEN, message("no limit is documented, so this value is low"))
+    return KnownFact(value, FactBasis.CHOSEN, message("no limit is documented, so this value is low"))
 
 
 NINJA: Final = Profile(

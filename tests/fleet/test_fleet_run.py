@@ -52,7 +52,7 @@ class ScriptedBackups:
         self._tries: dict[int, int] = {}
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         return self.places - len(self._running)
 
     @property

@@ -25,8 +25,8 @@ from exporter.site.pages.site import (
     entry_history_page,
     life_link,
     state_page,
-    told_by,
     version_page,
+    whole_history_version,
 )
 from exporter.site.templating import KIND_NAMES
 from exporter.text import visible
@@ -87,16 +87,16 @@ def _field_diffs(site: Site, kind: Kind, fields: Sequence[FieldChange], before: 
     service = site.catalogue.service
     attributes, texts = service.attributes.get(kind, {}), service.bodies.get(kind, ())
     old, new = (_values(site, kind, raw) for raw in (before, after))
-    told = set()
+    seen = set()
     for field in fields:
         attribute = attributes.get(field.name, "")
         if field.name in texts:
             name = _attribute_name(site, attribute) or field.name
             yield from _text(name, value_text(field.before), value_text(field.after))
-        elif attribute in told:
+        elif attribute in seen:
             continue
         elif old.get(attribute, "") != new.get(attribute, ""):
-            told.add(attribute)
+            seen.add(attribute)
             yield from _plain(_attribute_name(site, attribute), old.get(attribute, ""), new.get(attribute, ""))
         else:
             # If the values read the same or are unknown, the raw values are shown.
@@ -199,7 +199,7 @@ def history_files(site: Site) -> Iterator[ViewFile]:
     for place, row in enumerate(rows):
         yield _version(site, history, row, rows[place - 1] if place else None, place + 1 < len(rows))
     for entry_id, versions in history.changed_entries().items():
-        if told_by(history, entry_id) is not None:
+        if whole_history_version(history, entry_id) is not None:
             continue
         post = site.catalogue.by_id.get(entry_id)
         parts: list[bytes | str] = [entry_id, repr(versions), post.listed if post else b""]
@@ -263,7 +263,7 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     post = site.catalogue.by_id.get(post_id) if history.known_by(post_id, version) else None
     before = history.version_before(change.record_id, version) if is_entry and post else None
     gone = change.change is Change.GONE
-    has_life = before is not None and (gone or told_by(history, change.record_id, version) is None)
+    has_life = before is not None and (gone or whole_history_version(history, change.record_id, version) is None)
     states, fields = None, list(change.fields)
     if change.change is not Change.CHANGED:
         # A new or removed comment is shown with its text; entries have their own pages.
@@ -385,7 +385,7 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
     found, following = (history.state(entry_id, each) for each in (state.version, state.until))
     item = site.catalogue.record_at(Kind.ENTRY_LIST, entry_id, state.until - 1)
     entry = None if found.record is None else service.post(found.record, item)
-    alone = told_by(history, entry_id) is not None
+    alone = whole_history_version(history, entry_id) is not None
     comment_ids = _comment_ids(site, history, entry_id, state.until - 1)
     raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MAX_COMMENTS:])
     comments = [site.shown(service.comment(raw), path) for raw in raws if raw is not None]

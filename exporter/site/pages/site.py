@@ -206,7 +206,7 @@ def entry_history_page(entry_id: str) -> str:
     return f"history/entry-{safe_name(entry_id)}.html"
 
 
-def told_by(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
+def whole_history_version(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
     """Return the version whose page shows the whole history of an entry, up to some version or until today.
 
     That is the version of its only change, where its page shows all. Most entries change once: separate pages for them
@@ -218,5 +218,5 @@ def told_by(history: ArchiveHistory, entry_id: str, at: int | None = None) -> in
 
 def life_link(history: ArchiveHistory, entry_id: str) -> str:
     """Return where a reader sees how an entry changed."""
-    version = told_by(history, entry_id)
+    version = whole_history_version(history, entry_id)
     return entry_history_page(entry_id) if version is None else f"{version_page(version)}#{entry_anchor(entry_id)}"
