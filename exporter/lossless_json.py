@@ -347,7 +347,7 @@ def weight(body: bytes, *, exactly: bool = False) -> int:
     """Estimate the bytes of memory that a JSON text takes when it is parsed and written again.
 
     Two bytes of text can become a list of 60 bytes, and some 250 bytes while it is written. So this counts the
-    characters that create objects, even inside strings, where they cost nothing but are rare.
+    characters that create objects, even inside strings, in which they are harmless and rare.
 
     Args:
         body: the text.

@@ -1,4 +1,4 @@
-"""How many processors this process may keep busy: all that it is given, or one where others like it have the rest."""
+"""The number of processors that this process may use: all available ones, or one if it is one of many workers."""
 
 from __future__ import annotations
 

@@ -281,7 +281,7 @@ class WordPressApi:
 
 
 async def find_wordpress(client: Client) -> WordPressApi | None:
-    """Find the API of the WordPress at the client's base URL; ``None`` if there is none.
+    """Find the REST API of WordPress at the client's base URL, or ``None``.
 
     Raises:
         NotAuthorised: it, or a server in front of it, refuses the credentials.
@@ -300,7 +300,7 @@ async def open_wordpress(client: Client) -> WordPressApi:
 
     Raises:
         NotAuthorised: it, or a server in front of it, refuses the credentials.
-        ServiceError: there is none, or it failed.
+        ServiceError: the API does not exist, or it failed.
     """
     found = await find_wordpress(client)
     if found is None:

@@ -174,14 +174,12 @@ class LatestCheck:
         return self.known and not self.damaged
 
 
-def check_latest(layout: Layout, suspected: Collection[str] = ()) -> LatestCheck:
+def check_latest(layout: Layout, damaged_before: Collection[str] = ()) -> LatestCheck:
     """Compare every file of ``latest/`` with its noted hash; the caller holds the archive's lock.
 
-    A file with the noted size and time is trusted, otherwise its hash decides. A seventh of the files, another one at
-    each
-    check, is hashed in any case: disk damage changes neither size nor time. The files in ``suspected``, which were
-        damaged
-    before, are hashed, too.
+    A file with the noted size and time is trusted, otherwise its hash decides. A seventh of the files, a different one at
+    each check, is always hashed, because disk damage changes neither size nor time. The files in ``damaged_before`` are
+    also hashed.
 
     Raises:
         ArchiveDamaged: ``latest/`` is a link.
@@ -200,7 +198,7 @@ def check_latest(layout: Layout, suspected: Collection[str] = ()) -> LatestCheck
         for entry in noted:
             stamp = found.get(entry.place)
             same = stamp is not None and stamp == entry.stamp
-            if same and entry.place not in suspected and zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL != turn:
+            if same and entry.place not in damaged_before and zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL != turn:
                 kept.append(entry)
             elif sha256_or_none(path := layout.latest / entry.place) != entry.sha256:
                 damaged.add(entry.place)

@@ -27,7 +27,7 @@ _DAY: Final = len("2016-03-19-")
 
 
 def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> Iterator[OldPost]:
-    """Yield the posts of one side. ``asked`` says whether they were to be moved."""
+    """Yield the posts of one side. ``asked`` says whether the user asked to move them."""
     media = Media(posts)
     spellings = UniqueNames(wordpress_name), UniqueNames()
     for post in posts:

@@ -308,7 +308,7 @@ class _Comparing:
             yield Difference(Fault.LINK_ASTRAY, before.title or entry_id, self._astray(old, new, there))
 
     def _astray(self, old: OldPost, new: NewPost, there: Sequence[str]) -> str:
-        """Return the link that is probably the wrong one; empty if none is."""
+        """Return the link that is probably wrong; empty without one."""
         right = [self._targets[each] for each in old.own_links if each in self._targets]
         hosts = {host_of(each) for each in new.addresses}
         for address, place in zip(new.links, there, strict=True):

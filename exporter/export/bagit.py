@@ -1,7 +1,7 @@
 """The whole archive as a bag (BagIt 1.0, RFC 8493): every file of it below ``data``, with sums to check. Pure.
 
-Nothing is chosen: private entries, drafts, hidden comments and earlier versions are in it. It is a copy to keep, never
-one to publish.
+It contains everything, including private entries, drafts, hidden comments and earlier versions. It is a copy to keep,
+never one to publish.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _is_payload(file: WrittenFile) -> bool:
 
 
 def _written(path: str) -> str:
-    """Return a path as manifests have it (section 2.1.3): what would end the line is percent-encoded."""
+    """Return a path as manifests have it (section 2.1.3): characters that end a line are percent-encoded."""
     return path.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")
 
 

@@ -48,10 +48,10 @@ _Dumper.add_representer(_Text, _represent)
 def front_matter(post: Post, comments: int) -> tuple[str, int]:
     """Return the front matter with its ``---`` lines, and how many lone surrogates became U+FFFD.
 
-    What people and other programs read comes first, under the names that site generators know; what only the service
-    says is under ``source``. Dates are ISO 8601 texts with the blog's offset; a value that the service did not send, or
-    sent malformed, is null. A draft is an entry that is private or may be; only the owner knows the meaning of the
-    other flags.
+    Common fields come first, under the names that site generators know; fields of the service alone are under
+    ``source``. Dates are ISO 8601 texts with the blog's offset; a value that the service did not send, or sent
+    malformed, is null. A draft is an entry that is private or may be; only the owner knows the meaning of the other
+    flags.
     """
     fields: dict[str, Any] = {
         "title": post.title,
@@ -94,7 +94,7 @@ def front_matter(post: Post, comments: int) -> tuple[str, int]:
 
 
 def _plain_lines(fields: Mapping[str, Any], indent: str = "") -> str | None:
-    """Return what YAML's writer makes of fields that need no escape, in a tenth of its time; ``None`` for others."""
+    """Return fields without escapes as YAML's writer would, in a tenth of its time; ``None`` for others."""
     lines: list[str] = []
     for name, value in fields.items():
         if value is None:
@@ -142,7 +142,7 @@ def render_entry(
     head, replaced = front_matter(post, len(comments))
     in_body, in_more = wanted_places(post.body), wanted_places(post.more)
     places = in_body | in_more
-    # What both lead to stays where both can.
+    # A footnote that the other part links to stays a link.
     body = to_markdown(post.body, change, places, footnotes=Numbering(asked_for=in_more))
     more = to_markdown(post.more, change, places, footnotes=Numbering(body.footnotes + 1, asked_for=in_body))
     blocks = [heading(1, collapse(post.title) or t("(untitled)")), body.text]

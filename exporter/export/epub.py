@@ -1,7 +1,7 @@
-"""A book for e-readers (EPUB 3), the oldest post first: one of everything, or one for each year. Pure.
+"""A book for e-readers (EPUB 3), the oldest post first: one for the whole blog, or one for each year. Pure.
 
-The chapters are written as the posts are read; the contents, the cover and the list of all files come last, when it is
-known what there is.
+The chapters are written as the posts are read; the table of contents, the cover and the list of files come last,
+because they depend on all chapters.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _dots(counts: Counter[Moment], years: list[int]) -> list[Dot]:
 
 
 def _broken(title: str, room: float) -> list[str]:
-    """Break a title into a few lines, between words where there are any."""
+    """Break a title into a few lines, between words if possible."""
     lines = [""]
     for word in _pieces(title):
         if lines[-1] and _width(lines[-1] + word.rstrip()) > room:
@@ -184,7 +184,7 @@ class _Book:
     days: array[int] = field(default_factory=lambda: array("l"))
 
     def add(self, post: ExportPost, untitled: str) -> None:
-        """Take a chapter in, as small as can be: large blogs have very many."""
+        """Add a chapter in compact form, because large blogs have very many."""
         self.ids.append(post.id)
         self.names.append((visible(post.title)[0] or untitled).encode())
         self.days.append(post.when.year * 10_000 + post.when.month * 100 + post.when.day)
@@ -196,11 +196,11 @@ class _Book:
             yield _Chapter(chapter_name(entry_id), name.decode(), moment)
 
     def opens_year(self, post: ExportPost) -> bool:
-        """Tell whether a post is the first of its year, in a book of several."""
+        """Return whether a post is the first of its year, in a book of several years."""
         return not self.year and (not self.days or self.days[-1] // 10_000 != post.when.year)
 
     def files(self) -> Iterator[str]:
-        """Yield the names of the pages in the order they are read in."""
+        """Yield the names of the pages in reading order."""
         for year, chapters in groupby(self.chapters(), lambda chapter: chapter.day.year):
             if not self.year:
                 yield _year_name(year)
@@ -245,7 +245,7 @@ class _Binder:
         self, book: _Book, posts: Iterable[ExportPost], holds: Callable[[str], bool]
     ) -> Iterator[Content | Copy]:
         links = BookLinks(self._posts, self._media, self._own, holds)
-        # What kind of file this is must be readable at a fixed place (OCF 3.2, section 4.3).
+        # The media type must be at a fixed offset (OCF 3.2, section 4.3).
         yield Content("mimetype", [b"application/epub+zip"], stored=True)
         yield Content("META-INF/container.xml", [self._plain("container.xml")])
         yield Content("EPUB/style.css", [self._plain("style.css")])

@@ -73,9 +73,9 @@ def _cells(row: Element) -> list[Element]:
 
 
 def ruby_pairs(node: Element) -> list[tuple[Nodes, Nodes]] | None:
-    """Return pairs of a text and its reading; ``None`` when there is no reading, or none that belongs to a text.
+    """Return pairs of a text and its reading; ``None`` if there is no reading, or none that belongs to a text.
 
-    What follows the last reading is paired with an empty one.
+    Text after the last reading is paired with an empty one.
     """
     pairs: list[tuple[Nodes, Nodes]] = []
     base: Nodes = []
@@ -131,10 +131,10 @@ class Addresses(Protocol):
     """The addresses in the book for those in a text."""
 
     def picture(self, address: str) -> str | None:
-        """Return where the book holds a picture; ``None`` when it does not."""
+        """Return the path of a picture in the book; ``None`` if the book does not have it."""
 
     def link(self, address: str) -> str | None:
-        """Return the address a link is to have, inside the book or on the web; ``None`` when it leads nowhere."""
+        """Return the new address of a link, inside the book or on the web; ``None`` if it leads nowhere."""
 
     def lost(self, words: str) -> str:
         """Return the replacement for a missing picture, given its description."""
@@ -144,7 +144,7 @@ class Addresses(Protocol):
 _BLOCKS: Final = 1
 _HEADINGS: Final = 2
 _LINKS: Final = 4
-"""Links are never in each other."""
+"""Links are never nested."""
 _UPRIGHT: Final = 8
 """Short numbers are written upright in vertical lines."""
 _ANYTHING: Final = _BLOCKS | _HEADINGS | _LINKS
@@ -162,7 +162,7 @@ def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
 
 
 def note_xhtml(note: Footnote, addresses: Addresses, *, upright: bool = False) -> str:
-    """Return a footnote, which readers of books show where they are asked for it, with ways back in front of it."""
+    """Return a footnote with its links back in front of it; reading systems show it on request."""
     marks = [note.marks[0], *[_BACK_AGAIN] * (len(note.marks) - 1)]
     ways: Nodes = []
     for time, mark in enumerate(marks, 1):
@@ -213,12 +213,12 @@ class _Writer:
         return self._wrapped("div", node, where) if node.tag in BLOCKS else self.inside(node.children, where)
 
     def _wrapped(self, tag: str, node: Element, where: int) -> str:
-        """Write an element that may hold anything; where its name says more than the tag does, as a class."""
+        """Write an element that may hold anything; a name that says more than the tag becomes a class."""
         known = f' class="{node.tag}"' if tag == "div" and node.tag != "div" else ""
         return f"<{tag}{known}>{self.inside(node.children, where)}</{tag}>"
 
     def _phrase(self, tag: str, node: Element, where: int) -> str:
-        """Write an element that may hold no blocks; one that does becomes a ``div``."""
+        """Write an element that must not hold blocks; one that does becomes a ``div``."""
         if id(node) in self._holders:
             return self._wrapped("div", node, where)
         content = self.inside(node.children, where & ~_BLOCKS)
@@ -330,7 +330,7 @@ class _Writer:
         return f'<img src="{escape(picture)}" alt="{escape(alt)}"{sized} />'
 
     def _player(self, node: Element, where: int) -> str:
-        """Write a link where something was embedded, which a book cannot hold."""
+        """Write a link in place of an embedded player, which a book cannot hold."""
         asked = [(self._addresses.link(each.address), each.title) for each in (embeds(node) if where & _LINKS else ())]
         address, title = next(((link, title) for link, title in asked if link and "://" in link), ("", ""))
         if not address:

@@ -46,12 +46,12 @@ _REPLACED_CONTENT: Final = "replaced_content_sha256"
 
 
 def report_path(target: Path) -> Path:
-    """Return where an export's report is."""
+    """Return the path of an export's report."""
     return target.with_name(f"{target.name}.report.json")
 
 
 def check_target(target: Path, *, force: bool) -> None:
-    """Refuse to write where something else is.
+    """Refuse to write over anything but an export.
 
     A report next to a folder does not prove that an export made all of it. With ``force``, a folder is replaced only if
     every file matches the report byte for byte.
@@ -152,7 +152,7 @@ def _report(target: Path) -> dict[str, Any]:
 
 
 def _listed(target: Path) -> list[WrittenFile]:
-    """Return the files that the report lists, with those of the export that it was to replace and may not have yet."""
+    """Return the files that the report lists, with those of the export that it was replacing."""
     report = _report(target)
     try:
         listed = [each for name in ("files", _REPLACED) for each in report.get(name, ())]
@@ -175,7 +175,7 @@ def write_export(
     Raises:
         UsageError: nothing can be written there.
         NoSpace: the disk is full.
-        ArchiveDamaged: a picture is not where the archive says it is, or is another one.
+        ArchiveDamaged: a picture is missing, or its content differs from its hash.
     """
     new = target.with_name(f".{target.name}.tmp")
     with atomic.translated(target):
@@ -324,7 +324,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
     """Yield a file from the archive in blocks that base64 can join; a stored picture is checked against its hash.
 
     Raises:
-        ArchiveDamaged: it is missing, or its content is not what its name says.
+        ArchiveDamaged: it is missing, or its content differs from its name's hash.
     """
     if not path.is_file():
         raise ArchiveDamaged(message("{path} is missing; {picture_again}.", path=path, picture_again=_PICTURE_AGAIN))

@@ -89,9 +89,9 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _in_liquid(text: str, pictures: list[str]) -> str:
-    """Return a page's text of which Liquid makes the same, with the pictures and the other posts where the site is.
+    """Return a page's text that Liquid leaves unchanged, except for the addresses of pictures and posts.
 
-    A site below a folder of its host is known to Liquid alone (``baseurl``), and Jekyll before 4, which GitHub Pages
+    Only Liquid knows the folder of a site on its host (``baseurl``), and Jekyll before 4, which GitHub Pages
     has, runs it over everything. Each part is enclosed separately, because Jekyll cuts between them.
     """
     text = text.replace("{%", f'{_END_RAW}{{{{ "{{%" }}}}{_RAW}')

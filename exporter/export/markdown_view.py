@@ -57,7 +57,7 @@ class _Around(NamedTuple):
 
 
 class MarkdownView:
-    """Makes the view, byte for byte the same of the same records; holds a path, a day and a title for each entry.
+    """Makes the view, byte for byte the same for the same records; holds a path, a day and a title for each entry.
 
     Args:
         service: reads the records.
@@ -115,7 +115,7 @@ class MarkdownView:
         return _Page(entry_id, path, day(post.date), post.title[:_MAX_TITLE_CHARACTERS])
 
     def _surroundings(self, records: RecordSource, pages: list[_Page]) -> tuple[ArchiveLinks, dict[str, list[str]]]:
-        """Return what pages can point at, and for each entry the addresses of the assets it needs."""
+        """Return the link targets of pages, and for each entry the addresses of its assets."""
         base = f"https://{records.blog_id}/"
         needed: defaultdict[str, list[str]] = defaultdict(list)
         found = []

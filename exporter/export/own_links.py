@@ -1,4 +1,4 @@
-"""How the blog makes the addresses of its entries, as far as the links between them show it. Pure."""
+"""Infer the pattern of entry addresses from the links between entries. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MIN_SHARE: Final = 0.5
 """The share of matching addresses that must be those of entries; below it the similarity may be chance."""
 
 _MAX_SHARING_ENTRIES: Final = 8
-"""A value that more entries share, such as a year or a flag, tells none of them."""
+"""A value that more entries share, such as a year or a flag, identifies none of them."""
 
 _LINK: Final = re.compile(r"""href\s*=\s*["']?\s*((?:https?:)?/[^\s"'<>]*)""", re.IGNORECASE)
 _CUTS: Final = (re.compile(r"([/?&=;.])"), re.compile(r"([/?&=;.\-_])"))
@@ -39,7 +39,7 @@ class InferredPattern(NamedTuple):
 
 
 def infer_entry_url(service: Records, records: RecordSource) -> InferredPattern | None:
-    """Return the pattern that most links between entries follow; ``None`` where they show none.
+    """Return the pattern that most links between entries follow; ``None`` if they show none.
 
     Args:
         service: reads the records.
@@ -64,7 +64,7 @@ def infer_entry_url(service: Records, records: RecordSource) -> InferredPattern 
 
 
 def _own_addresses(records: RecordSource, host: str) -> Iterator[str]:
-    """Yield what entries link to on the blog's own host, in their order."""
+    """Yield the targets of links from entries to the blog's own host, in order."""
     named = host.removeprefix("https:")
     for _, raw in records.scan(Kind.ENTRIES):
         for text in raw.values():
@@ -78,7 +78,7 @@ def _own_addresses(records: RecordSource, host: str) -> Iterator[str]:
 def _entries(
     service: Records, records: RecordSource, values: set[str]
 ) -> tuple[list[_Fields], Mapping[str, list[int]]]:
-    """Return the entries of which addresses hold a value, and which of them have a value that tells them."""
+    """Return the entries with a value that occurs in addresses, and for each identifying value its entries."""
     entries: list[_Fields] = []
     by_value: defaultdict[str, list[int]] = defaultdict(list)
     for _, raw in records.scan(Kind.ENTRIES):

@@ -20,7 +20,7 @@ _PICTURES = "images"
 
 _ARTICLE = "/an-article-of-this-site"
 _STATIC = "/a-file-of-this-site"
-"""Begin addresses until Pelican's own signs for them take their place, which no address of a body may have."""
+"""Placeholders for Pelican's link syntax, which addresses in bodies must not contain."""
 
 _VIDEO: Final = re.compile(rf"(<video poster=\"{_STATIC}[^<>\"]*\")( src=\"{_STATIC}[^<>\"]*\")([^<>]*>)")
 
@@ -35,7 +35,7 @@ _is_misread = finds(
     r"\{[^{}\n]*\}",  # attributes
     r"^[-+*>\d.) ]*#+[^#\s]",  # headings without a space
 )
-"""Tells what Pelican's reader of Markdown takes for something else than CommonMark does."""
+"""Matches text that Pelican's Markdown reader treats differently from CommonMark."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:

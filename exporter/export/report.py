@@ -39,7 +39,7 @@ _LINES: Final[Mapping[Part, str]] = {
 }
 KINDS: Final = ("entries", "comments", "pictures", "categories")
 _OF_IDS: Final = ("entries", "comments")
-"""The kinds whose names in a report are ids of the service; those of the others are words that people chose."""
+"""The kinds whose names in a report are ids of the service; those of the others are texts that people wrote."""
 
 _PRIVATE: Final = (Hidden.FLAG, Hidden.REMOVED)
 """Why an entry is private; for all other reasons it is a draft."""
@@ -62,7 +62,7 @@ class Row:
         kind: one of :data:`KINDS`.
         cause: the reason.
         count: how many records.
-        ids: their ids, or the names of pictures and categories; empty where these must not be named.
+        ids: their ids, or the names of pictures and categories; empty if these must not be named.
         times: how often it happened to all of them together.
     """
 
@@ -99,20 +99,20 @@ class Link(StrEnum):
     REWRITTEN = "rewritten"
     """It leads to the place that the entry has in the new home."""
     OLD_HOST = "old_host"
-    """It leads to the old blog, and dies with it."""
+    """It leads to the old blog, and ends with it."""
     DEAD = "dead"
     """It has the address of an entry that the archive does not have: the old blog deleted it."""
 
 
 class Report:
-    """The account of one export; every record that went in is written, referred to or left out, with the reason.
+    """The report of one export: every record is written, referred to or left out, with the reason.
 
     Entries and comments are counted as the archive holds them; pictures and categories as far as entries of this export
     have them, so that nothing of the others is named.
 
     Args:
         public: whether the entries are public; otherwise the report names ids and flags, but no categories and no
-            addresses of pictures, because people chose those.
+            addresses of pictures, because people wrote those.
 
     Attributes:
         old_hosts: the hosts that close with the old blog, set by the reader of its posts.
@@ -161,8 +161,8 @@ class Report:
 
         Args:
             address: its old address.
-            why: why its bytes are not in the export; ``None`` when they are.
-            referred: whether an address of it is, where its bytes are not.
+            why: why its bytes are not in the export; ``None`` if they are.
+            referred: whether the export has its address instead of its bytes.
         """
         outcome = (
             _PictureOutcome.WRITTEN if why is None else _PictureOutcome.REFERRED if referred else _PictureOutcome.LEFT
@@ -189,11 +189,11 @@ class Report:
         self._own_links[outcome] += 1
 
     def left(self, kind: str, why: Reason | Cause, record_id: str) -> None:
-        """Name a record that is in no file, and say why."""
+        """Name a record that is in no file, with the reason."""
         self._left[kind, _cause(why)].append(record_id)
 
     def changed(self, kind: str, what: Reason | Cause, record_id: str, times: int = 1) -> None:
-        """Name a record of which something had to be written otherwise, and how often."""
+        """Name a record of which parts had to be changed, and how often."""
         if times:
             self._changes[kind, _cause(what)][record_id] += times
 
@@ -362,6 +362,6 @@ def inferred_line(pattern: str, matches: int) -> str:
 
 
 def names(ids: Sequence[str]) -> str:
-    """Return the first of some ids, fewer where they are as long as addresses."""
+    """Return the first few ids; fewer if they are long, such as addresses."""
     most = _MAX_SHORT_IDS if all(len(each) <= _SHORT_ID_CHARACTERS for each in ids[:_MAX_SHORT_IDS]) else _MAX_LONG_IDS
     return ", ".join(ids[:most]) + (", …" if len(ids) > most else "")

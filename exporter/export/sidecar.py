@@ -22,7 +22,7 @@ from exporter.html.text import collapse, text_of
 from exporter.text import without_surrogates
 
 _MIN_COMMENT_CHARACTERS: Final = 3
-"""The fewest characters of a comment that Disqus takes."""
+"""The minimum length of a comment in Disqus."""
 _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dsq="http://www.disqus.com/"
   xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:wp="http://wordpress.org/export/1.0/">

@@ -1,7 +1,7 @@
 """Reads the list of a fleet: text, CSV or TOML with one blog a line, and settings for single blogs.
 
-A list may name a million blogs, so text and CSV are read line by line. It is written by a person or a program that
-asked a service for its blogs, so every line is checked before anything is asked for.
+A list may name a million blogs, so text and CSV are read line by line. A person or another program wrote it, so every
+line is checked before the first request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_ID_BYTES: Final = 200
 _MAX_LINE_CHARACTERS: Final = 65_536
 _HIGHEST: Final = 1_000_000
 _FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
-"""Marks of paths, and those that no domain has: with them a line is of another form than it was read as."""
+"""Characters of paths and others that no domain has: a line with them has another form than was assumed."""
 _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
 ALLOWED_IN_LISTS: Final = frozenset(
     {
@@ -52,7 +52,7 @@ class ListedBlog:
 
     Attributes:
         blog_id: the blog.
-        priority: those with a higher number go first; 0 where the line says nothing.
+        priority: those with a higher number go first; 0 by default.
         settings: the settings of the line, as checked text.
         line: its number in the file, from 1; for TOML the number of the blog.
     """
@@ -67,7 +67,7 @@ def read_list(path: Path) -> Iterator[ListedBlog]:
     """Yield the blogs of a file: CSV and TOML by the ending, text otherwise.
 
     Raises:
-        UsageError: the file cannot be read, or a line of it cannot be right, which the message names; or it lists none.
+        UsageError: the file cannot be read, lists no blog, or has an invalid line, which the message names.
     """
     readers = {".csv": _read_csv, _TOML: _read_toml}
     blog = None

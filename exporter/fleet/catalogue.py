@@ -63,13 +63,13 @@ class CatalogueResult:
     """Counts for a catalogue, or for one folder of the fleet.
 
     Attributes:
-        blogs: how many it has.
-        entries: how many entries they have.
+        blogs: the number of blogs.
+        entries: the number of their entries.
         read: archives that were read now.
         kept: archives that had not changed since the last time.
         dropped: archives that no longer exist.
         trouble: names of archives that failed, with reasons, the first thousand.
-        troubles: how many could not be read.
+        troubles: the number of archives that could not be read.
         changed: whether the catalogue differs from the one before.
     """
 
@@ -83,7 +83,7 @@ class CatalogueResult:
     changed: bool = False
 
     def add(self, part: CatalogueResult) -> None:
-        """Count what became of a folder."""
+        """Count the result of a folder."""
         self.blogs += part.blogs
         self.entries += part.entries
         self.read += part.read
@@ -131,7 +131,7 @@ def update(
         on_shard: called after each folder with the sums of all folders so far.
 
     Raises:
-        UsageError: something else has the name, or it is among the archives.
+        UsageError: the path belongs to another file, or is inside the archives.
         NoArchive: there are no archives.
         ArchiveLocked: another process updates it.
         NoSpace, BlogExporterError: it cannot be written.
@@ -270,7 +270,7 @@ class _ShardReader:
         return row
 
     def _drop(self, blog_id: str) -> None:
-        """Have the rows that the catalogue holds of a blog removed."""
+        """Delete a blog's rows from the catalogue."""
         self._connection.execute("INSERT OR IGNORE INTO changed VALUES (?)", (blog_id,))
 
     def _trouble(self, name: str, reason: str) -> None:
@@ -279,7 +279,7 @@ class _ShardReader:
 
 
 class _Catalogue:
-    """The database while it is brought up to date."""
+    """The database during an update."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, target: Path, *, fresh: bool) -> None:
         self._connection = connection
@@ -289,7 +289,7 @@ class _Catalogue:
         self._changed = fresh
 
     def shards(self) -> set[str]:
-        """Return the folders that it has blogs of."""
+        """Return the folders whose blogs it contains."""
         with _translated(self._path):
             found = self._connection.execute("SELECT DISTINCT substr(archive, 1, 2) FROM blogs")
             return {str(shard) for (shard,) in found} & set(SHARDS)
@@ -322,7 +322,7 @@ class _Catalogue:
         self._changed = True
 
     def finish(self, made_at: str) -> None:
-        """Make all of it durable, and give a new catalogue its name."""
+        """Flush everything to disk, and rename a new catalogue into place."""
         with _translated(self._path):
             if self._fresh:
                 self._connection.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""When a fleet will be done, by what its blogs have cost so far, and how sure that is. Pure."""
+"""Forecast when a fleet will be done, from the requests of its blogs so far, with an error interval. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FleetProgress:
 
     def sent(self, now: float, requests: int) -> None:
         """Note the number of requests sent in all, including those for blogs under way."""
-        # The samples are spread over the window, however often this is called.
+        # The samples are spread over the window, no matter how often this is called.
         if now - self._sent[-1][0] >= _WINDOW_SECONDS / _SAMPLES:
             self._sent.append((now, requests))
 
@@ -88,10 +88,10 @@ class FleetProgress:
 
 
 class _Sizes:
-    """How many requests a blog takes, known of those that are done; of those under way, how many it takes at least.
+    """The number of requests of each blog: exact if the blog is done, a minimum if it is under way.
 
-    Small blogs end first, so the mean of the ends alone is too small for as long as many are under way. What those have
-    taken counts too: the estimate of Kaplan and Meier (Journal of the American Statistical Association 53, 1958).
+    Small blogs end first, so the mean of the finished blogs alone is too small while many are under way. The
+    Kaplan-Meier estimator includes those under way (Journal of the American Statistical Association 53, 1958).
     """
 
     def __init__(self, taken: Mapping[int, int], under_way: Collection[int]) -> None:
@@ -112,9 +112,9 @@ class _Sizes:
         self.variance = max(0.0, squares - self.mean * self.mean)
 
     def _rest(self, alive: float, area: float, largest: int) -> float:
-        """Return how many more requests blogs take that are larger than all that is known.
+        """Return the number of further requests of blogs that are larger than all finished ones.
 
-        As if they ended as often as those did that are larger than half of it, or as all did where none of these ended.
+        It uses the rate of endings among the blogs above half that size, or among all blogs if none of those ended.
         """
         half = max((size for size in self._after if 2 * size <= largest), default=0)
         alive_at_half = self._after[half][0] if half else 1.0
@@ -123,6 +123,6 @@ class _Sizes:
         return area / (1.0 - alive)
 
     def beyond(self, taken: int) -> float:
-        """Return how many more requests a blog takes after ``taken``."""
+        """Return the number of further requests of a blog after ``taken``."""
         alive, area = self._after[taken]
         return (self.mean - area) / alive

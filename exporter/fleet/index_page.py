@@ -76,7 +76,7 @@ def make_index_page(root: Path, settings: Settings, pool: WorkerPool, language: 
 
     Raises:
         NoArchive: there are no archives.
-        UsageError: something else has these names, or nothing can be written.
+        UsageError: other files have these names, or nothing can be written.
         NoSpace: there is no room.
     """
     require_fleet(root)
@@ -110,7 +110,7 @@ def make_index_page(root: Path, settings: Settings, pool: WorkerPool, language: 
 
 
 def _require_own(index: InnerPath, folder: InnerPath) -> None:
-    """Refuse to replace what this program did not write."""
+    """Refuse to replace files that this program did not write."""
     kind = index.kind()
     own = kind is None
     if kind == "":

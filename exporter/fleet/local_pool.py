@@ -101,7 +101,7 @@ class LocalPool:
         self._workers.clear()
 
     def submit(self, number: int, work: Callable[[Any], Any], argument: Any) -> None:
-        """Hand a call to the worker with the least to do."""
+        """Send a call to the worker with the fewest unfinished calls."""
         self._send(number, pickle.dumps((work, argument)))
 
     def _send(self, number: int, call: bytes) -> None:
@@ -124,7 +124,7 @@ class LocalPool:
         return found
 
     def _replaced(self, worker: _Worker) -> list[tuple[int, Outcome]]:
-        """Replace a dead worker, and hand its other calls to the living."""
+        """Replace a dead worker, and send its other calls to live workers."""
         how = worker.join(STOP_SECONDS)
         died: list[tuple[int, Outcome]] = []
         if worker.ready and worker.unfinished:

@@ -62,7 +62,7 @@ def overview(root: Path, now: float) -> dict[str, Any]:
 
 
 def _run(ledger: sqlite3.Connection, *, is_running: bool, now: float) -> dict[str, Any] | None:
-    """Return the newest run; one that neither ended nor is under way has no exit code: it was killed."""
+    """Return the newest run; a killed run has no exit code."""
     found = ledger.execute(
         "SELECT number, started_at, finished_at, exit_code, options, progress FROM runs ORDER BY number DESC LIMIT 1"
     ).fetchone()
@@ -96,7 +96,7 @@ def _run(ledger: sqlite3.Connection, *, is_running: bool, now: float) -> dict[st
 
 
 def _failures(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
-    """Return what keeps blogs from being saved, the most frequent first, each with an example."""
+    """Return the reasons of failures, the most frequent first, each with an example."""
     rows = ledger.execute(
         """
         SELECT a.exit_code, a.kind, count(*), max(b.blog_id), a.reason

@@ -60,7 +60,7 @@ class WorkerPool(Protocol):
     dashboard: str | None
 
     def submit(self, number: int, work: Callable[[Any], Any], argument: Any) -> None:
-        """Queue a call; the function belongs to a module, and the argument pickles."""
+        """Queue a call of a module-level function; the argument must be picklable."""
 
     def done(self, seconds: float) -> list[tuple[int, Outcome]]:
         """Return the calls that ended, by number, after waiting up to ``seconds`` for the first.
@@ -121,7 +121,7 @@ class _Calls(Generic[Argument, Answer]):
 
     Attributes:
         running: their arguments.
-        died: arguments whose worker died, and how it did.
+        died: arguments whose worker died, with the cause.
     """
 
     def __init__(self, pool: WorkerPool, work: Callable[[Argument], Answer], *, may_die: bool) -> None:

@@ -37,7 +37,7 @@ from exporter.settings import Settings
 
 _BLOCK_BYTES: Final = 4 << 20
 _ONE_PROCESS_BYTES: Final = 256 << 20
-"""Bytes of an index that this process searches before others could have started."""
+"""Bytes of an index that this process searches faster than others can start."""
 
 
 class FleetHit(NamedTuple):
@@ -56,10 +56,10 @@ class FleetSearchResult:
     """The result of a search.
 
     Attributes:
-        hits: the best ones, as many as were asked for.
+        hits: the best hits, up to the limit of the query.
         total: the number of matching records in the index.
-        blogs: in how many blogs they are.
-        outdated: hits that are not in the archives any more, or cannot be read there; they are not shown.
+        blogs: the number of blogs that contain them.
+        outdated: the number of hits that the archives no longer contain, or that cannot be read; they are not shown.
     """
 
     hits: list[FleetHit]
@@ -113,7 +113,7 @@ def update_index(
 
 
 def is_indexed(root: Path) -> bool:
-    """Tell whether a fleet has an index."""
+    """Return whether a fleet has an index."""
     return made_at(root) is not None
 
 
@@ -218,7 +218,7 @@ def _in_block(block: bytes, needles: list[bytes], blog: bytes) -> Iterator[tuple
 
 
 def _confirmed(root: Path, candidate: _Candidate, query: Query, settings: Settings) -> FleetHit | None:
-    """Return a hit from the archive itself; ``None`` where that does not hold the words any more."""
+    """Return a hit from the archive itself; ``None`` if that no longer contains the words."""
     found = archive_named(root, candidate.blog_id)
     if found is None:
         return None

@@ -47,11 +47,11 @@ FAILED: Final = "failed"
 STATES: Final = (MADE, CURRENT, EMPTY, FAILED)
 
 FATAL: Final = (NoSpace, NoMemory, Interrupted, MemoryError)
-"""Errors that say nothing about the archive being read, and end the work."""
+"""Errors that are not about the archive being read; they end the work."""
 _MAX_NAMED: Final = 1000
 _MAX_REASON_CHARACTERS: Final = 500
 _MAX_FINDINGS: Final = 5
-"""Findings of an archive that its result holds; ``verify`` of that archive names all."""
+"""The maximum number of findings in a result; ``verify`` of that archive names all."""
 _MAX_REFUSED_FIRST: Final = 20
 """If a usage error refuses each of the first 20 archives, the options are wrong, and the work ends."""
 Options = TypeVar("Options")
@@ -183,8 +183,8 @@ class ArchiveResult:
         kind: the class of the error; ``None`` for none.
         reason: the text of the error.
         facts: what JSON shows of the archive.
-        seconds: how long it took.
-        cpu_seconds: the processor's time, of that process.
+        seconds: the duration.
+        cpu_seconds: the processor time of that process.
     """
 
     blog_id: str
@@ -212,7 +212,7 @@ class ArchiveResult:
 
 
 def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundArchive) -> ArchiveResult:
-    """Do a job with one archive; the result holds any error. All arguments and the result pickle."""
+    """Run a job on one archive; the result holds any error. All arguments and the result pickle."""
 
     def work() -> Done | None:
         archive = open_archive(found)
@@ -222,7 +222,7 @@ def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundAr
 
 
 def result_of(blog_id: str, path: Path | str, work: Callable[[], Done | None]) -> ArchiveResult:
-    """Do something with an archive; the result holds any error.
+    """Run a function on an archive; the result holds any error.
 
     Args:
         blog_id: its blog.
@@ -356,7 +356,7 @@ class WorkTally:
 
     @property
     def archives(self) -> int:
-        """How many archives there were."""
+        """The number of archives."""
         return self.states.total()
 
     def count(self, result: ArchiveResult) -> None:

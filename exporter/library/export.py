@@ -229,7 +229,7 @@ def require_declared(service: Records, declared: Declared) -> None:
     """Refuse options that do not say which entries are public.
 
     Raises:
-        UsageError: they do not, and do not make drafts of all entries either.
+        UsageError: they do not, and do not make all entries drafts.
     """
     if service.is_undeclared(declared):
         raise UsageError(message("Nothing says yet which entries are public: declare it, or make drafts of all."))

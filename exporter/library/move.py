@@ -127,7 +127,7 @@ def move_blog(
         options: the options of the export; this function sets ``side`` and ``as_of``.
         at: the version; by default the newest. Entries that were hidden or removed later are not public.
         only: which sides to move.
-        dry_run: only read the new home, and return what a move would do.
+        dry_run: only read the new home, and return the changes of a move.
         check: called with the records before anything is sent; may raise.
         watching: the caller's functions.
         clock: the time of day, and waiting.

@@ -51,7 +51,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         max_age: the greatest age of the last success; ``None`` for no limit.
 
     Raises:
-        NoArchive: no run ever ended, and none is running.
+        NoArchive: no run ever ended or is running.
         ArchiveDamaged: the newest manifest cannot be read.
     """
     last = next(archive.newest_runs(), None)

@@ -121,7 +121,7 @@ class Asset:
         content_type: the media type detected from the content.
         bytes: its size.
         sha256: of its content, in hexadecimal; ``None`` if the file was never read.
-        error: why it could not be read, or what is wrong with it; ``None`` if nothing is.
+        error: why it could not be read, or its fault; ``None`` without one.
         refs: the records that need it, ``{"entry": id}`` and ``{"file": id}``; empty if none do any more.
         width: of a picture, in pixels; ``None`` if unknown.
         height: likewise.
@@ -164,7 +164,7 @@ class Asset:
 
     @property
     def reason(self) -> str | None:
-        """Return ``error`` as a message that can be translated if ``status`` says the same, else as it was stored."""
+        """Return ``error`` as a message that can be translated if ``status`` says the same, else unchanged."""
         answered = message("it answered {status}", status=self.status)
         return answered if self.error == answered else self.error
 

@@ -1,6 +1,6 @@
 """The content of the new home, read through its REST API, and the keys by which a move recognises its own records.
 
-WordPress has no place for keys of other programs: its REST API drops record fields (``meta``) that nobody registered.
+WordPress has no place for keys of other programs: its REST API drops record fields (``meta``) that are not registered.
 So each record carries its key in a field that WordPress keeps and can search:
 
 - A post ends with an empty block whose name is the entry's key and a digest. Pages show nothing of it, the editor shows
@@ -140,7 +140,7 @@ class HomePost:
         slug: its name in addresses.
         status: WordPress' word for who may see it.
         digest: of all that was sent for it, or :data:`RESERVED`.
-        untouched: whether nobody changed it since it was made.
+        untouched: whether it is unchanged since it was made.
         fingerprint: of the current values of all fields that a move sets.
         reachable: whether it takes comments.
     """
@@ -210,7 +210,7 @@ class HomeContent:
     """The records of the new home: posts by the keys of their entries, comments by e-mail address, files by slug.
 
     Attributes:
-        comments: those in the trash too.
+        comments: all comments, including the trash.
         categories: their numbers by slug and by shown name.
         twice: the numbers of duplicates by key.
         foreign: the numbers of posts that this program did not make, by date and slug and by date and title.

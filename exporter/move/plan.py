@@ -206,7 +206,7 @@ class Plan:
         return self._entry_at(entry_id)
 
     def comment(self, found: PostComment, post: int) -> Fields:
-        """Return the fields of a comment on the post with a number, and report what was cut."""
+        """Return the fields of a comment on the post with a number, and report cut values."""
         who = importer_rules.commenter(found.comment, self._report)
         text = cleaned(comment_html(found.comment)).text
         said = {

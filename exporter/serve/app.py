@@ -64,7 +64,7 @@ _HEADERS: Final = {
 }
 """Sent with every answer. No page of another site can read, frame or embed it, and no link reveals the token."""
 _STORED_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'; sandbox"
-"""For stored files, which strangers may have written: an SVG opened by itself runs no script."""
+"""For stored files, which strangers may have written: an SVG opened alone runs no script."""
 _SILENT: Final = logging.getLogger(f"{__name__}.silent")
 _SILENT.setLevel(logging.CRITICAL + 1)
 
@@ -304,7 +304,7 @@ def is_own_name(header: str, host: str) -> bool:
 
     Args:
         header: as sent, perhaps with a port.
-        host: where the server listens.
+        host: the address to listen on.
     """
     name = header[: header.rfind(":")] if header[header.rfind("]") + 1 :].count(":") == 1 else header
     name = name.strip("[]").lower()

@@ -36,7 +36,7 @@ def reduced(data: bytes) -> tuple[int, int, bytes]:
     """Return the width and height that a picture is shown with, and its thumbnail as WebP.
 
     The thumbnail is empty if the site shows the picture itself: it is small, animated, would take too much memory, or
-    needs a colour profile that a thumbnail cannot have. Of a file that is no picture, or a broken one, all are empty.
+    needs a colour profile that a thumbnail cannot have. For a broken file or one that is not a picture, all are empty.
     """
     Image.MAX_IMAGE_PIXELS = _BOMB_PIXELS
     try:

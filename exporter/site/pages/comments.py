@@ -1,7 +1,7 @@
-"""The lists of comments: the newest, those of each year or month, and those whose entry is not there.
+"""The lists of comments: the newest, those of each year or month, and those whose entry is missing.
 
-No page has more than some hundred. A year above that is split into months, and such a month into parts. Parts are
-counted from the oldest comment, so that a new one goes into the last and moves no other.
+A page has at most a few hundred. A larger year is split into months, and a larger month into parts. Parts are
+counted from the oldest comment, so that a new one is added to the last part and moves no other.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) 
 
 
 def comment_list(site: Site, post: PostSummary) -> str:
-    """Return the comments of an entry as HTML; empty where it has none."""
+    """Return the comments of an entry as HTML; empty if it has none."""
     ids = site.catalogue.comment_ids(post)
     if not ids:
         return ""

@@ -1,6 +1,6 @@
 """The page of each entry: its text, its comments, its neighbours, and the record it was made from.
 
-There are thousands of them, so a function writes them: a template takes five times as long.
+A function writes them, because a template takes five times as long for thousands of pages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_MENTIONS = 30
 
 
 def see_also_parts(site: Site, post: PostSummary) -> str:
-    """Return what changes whenever that would be another; edits of texts do not, as a rule."""
+    """Return a fingerprint of the lists, which most edits of texts do not change."""
     if post.id not in site.catalogue.mentions and post.id not in site.catalogue.alike:
         return ""
     mentions, alike = _mentions(site, post), _alike(site, post)
@@ -32,7 +32,7 @@ def see_also_parts(site: Site, post: PostSummary) -> str:
 
 
 def see_also(site: Site, post: PostSummary) -> str:
-    """Return both lists as HTML; empty where there is nothing."""
+    """Return both lists as HTML; empty if there is nothing."""
     mentions = _mentions(site, post)
     left = len(site.catalogue.mentions.get(post.id, ())) - len(mentions)
     more = f"<p>{site.parts.t('and {n} more', n=left)}</p>\n" if left else ""
@@ -113,7 +113,7 @@ def with_contents(text: str, label: str) -> str:
 
 
 def _listed(headings: list[tuple[int, str, str]]) -> str:
-    """Return lists in lists: of level, place and words, the last two as HTML."""
+    """Return nested lists, given the level, anchor and text of each heading, the last two as HTML."""
     parts: list[str] = []
     levels: list[int] = []
     for level, place, words in headings:
@@ -167,7 +167,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
 
 
 class _EntryPage:
-    """One page; its methods return its parts as HTML, empty where there is nothing of the kind."""
+    """One page; its methods return its parts as HTML, empty if it lacks the part."""
 
     def __init__(
         self, site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, life: str | None
@@ -231,7 +231,7 @@ class _EntryPage:
         return with_contents(shown, self._site.t("Contents"))
 
     def _pictures(self, body: str) -> str:
-        """Return the pictures that the entry uses and its text does not show, such as those that words lead to."""
+        """Return the pictures that the entry uses but its text does not show, such as targets of text links."""
         site = self._site
         pictures = site.pictures.by_entry.get(self._post.id)
         if not pictures:

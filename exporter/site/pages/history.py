@@ -63,7 +63,7 @@ class FieldDiff(NamedTuple):
 def field_diffs(
     site: Site, kind: Kind, fields: Sequence[FieldChange], states: tuple[Raw, Raw] | None = None
 ) -> list[FieldDiff]:
-    """Return what changed, in the order of the record's fields.
+    """Return the changes in the order of the record's fields.
 
     Args:
         site: the site.
@@ -259,7 +259,7 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     at = version - 1 if change.change is Change.GONE else version
     said = site.catalogue.record_at(Kind.COMMENTS, change.record_id, at) if change.kind is Kind.COMMENTS else None
     post_id = change.record_id if is_entry else service.post_id(said or {})
-    # A page of the past is not made again when the entry of an old comment comes later.
+    # Pages of earlier states do not change when the entry of an old comment appears later.
     post = site.catalogue.by_id.get(post_id) if history.known_by(post_id, version) else None
     before = history.version_before(change.record_id, version) if is_entry and post else None
     gone = change.change is Change.GONE
@@ -307,7 +307,7 @@ def _entry_history(site: Site, history: ArchiveHistory, entry_id: str) -> dict[s
 
 
 def _compared(site: Site, before: EntryState | None, after: EntryState) -> tuple[Change, list[FieldDiff]]:
-    """Return what happened to an entry between two states, and what changed where both can be read."""
+    """Return the kind of an entry's change between two states, and the changed fields if both are readable."""
     if before is None and after.damaged:
         return Change.NEW, []
     if after.damaged or (before is not None and before.damaged):
@@ -336,7 +336,10 @@ def _about(
 
 
 def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, Any]:
-    """Return the facts in a version's manifest. Read for few versions: a night must not pay for all before it."""
+    """Return the facts in a version's manifest.
+
+    Call it for few versions only, so that a nightly build does not read all earlier manifests.
+    """
     manifest, digest = history.manifest(row.version)
     return {
         "row": row,

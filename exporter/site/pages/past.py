@@ -1,4 +1,4 @@
-"""The data from which a script shows the blog as of any version: today's lists, and what each version changed.
+"""The data from which a script shows the blog as of any version: today's lists, and the changes of each version.
 
 ``data/list-YEAR.js`` has a row for every entry in a year, and for every picture the entries that showed it and the
 versions in which they did. ``data/past-N.js`` has, for version N and some after it, the state *before* the changes in
@@ -75,7 +75,7 @@ _WORDS: Final = {
 
 
 def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
-    """Yield the data; none where there is no past yet."""
+    """Yield the data; none if there is no past yet."""
     rows = history.rows()
     if len(rows) < 2:
         return
@@ -157,9 +157,9 @@ def _row(entry_id: str, date: datetime | None, title: str, category: str, flags:
 
 
 def _users(site: Site, history: ArchiveHistory, picture: StoredPicture) -> list[list[Any]]:
-    """Return the entries that ever showed a picture: of each its name, from which version on, and until which.
+    """Return the entries that ever showed a picture, each with its name, first version and last version.
 
-    From 0 is from the first version on, until 0 is until today.
+    A first version of 0 means from the beginning, a last version of 0 means until today.
     """
     found: dict[str, list[int]] = {}
     for version, raw in history.steps(Kind.ASSETS, picture.url) or [
@@ -193,9 +193,9 @@ class _Past:
         self._history = history
 
     def entries(self, version: int) -> Iterator[list[Any]]:
-        """Yield the name of each entry that a version changed, whether it has another text since, and what lists said.
+        """Yield the name of each entry that a version changed, whether its text changed since, and its row in lists.
 
-        Nothing follows for one that was not there; else a row, and at its end the version whose state it was.
+        A new entry has no row; at the end of a row is the version of that state.
         """
         changed = self._history.changed_in(Kind.ENTRIES, version)
         for entry_id in changed:
@@ -240,7 +240,7 @@ class _Past:
             yield [one_line(comment_id), safe_name(service.post_id(raw)), int(after is not None), html]
 
     def pictures(self, version: int) -> Iterator[list[str]]:
-        """Yield the name, without its ending, of each file that a version has in place of another, and the other."""
+        """Yield the stem of each file that a version replaced another one with, and the stem of the other one."""
         for url in self._history.changed_in(Kind.ASSETS, version):
             before, after = (self._history.file_at(url, each) for each in (version - 1, version))
             if before and after and before != after:

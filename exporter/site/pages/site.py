@@ -1,4 +1,4 @@
-"""One site while it is made: what all its pages are made from, and what more than one of them shows."""
+"""A site during a build: the shared input of its pages, and the parts that several pages show."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MAX_CHANGES: Final = 300
 
 
 class ShownComment(NamedTuple):
-    """A comment as pages show it: where links to it lead, its HTML, and who wrote it."""
+    """A comment on pages: the target of links to it, its HTML, and its writer."""
 
     anchor: str
     html: Markup
@@ -57,7 +57,7 @@ class Site:
     Attributes:
         options: the options of the site.
         t: translates a sentence of the interface and fills it.
-        parts: writes what there are thousands of.
+        parts: writes frequent parts, such as comments.
         dates: writes dates.
         catalogue: the entries and comments.
         pictures: the stored pictures.
@@ -177,7 +177,7 @@ def file_name(picture: StoredPicture) -> str:
 
 
 def category_page(name: str) -> str:
-    """Return the path of a category's page; names may hold anything, so it is called by its hash."""
+    """Return the path of a category's page; names may hold any character, so the path has a hash."""
     return f"category/{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.html"
 
 
@@ -209,14 +209,14 @@ def entry_history_page(entry_id: str) -> str:
 def whole_history_version(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
     """Return the version whose page shows the whole history of an entry, up to some version or until today.
 
-    That is the version of its only change, where its page shows all. Most entries change once: separate pages for them
-    would take half as much space as their states.
+    That is the version of the entry's only change, if its page shows all changes. Most entries change once: separate
+    pages for them would take half as much space as their states.
     """
     version = history.only_change(entry_id, at)
     return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MAX_CHANGES else None
 
 
 def life_link(history: ArchiveHistory, entry_id: str) -> str:
-    """Return where a reader sees how an entry changed."""
+    """Return the address of the changes of an entry."""
     version = whole_history_version(history, entry_id)
     return entry_history_page(entry_id) if version is None else f"{version_page(version)}#{entry_anchor(entry_id)}"

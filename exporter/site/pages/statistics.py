@@ -1,4 +1,4 @@
-"""The page of the blog in numbers, its charts with a table for each, and the calendar of years."""
+"""The statistics page: charts, each with a table, and the calendar of years."""
 
 from __future__ import annotations
 
