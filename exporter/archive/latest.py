@@ -177,9 +177,9 @@ class LatestCheck:
 def check_latest(layout: Layout, damaged_before: Collection[str] = ()) -> LatestCheck:
     """Compare every file of ``latest/`` with its noted hash; the caller holds the archive's lock.
 
-    A file with the noted size and time is trusted, otherwise its hash decides. A seventh of the files, a different one at
-    each check, is always hashed, because disk damage changes neither size nor time. The files in ``damaged_before`` are
-    also hashed.
+    A file with the noted size and time is trusted, otherwise its hash decides. A seventh of the files, a different one
+    at each check, is always hashed, because disk damage changes neither size nor time. The files in
+    ``damaged_before`` are also hashed.
 
     Raises:
         ArchiveDamaged: ``latest/`` is a link.

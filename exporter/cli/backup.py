@@ -1,4 +1,4 @@
-"""``backup``: one backup of a blog, or of all blogs of the settings file, with its progress and a summary."""
+"""``backup``: back up one blog, or all blogs in the settings file, with progress and a summary."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _back_up_all(
     *,
     dry_run: bool,
 ) -> int:
-    """Back up every ``[blogs.NAME]`` of the settings file, in its order; a failure does not stop the others.
+    """Back up every ``[blogs.NAME]`` in the settings file, in its order; a failure does not stop the others.
 
     Returns:
         the worst exit code.
@@ -205,7 +205,7 @@ def _is_due(root: Path, unless_newer: str) -> bool:
 
 
 def _with_title(root: Path, settings: Settings) -> Settings:
-    """Ask for the name of the blog, before its first backup only, since no service sends it."""
+    """Ask for the blog's name before its first backup, since no service sends it."""
     from exporter.archive.archive import Archive
     from exporter.cli.questions import Questions
 
@@ -233,7 +233,7 @@ def back_up(
         blog_id: the blog.
         settings: those of the blog.
         out: prints the progress and the summary.
-        label: the table of the settings file that names the blog, if one does.
+        label: the blog's table in the settings file, if it has one.
         new: begin a new archive, even if one was known at ``root``.
         dry_run: read only the lists, and write nothing.
         how: as for :func:`exporter.library.backup.backup`.

@@ -248,7 +248,7 @@ def _wrong_time(answer: str) -> bool:
 
 
 def _when(ask: Questions, root: Path) -> str | None:
-    """Ask for the time of the scheduled backup, unless it is already scheduled, or this machine has no scheduler."""
+    """Ask when to schedule the backup, unless it is scheduled already or this machine has no scheduler."""
     from exporter.schedule.schedulers import best, find
 
     try:
@@ -288,7 +288,7 @@ def _sign_in(settings: Settings, out: Output) -> None:
 
 
 def _done(plan: _Plan, out: Output, config: Path | None) -> int:
-    """Carry out the plan; return the exit code of the backup, or of the check before it."""
+    """Execute the plan; return the exit code of its last command, the check or the backup."""
     if plan.table is None:
         code = _looked(plan, out)
         if code not in SAVED:

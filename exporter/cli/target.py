@@ -30,7 +30,7 @@ _MAX_HOST_CHARACTERS: Final = 253
 
 
 def blog_id_in(text: str) -> str:
-    """Return the host of a pasted address in lower case ASCII, for the service's API.
+    """Return the host in a pasted address in lower case ASCII, for the service's API.
 
     The address may have full-width letters, spaces, brackets around it, a path, or a scheme without its ``h``. A
     Japanese host becomes its punycode (RFC 3490).
@@ -168,7 +168,7 @@ def find_target(
 
     Raises:
         UsageError: the words name no blog, or a setting is invalid.
-        NoArchive: the words are the path of a missing folder, or a known archive is missing.
+        NoArchive: the words name a missing folder, or a known archive is missing.
     """
     from exporter.archive.settings_file import require_archive_if_known
 

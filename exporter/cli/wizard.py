@@ -48,7 +48,7 @@ _REPEATED: Final = {
 }  # fmt: skip
 """The options that the same export needs again, by the names of their values."""
 _CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
-"""The options that choose a part of the blog, which other commands share."""
+"""The options, shared with other commands, that choose a part of the blog."""
 _COMMENTS: Final = {
     Comments.BODY: message("Show them below the entries"),
     Comments.SIDECAR: message("Put them into separate files (to show them with Disqus, for example)"),
@@ -168,7 +168,7 @@ class _Wizard:
         return known
 
     def _flags(self, out: Output, settings: Settings, state: State, questions: FlagQuestions, form: Format) -> None:
-        """Ask which values of the flags are public, if nothing says it yet."""
+        """Ask which flag values are public, unless they are declared."""
         given, blog_id = self._given, state.blog_id
 
         def on_stored(said: str, path: Path) -> None:
@@ -211,7 +211,7 @@ class _Wizard:
             given[names.comments] = ",".join(questions.comments()) or None
 
     def _ask_options(self, place: Destination, blog_id: str) -> None:
-        """Ask about pictures, comments, the look of a book, and entries that are not public."""
+        """Ask about pictures, comments, book layout, and entries that are not public."""
         given = self._given
         if place.fetches and not given["media_base_url"] and not given["media_folder"]:
             self._about_pictures(place)
@@ -271,7 +271,7 @@ class _Wizard:
         return Path(self._ask.text(message("New folder to write into"), _free(proposed), check)).expanduser()
 
     def _confirmed(self, tried: list[Exported], target: Target | None) -> bool:
-        """Show the content of the export, and ask whether to write it."""
+        """Show the export's content, and ask whether to write it."""
         say = self._ask.say
         say()
         say(message("Checking; nothing is written yet."))
@@ -391,7 +391,7 @@ def command_line(job: Job) -> str:
 
 
 def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOSEN) -> str:
-    """Return a command for the same blog, with the named options of an export, and the old addresses."""
+    """Return a command for the same blog, with these export options and the old addresses."""
     parts = ["blog-exporter", command, *arguments]
     for name in names:
         value = job.given[name]

@@ -67,7 +67,7 @@ def in_words(old: OldPost) -> OldPost:
 
 
 def shown_pictures(html: str) -> Iterator[str]:
-    """Yield the addresses of the pictures that HTML shows, in their order and unchanged.
+    """Yield the unchanged addresses of pictures in HTML, in order.
 
     Other sizes of a picture (``srcset``) are ignored, because a home may make or omit them.
     """
@@ -75,7 +75,7 @@ def shown_pictures(html: str) -> Iterator[str]:
 
 
 def players(html: str) -> list[str] | None:
-    """Return the unchanged addresses of the videos, sounds and other players in HTML.
+    """Return the unchanged addresses of players in HTML, such as videos and sounds.
 
     The address of a player without one is empty. ``None`` if the HTML is too complex to parse.
     """

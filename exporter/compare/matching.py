@@ -1,4 +1,4 @@
-"""Match the posts of a new home to the entries of the archive, each at most once, the surest matches first. Pure.
+"""Match a new home's posts to the archive's entries, each at most once, the surest matches first. Pure.
 
 Only candidates are scored: pairs that share their whole text, slug, title or minute, or many pieces of their text.
 """
@@ -30,7 +30,7 @@ class Matches:
 
     Attributes:
         pairs: old to new.
-        again: new posts that are a second copy of an old one, with that one.
+        again: new posts that duplicate a matched post, with the old post.
         missing: old posts without a new one.
         extra: new posts without an old one.
     """

@@ -29,12 +29,12 @@ _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{1
 """What WordPress adds to the names of copies, and of files whose name was taken."""
 _MIN_COPY_PIXELS: Final = 600
 _MIN_COPY_SHARE: Final = 0.25
-"""The least length of a copy's longer side, in pixels or as a part of the old one's: readers still recognise it."""
+"""The minimum length of a copy's longer side, in pixels or as a share of the original's, to be recognisable."""
 _MAX_REQUESTS: Final = 12
 _MEMORY_BYTES: Final = 1024 * 1024
 """Larger pictures go to a temporary file until they are decoded."""
 _HEAD_BYTES: Final = 256 * 1024
-"""The beginning of a file, in which its size in pixels is searched."""
+"""The number of bytes at a file's beginning that are searched for its size in pixels."""
 _GONE: Final = frozenset({404, 410})
 GRID_CELLS: Final = 16
 """Cells in a row and in a column of the grid."""
@@ -124,7 +124,7 @@ def same_picture(old: Picture, new: PictureFacts) -> bool:
 
 
 def _same_ratio(width: int, height: int, new_width: int, new_height: int) -> bool:
-    # Whole pixels: the exact height of the copy is off by less than one, and likewise its width.
+    # Because of rounding, the copy's height and width are each off by less than one pixel.
     return min(abs(new_width * height / width - new_height), abs(new_height * width / height - new_width)) <= 1.0
 
 

@@ -212,10 +212,10 @@ class NewPost:
         names: its categories and tags.
         letters: its text as letters.
         whole: whether ``letters`` are exactly those of the post; those of a page may include other text.
-        pictures: the absolute addresses of the pictures it shows, in their order.
+        pictures: the absolute addresses of its pictures, in order.
         links: the absolute addresses it links to.
         comments: ``None`` if the home does not separate them.
-        page: the letters of the whole page, in which comments are searched.
+        page: the whole page as letters, to search for comments.
         article: whether it certainly is a post; a page may be a list or a text about the blog.
         players: the number of videos, sounds and other players it embeds; ``None`` if unknown.
         starts: the beginnings of the lines in ``letters``; ``None`` if unknown.

@@ -1,4 +1,4 @@
-"""The archive's posts against those of a new home, one by one. Pure."""
+"""Compare the archive's posts with a new home's, one by one. Pure."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Comparison:
     """The result of a comparison.
 
     Attributes:
-        results: of the entries to move, and of other entries that the new home shows nevertheless.
+        results: those for the entries to move, and for other entries that the new home shows nevertheless.
         extra: the new posts that the archive does not have.
         not_asked: the number of entries that were not to be moved and are not shown.
         later_comments: the number of comments in the new home that the archive does not have.

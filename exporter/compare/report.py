@@ -72,7 +72,7 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
 
 
 def verdict(found: Comparison) -> str:
-    """Return a summary of one sentence, which claims no more than was compared."""
+    """Return a one-sentence summary that claims no more than was compared."""
     changes = found.counts()
     missing, changed = changes[Fault.MISSING], len(found.results) - found.identical - changes[Fault.MISSING]
     unseen = [each for each in found.unchecked if each.asked]

@@ -119,7 +119,7 @@ class CommentTable:
         return dict(found)
 
     def months(self, places: memoryview) -> Iterator[tuple[int, memoryview]]:
-        """Yield the months, 1 to 12, of a year's places, which must be sorted newest first; 0 for the undated."""
+        """Yield the months, 1 to 12, in a year's places, which must be sorted newest first; 0 for the undated."""
         return self._groups(places, lambda day: date.fromordinal(day).month if day else 0)
 
     def _groups(self, places: memoryview, name: Callable[[int], N]) -> Iterator[tuple[N, memoryview]]:

@@ -330,7 +330,7 @@ class _Writer:
         return f'<img src="{escape(picture)}" alt="{escape(alt)}"{sized} />'
 
     def _player(self, node: Element, where: int) -> str:
-        """Write a link in place of an embedded player, which a book cannot hold."""
+        """Write a link instead of an embedded player, because a book cannot hold the player."""
         asked = [(self._addresses.link(each.address), each.title) for each in (embeds(node) if where & _LINKS else ())]
         address, title = next(((link, title) for link, title in asked if link and "://" in link), ("", ""))
         if not address:

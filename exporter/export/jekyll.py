@@ -91,7 +91,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 def _in_liquid(text: str, pictures: list[str]) -> str:
     """Return a page's text that Liquid leaves unchanged, except for the addresses of pictures and posts.
 
-    Only Liquid knows the folder of a site on its host (``baseurl``), and Jekyll before 4, which GitHub Pages
+    Only Liquid knows a site's folder on its host (``baseurl``), and Jekyll before 4, which GitHub Pages
     has, runs it over everything. Each part is enclosed separately, because Jekyll cuts between them.
     """
     text = text.replace("{%", f'{_END_RAW}{{{{ "{{%" }}}}{_RAW}')

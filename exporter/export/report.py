@@ -74,7 +74,7 @@ class Row:
 
     @property
     def code(self) -> str:
-        """The name of the reason, the same in every language and version of the program."""
+        """The reason's name, which is the same in every language and version of the program."""
         return self.cause.reason.name.lower()
 
 

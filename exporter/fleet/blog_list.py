@@ -1,4 +1,4 @@
-"""Reads the list of a fleet: text, CSV or TOML with one blog a line, and settings for single blogs.
+"""Read a fleet's list: text, CSV or TOML with one blog per line, and settings for single blogs.
 
 A list may name a million blogs, so text and CSV are read line by line. A person or another program wrote it, so every
 line is checked before the first request.
@@ -53,7 +53,7 @@ class ListedBlog:
     Attributes:
         blog_id: the blog.
         priority: those with a higher number go first; 0 by default.
-        settings: the settings of the line, as checked text.
+        settings: the line's settings, as checked text.
         line: its number in the file, from 1; for TOML the number of the blog.
     """
 
@@ -64,7 +64,7 @@ class ListedBlog:
 
 
 def read_list(path: Path) -> Iterator[ListedBlog]:
-    """Yield the blogs of a file: CSV and TOML by the ending, text otherwise.
+    """Yield the blogs in a file; its name's ending selects CSV, TOML or text.
 
     Raises:
         UsageError: the file cannot be read, lists no blog, or has an invalid line, which the message names.
@@ -107,7 +107,7 @@ def _lines(path: Path, file: TextIO) -> Iterator[tuple[int, str]]:
 
 
 def _read_csv(path: Path) -> Iterator[ListedBlog]:
-    """Yield the blogs of a CSV file: a header with ``blog_id``, ``priority`` and settings; without one, IDs alone."""
+    """Yield the blogs in a CSV file: a header with ``blog_id``, ``priority`` and settings; without one, IDs alone."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader((line for _, line in _lines(path, file)), strict=True)
         header: list[str] | None = None

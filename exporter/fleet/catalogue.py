@@ -95,7 +95,7 @@ class CatalogueResult:
 
 
 class _ShardTask(NamedTuple):
-    """The task of a worker: the fleet, one folder, the work folder, and the known rows of its blogs."""
+    """A worker's task: the fleet, one folder, the work folder, and the known rows of its blogs."""
 
     root: Path
     shard: str
@@ -105,7 +105,7 @@ class _ShardTask(NamedTuple):
 
 
 class _ShardChanges(NamedTuple):
-    """The result of a worker, and the database with the changes; ``None`` without changes."""
+    """A worker's result, and the database with the changes; ``None`` without changes."""
 
     shard: str
     result: CatalogueResult

@@ -99,7 +99,7 @@ _KANA: Final = re.compile("[\u3041-\u30ff\uff66-\uff9d]")
 
 
 def state_of(newest: int | None, outcome: str | None, *, complete: bool) -> str:
-    """Return the state of a blog after its newest run, in the words of a fleet's ledger.
+    """Return a blog's state after its newest run, as a fleet's ledger names it.
 
     ``new``: there is no version yet. ``failed``: the newest run saved nothing, but an earlier one did.
     """

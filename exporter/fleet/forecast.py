@@ -21,7 +21,7 @@ class Forecast:
 
     Attributes:
         seconds: from now; ``inf`` while nothing moves.
-        error: half the width of the 95 % interval in seconds, as far as the sizes of blogs decide.
+        error: half the width of the 95 % interval in seconds, considering only the variation of blog sizes.
         rate: requests per second of the last minutes.
         requests: that are still to be sent.
     """
@@ -32,7 +32,7 @@ class Forecast:
     requests: float
 
     def share_within(self, seconds: float) -> float:
-        """Return the share of the remaining work that is done within ``seconds``, 0 … 1."""
+        """Return what share, 0 … 1, of the remaining work is done within ``seconds``, 0 … 1."""
         if not self.requests:
             return 1.0
         return min(1.0, max(0.0, seconds) * self.rate / self.requests)

@@ -2,8 +2,8 @@
 
 After any crash, the next run reads the ledger and continues with the blogs that are still due. Attempts are only added;
 the row of a blog holds the meaning of its newest attempt. During a run the file is in write-ahead mode, so that ``fleet
-status`` can read it. Afterwards it is not, so that a read-only disk can hold it. If a power cut loses the row of an
-attempt, the next run backs up that archive once more.
+status`` can read it. Afterwards it is not, so that a read-only disk can hold it. If a power cut loses an attempt's row,
+the next run backs up that archive once more.
 
 A fleet's folder may come from a stranger. The ledger is refused if its tables differ from this program's, because a
 trigger could change the settings of a blog. It is also refused if this program could not have written its values.
@@ -296,7 +296,7 @@ class FleetLedger:
 
         Args:
             now: the time.
-            options: the options of the command, for readers of the ledger.
+            options: the command's options, for readers of the ledger.
             again_before: blogs that were saved before this time are due again; ``None`` for no such time.
             retry_now: whether failed blogs are due at once.
         """

@@ -1,4 +1,4 @@
-"""The state of a fleet for ``fleet status`` and its metrics, read from the ledger, even during a run."""
+"""A fleet's state for ``fleet status`` and its metrics, read from the ledger, even during a run."""
 
 from __future__ import annotations
 

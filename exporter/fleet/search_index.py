@@ -1,4 +1,4 @@
-"""The search index of a fleet: the folded texts of all its blogs, a file for each of the 256 folders.
+"""A fleet's search index: the folded texts of all its blogs, a file for each of the 256 folders.
 
 There is one index for all blogs, since opening the index of each of 100,000 archives would take minutes. A file holds a
 section for each blog: a line with the blog, the fingerprint of its archive and the section's length, then the first
@@ -194,7 +194,7 @@ def _copied(file: BinaryIO, section: Section) -> Iterator[bytes]:
 
 
 def _lines_of(found: FoundArchive, services: dict[str | None, Records], settings: Settings) -> BinaryIO:
-    """Return a file with the lines of an archive, positioned at the end; a small one stays in memory."""
+    """Return a file with an archive's lines, positioned at the end; a small one stays in memory."""
     made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES))  # noqa: SIM115  closed by its reader
 
     def read(archive: Archive) -> None:

@@ -1,4 +1,4 @@
-"""Runs a job on every archive of a fleet in many processes: sites, checks, ``latest/`` and search indexes.
+"""Run a job on all archives of a fleet in many processes: sites, checks, ``latest/`` and search indexes.
 
 Each job makes the same call as the command for one archive. An archive that fails does not stop the others, even if it
 kills the process that works on it. No list of the archives is held: a million take the memory of one folder's names.
@@ -142,7 +142,7 @@ def verify(archive: Archive, options: VerifyOptions) -> Done:
 
 
 def checked(archive: Archive, found: Iterable[Finding]) -> Done:
-    """Return the result of a check, from its findings."""
+    """Return a check's result, given its findings."""
     findings = damage = 0
     shown: list[dict[str, Any]] = []
     for finding in found:

@@ -64,7 +64,7 @@ _BOUNDARY_RANKS: Final = {
 def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
     """Return how ``before`` becomes ``after``.
 
-    The texts of ``equal`` and ``delete`` joined are ``before``, those of ``equal`` and ``insert`` are ``after``; two
+    The texts of ``equal`` and ``delete`` joined are ``before``, those of ``equal`` and ``insert`` are ``after``. Two
     neighbours never have the same operation, and a deletion comes before the insertion that replaces it.
     """
     if max(len(before), len(after)) > _MAX_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Exports of an archive, and copies of its site. Public and private entries go into separate folders with reports."""
+"""Export an archive, and copy its site. Public and private entries go into separate folders with reports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MIN_SIMILARITY: Final = 0.5
 
 
 class Exported(NamedTuple):
-    """A folder of an export, its report, the same as in ``OUT.report.json``, and its files."""
+    """An exported folder: its path, its report, as in ``OUT.report.json``, and its files."""
 
     folder: Path
     report: Report
@@ -197,7 +197,7 @@ def newer_state(reader: Archive, version: int) -> Iterator[Newest | None]:
 
 
 def wordpress_posts(state: State, options: ExportOptions, report: Report, newest: Newest | None) -> Posts:
-    """Return the posts of one side with WordPress' names in addresses, as moves and comparisons need them."""
+    """Return one side's posts with the names that WordPress uses in addresses, for moves and comparisons."""
     return Posts(state, options, report, holds_back=True, newest=newest, spelling=wordpress_name)
 
 
@@ -313,7 +313,7 @@ def _side(
 
 @dataclass(frozen=True, slots=True)
 class SiteCopy:
-    """A copy of the site: its first page, and its report."""
+    """A copied site: its first page and its report."""
 
     start: Path
     document: dict[str, Any]

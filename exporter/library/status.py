@@ -12,7 +12,7 @@ from exporter.archive.reader import known_damage
 from exporter.clock import SystemClock
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
-"""The outcomes of runs that saved what they could read."""
+"""The outcomes of runs that saved all readable records."""
 _CLOCK_TOLERANCE: Final = timedelta(minutes=5)
 _PAUSE_AFTER_FAILURE: Final = timedelta(hours=4)
 """The pause before an automatic retry: neither the service nor the user wants one every hour."""

@@ -77,7 +77,7 @@ class PlannedCategory:
 
 
 class Plan:
-    """The posts of one side of an export, in the form that a WordPress must get them. Iterate over it again and again.
+    """One side's posts in the form to send to WordPress. Iterate over it again and again.
 
     Args:
         posts: the entries; WordPress' rules make their names in addresses.
@@ -206,7 +206,7 @@ class Plan:
         return self._entry_at(entry_id)
 
     def comment(self, found: PostComment, post: int) -> Fields:
-        """Return the fields of a comment on the post with a number, and report cut values."""
+        """Return the fields for a comment on the post with a number, and report cut values."""
         who = importer_rules.commenter(found.comment, self._report)
         text = cleaned(comment_html(found.comment)).text
         said = {

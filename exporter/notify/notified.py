@@ -23,7 +23,7 @@ from exporter.clock import timestamp
 _MAX_BYTES: Final = 256 * 1024
 _MAX_TROUBLES: Final = 500
 _MIN_BYTES: Final = 2048
-"""The minimum size of the file in bytes, so that it has room for a trouble even on a full disk."""
+"""The file's minimum size, so that it has room for a trouble even on a full disk."""
 
 
 class Event(StrEnum):
@@ -43,7 +43,7 @@ class Notified:
 
     Attributes:
         since: the time of the first failed run; ``None`` after a success.
-        times: the time of the last notification for each trouble, by the hash of its name.
+        times: when each trouble was last reported, by the hash of its name.
     """
 
     since: datetime | None = None

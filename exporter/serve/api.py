@@ -1,4 +1,4 @@
-"""The JSON API: answers from the records of the newest version, or of another one.
+"""The JSON API: answers from the records in the newest version, or in another one.
 
 Everything here blocks and is called from one thread only. Each answer opens the archive again, and a new version makes
 a new index, so a backup may run meanwhile. The archive keeps no index.
@@ -47,7 +47,7 @@ _PAST_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment"}
 
 
 class PastHit(NamedTuple):
-    """An earlier state of a record that contains the terms, which its current state does not.
+    """An earlier state that contains the terms, of a record whose current state does not.
 
     Attributes:
         document: the object that the API sends.
@@ -59,7 +59,7 @@ class PastHit(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The hits of a search in the version, in similar spellings and in earlier versions, and the number of each."""
+    """The search hits in the version, in similar spellings and in earlier versions, and the number of each."""
 
     version: int
     hits: list[Hit]
@@ -306,7 +306,7 @@ def _number(asked: Mapping[str, str], name: str, default: int, most: int) -> int
 
 
 def marked_parts(part: Excerpt) -> list[tuple[str, bool]]:
-    """Return the parts of an excerpt, each with whether a term matched it."""
+    """Return an excerpt's parts, each with whether a term matched it."""
     found, done = [("…" if part.start else "", False)], 0
     for start, end in part.marks:
         found += [(part.text[done:start], False), (part.text[start:end], True)]

@@ -96,7 +96,7 @@ class _Thread:
         threading.Thread(target=self._run, name="records", daemon=True).start()
 
     def do(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Submit work; return a future of the running event loop, which can be cancelled until the work begins."""
+        """Submit work; return an asyncio future that can be cancelled until the work begins."""
         future: Future[Any] = Future()
         self._todo.put((future, work))
         return asyncio.wrap_future(future)
@@ -116,7 +116,7 @@ class _Thread:
 
 
 class _Blocking(NamedTuple):
-    """The answers that block and so need the thread: those of the API, and the search page."""
+    """The blocking answers, which need the thread: the API and the search page."""
 
     api: Api
     page: SearchPage

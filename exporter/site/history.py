@@ -58,7 +58,7 @@ class EarlierState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GoneEntry:
-    """A removed entry: the version and time of the removal, and the version with its last state."""
+    """A removed entry: when and in which version it was removed, and the version with its last state."""
 
     version: int
     date: str
@@ -193,7 +193,7 @@ class ArchiveHistory:
         return (self._state(version, position) for version, position in self._entries.get(entry_id, ()))
 
     def earlier(self, entry_id: str) -> list[EarlierState]:
-        """Return the states of an entry except the last, which the entry's own page shows; oldest first."""
+        """Return an entry's states, oldest first, except the last, which the entry's own page shows."""
         steps = self._entries.get(entry_id, ())
         puts = [at for at, (_, position) in enumerate(steps) if not position.removed]
         found = []
@@ -247,7 +247,7 @@ class ArchiveHistory:
         return [(version, None if each.removed else self._record(each, kind)) for version, each in steps]
 
     def last_state(self, entry_id: str, version: int) -> int | None:
-        """Return the version with the last state of an entry up to some version, whether it was removed since or not.
+        """Return the version with an entry's last state up to some version, even if the entry was removed since.
 
         The version is 0 if no version after the first holds the entry; ``None`` if it did not exist yet.
         """

@@ -100,7 +100,7 @@ class _Leaf(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """The parts of a page around its comments: their number, links to other pages, and the previous and next page."""
+    """A page's parts around its comments: their number, links to other pages, and the previous and next page."""
 
     total: int
     rows: Sequence[tuple[str, str, int]] = ()

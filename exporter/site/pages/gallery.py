@@ -29,7 +29,7 @@ class _Item(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The pictures of one entry as HTML, the sum of their aspect ratios, and their number."""
+    """One entry's pictures as HTML, the sum of their aspect ratios, and their number."""
 
     post: PostSummary | None
     shots: Markup

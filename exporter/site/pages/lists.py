@@ -81,7 +81,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
 
 
 def _neighbours(years: _Years, year: str) -> tuple[str, str]:
-    """Return the names of the next newer and older year, empty at the ends."""
+    """Return the next newer and older year as text, empty at the ends."""
     names = ["", *years, ""]
     at = names.index(year, 1)
     return names[at - 1], names[at + 1]

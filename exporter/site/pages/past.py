@@ -2,8 +2,8 @@
 
 ``data/list-YEAR.js`` has a row for every entry in a year, and for every picture the entries that showed it and the
 versions in which they did. ``data/past-N.js`` has, for version N and some after it, the state *before* the changes in
-each. To show version 3, the script undoes the changes of the newest version, then those of the one before it, down to
-version 4. So a new version rewrites one such file, and older files stay unchanged. ``data/past.js`` says what there is.
+each. To show version 3, the script undoes the newest version's changes, then the previous version's, down to version 4.
+So a new version rewrites one such file, and older files stay unchanged. ``data/past.js`` says what there is.
 """
 
 from __future__ import annotations

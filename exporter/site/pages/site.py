@@ -202,12 +202,12 @@ def entry_anchor(entry_id: str) -> str:
 
 
 def entry_history_page(entry_id: str) -> str:
-    """Return the path of an entry's history page, for entries whose history is on several version pages."""
+    """Return the path for the history page of an entry whose history is on several version pages."""
     return f"history/entry-{safe_name(entry_id)}.html"
 
 
 def whole_history_version(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
-    """Return the version whose page shows the whole history of an entry, up to some version or until today.
+    """Return the version whose page shows an entry's whole history, up to some version or until today.
 
     That is the version of the entry's only change, if its page shows all changes. Most entries change once: separate
     pages for them would take half as much space as their states.
