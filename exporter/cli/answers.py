@@ -153,7 +153,7 @@ def as_settings(answers: Mapping[str, str | None]) -> str:
     return ", ".join(f'{name} = "{value}"' for name, value in sorted(answers.items()) if value is not None)
 
 
-def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
+def store(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
     """Keep the answers given as options; return the file if it changed."""
     new = {name: text for name, text in given.items() if text is not None}
     path = answers_path()
@@ -180,10 +180,10 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None
     return path
 
 
-def keep_given(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
+def store_given_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
     """Keep the options about a blog's flags, and print them if they are new."""
     new = flag_answers(given)
-    path = keep(new, blog_id, out)
+    path = store(new, blog_id, out)
     if path is not None:
         out.say(
             message(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.main import known
+from exporter.cli.main import as_own_error
 from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
 from exporter.cli.output import OnLoss, Output, report
 from exporter.cli.target import BlogTarget, find_target, named_archive, remember_options
@@ -161,7 +161,7 @@ def _back_up_all(
         except (Interrupted, KeyboardInterrupt):
             raise
         except Exception as failure:  # noqa: BLE001 - after any failure the other blogs are backed up
-            error = known(failure)
+            error = as_own_error(failure)
             if not error.reported:
                 report(BlogExporterError(message("{name}: {reason}", name=name, reason=said(error))), as_json=False)
             own.document({"error": {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}})

@@ -280,7 +280,9 @@ def chosen(
     return Choice(read_options(given, found, declared, service), version, check)
 
 
-def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None) -> tuple[list[Exported], Declared]:
+def run_export(
+    job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None
+) -> tuple[list[Exported], Declared]:
     """Write every folder of an export; return them, and the declared meaning of the flags.
 
     Args:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.answers import flag_answers, keep_given
+from exporter.cli.answers import flag_answers, store_given_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.language import adopt
 from exporter.cli.options import archive_argument, config_option, setting_options, with_output
@@ -116,7 +116,7 @@ def move_command(
         if dry_run:
             out.answer(message("Nothing was changed in {home}.", home=printable(home)))
         else:
-            keep_given(given, info.blog_id, out)
+            store_given_answers(given, info.blog_id, out)
             if compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same

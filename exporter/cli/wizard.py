@@ -15,7 +15,7 @@ from exporter.archive.state import State
 from exporter.cli import answers
 from exporter.cli.answers import FlagQuestions, flag_answers
 from exporter.cli.destinations import DESTINATIONS, OUT, WEB_SPACE, Destination
-from exporter.cli.export_options import Job, check_options, old_urls, resolved, run
+from exporter.cli.export_options import Job, check_options, old_urls, resolved, run_export
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
 from exporter.errors import BlogExporterError, UsageError
@@ -91,12 +91,12 @@ class _Wizard:
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
         # The kept answers were printed before.
-        tried, _ = run(job, out, dry_run=True, on_stored=_ignore)
+        tried, _ = run_export(job, out, dry_run=True, on_stored=_ignore)
         if self._confirmed(tried, NAMED[place.form].target):
-            done, _ = run(job, out, dry_run=False, on_stored=_ignore)
+            done, _ = run_export(job, out, dry_run=False, on_stored=_ignore)
             redirects = self._redirects(place, job)
             if redirects is not None:
-                run(redirects, out, dry_run=False, on_stored=_ignore)
+                run_export(redirects, out, dry_run=False, on_stored=_ignore)
             self._finish(out, place, job, done, redirects)
         return 0
 
@@ -377,7 +377,7 @@ class _Wizard:
 
     def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
         try:
-            path = answers.keep(flag_answers(job.given), blog_id, out)
+            path = answers.store(flag_answers(job.given), blog_id, out)
         except BlogExporterError as error:
             out.warn(str(error))
             return

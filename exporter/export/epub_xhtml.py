@@ -122,8 +122,8 @@ _QUIET: Final = DROPPED | tag_set("datalist select")
 _VERBATIM: Final = tag_set("code kbd samp")
 _SHORT_NUMBER: Final = re.compile(r"(?<![0-9A-Za-z.,:/])(?:[0-9]{1,2}|!!|!\?)(?![0-9A-Za-z.,:/])")
 _PLACES: Final = re.compile(r"[1-9][0-9]{0,2}")
-_WAY_BACK: Final = "#way-back"
-_BACK_AGAIN: Final = "↑"
+_BACK_LINK: Final = "#way-back"
+_OTHER_BACK_MARK: Final = "↑"
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
@@ -163,16 +163,16 @@ def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
 
 def note_xhtml(note: Footnote, addresses: Addresses, *, upright: bool = False) -> str:
     """Return a footnote with its links back in front of it; reading systems show it on request."""
-    marks = [note.marks[0], *[_BACK_AGAIN] * (len(note.marks) - 1)]
-    ways: Nodes = []
+    marks = [note.marks[0], *[_OTHER_BACK_MARK] * (len(note.marks) - 1)]
+    back_links: Nodes = []
     for time, mark in enumerate(marks, 1):
-        ways += [Element(_WAY_BACK, {"to": _reference(note.label, str(time))}, [mark]), " "]
+        back_links += [Element(_BACK_LINK, {"to": _reference(note.label, str(time))}, [mark]), " "]
     children = note.held.children
     opening = children[0] if children else ""
     is_paragraph = isinstance(opening, Element) and opening.tag == "p"
     if isinstance(opening, Element) and is_paragraph:
-        opening.children[:0] = ways
-    held = Element("body", {}, children if is_paragraph else [*ways, *children])
+        opening.children[:0] = back_links
+    held = Element("body", {}, children if is_paragraph else [*back_links, *children])
     shown = xhtml(held, addresses, upright=upright)
     return f'<aside epub:type="footnote" role="doc-footnote" id="fn{note.label}">{shown}</aside>'
 
@@ -317,7 +317,7 @@ class _Writer:
         mark = self.inside(node.children, where)
         return f'<sup><a epub:type="noteref" role="doc-noteref" id="{place}" href="#fn{label}">{mark}</a></sup>'
 
-    def _way_back(self, node: Element, where: int) -> str:
+    def _back_link(self, node: Element, where: int) -> str:
         return f'<a role="doc-backlink" href="#{node.attributes["to"]}">{self.inside(node.children, where)}</a>'
 
     def _img(self, node: Element, _where: int) -> str:
@@ -342,7 +342,7 @@ class _Writer:
 _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
     ANCHOR: lambda _writer, node, _where: f'<a id="{ID_PREFIX}{escape(node.attributes["id"])}"></a>',
     FOOTNOTE: _Writer._noteref,
-    _WAY_BACK: _Writer._way_back,
+    _BACK_LINK: _Writer._back_link,
     "a": _Writer._link,
     "blockquote": lambda writer, node, where: writer._wrapped("blockquote", node, where),
     "br": lambda _writer, _node, _where: "<br />",

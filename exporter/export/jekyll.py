@@ -97,12 +97,12 @@ def _in_liquid(text: str, pictures: list[str]) -> str:
     text = text.replace("{%", f'{_END_RAW}{{{{ "{{%" }}}}{_RAW}')
     for name in pictures:
         path = f"/{FOLDER}/{name}"
-        text = text.replace(path, _where_the_site_is(path))
-    text = _OWN.sub(lambda found: _where_the_site_is(found[0]), text)
+        text = text.replace(path, _relative_url(path))
+    text = _OWN.sub(lambda found: _relative_url(found[0]), text)
     return MORE.join(f"{_RAW}{part}{_END_RAW}" for part in text.split(MORE))
 
 
-def _where_the_site_is(path: str) -> str:
+def _relative_url(path: str) -> str:
     return f'{_END_RAW}{{{{ "{path}" | relative_url }}}}{_RAW}'
 
 

@@ -78,7 +78,7 @@ class Row:
         return self.cause.reason.name.lower()
 
 
-class Fading(NamedTuple):
+class ClosingLoss(NamedTuple):
     """Records with one outcome on the closing day: their number, and the ids of the entries concerned."""
 
     number: int
@@ -212,7 +212,7 @@ class Report:
         causes = ((cause, ids) for (kind, cause), ids in self._left.items() if kind == "entries")
         return sum(len(ids) for cause, ids in causes if cause.newest or cause.reason is Hidden.REMOVED)
 
-    def closing(self) -> dict[str, Fading]:
+    def closing(self) -> dict[str, ClosingLoss]:
         """Return the losses when the old blog closes, and what only the archive keeps, by the names in CLOSING."""
         outcomes: Counter[str] = Counter()
         for (outcome, cause), addresses in self._addresses.items():
@@ -227,10 +227,10 @@ class Report:
                 entries["private" if cause.reason in _PRIVATE else "drafts"] += ids
         not_read = self._left.get(("entries", Cause(Reason.NOT_READ)), [])
         return {
-            **{name: Fading(outcomes[name]) for name, (kind, _) in CLOSING.items() if kind == "pictures"},
-            "not_read": Fading(len(not_read), not_read),
-            "links": Fading(self._links.total(), list(self._links)),
-            **{name: Fading(len(entries[name]), entries[name]) for name in ("drafts", "private")},
+            **{name: ClosingLoss(outcomes[name]) for name, (kind, _) in CLOSING.items() if kind == "pictures"},
+            "not_read": ClosingLoss(len(not_read), not_read),
+            "links": ClosingLoss(self._links.total(), list(self._links)),
+            **{name: ClosingLoss(len(entries[name]), entries[name]) for name in ("drafts", "private")},
         }
 
     def rows(self) -> dict[Part, list[Row]]:

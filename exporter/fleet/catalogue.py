@@ -35,7 +35,7 @@ from exporter.archive.safe_files import inner
 from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError, NoSpace, UsageError
 from exporter.fleet.catalogue_rows import BLOGS, COLUMNS, EDITION, PARTS, TABLES, Row, blog_rows, damaged_row
-from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.fleet.work import FATAL, trouble_of
 from exporter.message import message
 from exporter.service.registry import service_of
@@ -147,7 +147,7 @@ def update(
             shards = sorted({*shards_in(root), *catalogue.shards()})
             reading = settings.without_secrets()
             tasks = (_ShardTask(root, shard, work, catalogue.known(shard), reading) for shard in shards)
-            with closing(each_done(pool, _read_shard, tasks)) as parts:
+            with closing(results_as_completed(pool, _read_shard, tasks)) as parts:
                 for changes in parts:
                     catalogue.take(changes)
                     result.add(changes.result)

@@ -136,7 +136,9 @@ class DaskPool:
         from distributed import LocalCluster  # noqa: PLC0415
 
         make_cluster: Any = LocalCluster
-        with dask.config.set({"distributed.scheduler.allowed-failures": 0}):  # callers such as each_done try again
+        with dask.config.set(
+            {"distributed.scheduler.allowed-failures": 0}
+        ):  # callers such as results_as_completed try again
             # Any client of a scheduler can run any code, and loopback is open to all users, so a key is required.
             cluster = make_cluster(
                 n_workers=self._workers, threads_per_worker=1, security=True, host="127.0.0.1", memory_limit=0,

@@ -27,7 +27,7 @@ from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, Interrupted, Terminated, UsageError
 from exporter.fleet.ledger import BlogAttempt, DueBlog, FleetLedger
 from exporter.fleet.overview import fleet_lock
-from exporter.fleet.pool import Died, Raised, WorkerPool, ended_early
+from exporter.fleet.pool import Died, Raised, WorkerPool, worker_died_error
 from exporter.fleet.saving import BlogSaver, rare_collections, settings_for
 from exporter.http.address_guard import check_base_url, origin_of
 from exporter.http.engine import Engine
@@ -278,7 +278,7 @@ class HostWorkers:
             else:
                 self._early_ends[group] += 1
                 if self._early_ends[group] >= _MAX_DEATHS:
-                    raise ended_early("")
+                    raise worker_died_error("")
             self._begin(group)
 
     def _give_up(self, keys: Iterable[tuple[int, int]], exit_code: int, kind: str, reason: str) -> list[BlogAttempt]:

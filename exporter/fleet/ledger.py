@@ -42,7 +42,7 @@ _NO_RIGHT: Final = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, 
 _MAX_LISTINGS: Final = 1_000_000_000
 _MAX_WAIT_SECONDS: Final = timedelta(days=2).total_seconds()
 """Longer than any wait after failures: a longer one was recorded with a wrong clock."""
-NOT_SENSE: Final = (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError)
+INVALID_VALUE_ERRORS: Final = (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError)
 """The errors of reading values that this program did not write."""
 
 _SCHEMA: Final = (
@@ -446,7 +446,7 @@ class FleetLedger:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except NOT_SENSE as error:
+        except INVALID_VALUE_ERRORS as error:
             raise trouble(self._path, error) from error
 
 
@@ -528,7 +528,7 @@ def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Cou
 
 
 def trouble(path: Path, error: Exception) -> BlogExporterError:
-    """Translate an error of SQLite, or one of :data:`NOT_SENSE`."""
+    """Translate an error of SQLite, or one of :data:`INVALID_VALUE_ERRORS`."""
     code = getattr(error, "sqlite_errorcode", 0)
     if is_full_disk(error):
         return NoSpace(message("There is no space left for {path}: make room, then run the fleet again.", path=path))

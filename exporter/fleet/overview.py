@@ -12,7 +12,15 @@ from typing import Any, Final
 
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import timestamp
-from exporter.fleet.ledger import FILE_NAME, NOT_SENSE, BlogState, check_format, connect, count_blogs, trouble
+from exporter.fleet.ledger import (
+    FILE_NAME,
+    INVALID_VALUE_ERRORS,
+    BlogState,
+    check_format,
+    connect,
+    count_blogs,
+    trouble,
+)
 from exporter.notify.prometheus import Sample, families_text
 
 _SHOWN_ROWS: Final = 10
@@ -57,7 +65,7 @@ def overview(root: Path, now: float) -> dict[str, Any]:
                 "slowest": _slowest(ledger),
                 "retry": _retry(ledger, listing),
             }
-        except NOT_SENSE as error:
+        except INVALID_VALUE_ERRORS as error:
             raise trouble(path, error) from error
 
 

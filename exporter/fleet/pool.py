@@ -76,7 +76,7 @@ class WorkerPool(Protocol):
     ) -> None: ...
 
 
-def each_done(
+def results_as_completed(
     pool: WorkerPool,
     work: Callable[[Argument], Answer],
     arguments: Iterable[Argument],
@@ -148,10 +148,10 @@ class _Calls(Generic[Argument, Answer]):
             elif self._may_die:
                 self.died.append((argument, outcome.how))
             else:
-                raise ended_early(outcome.how)
+                raise worker_died_error(outcome.how)
 
 
-def ended_early(how: str) -> BlogExporterError:
+def worker_died_error(how: str) -> BlogExporterError:
     """Return the error for a worker that died before its work was done."""
     return BlogExporterError(
         message(

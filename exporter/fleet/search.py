@@ -15,7 +15,7 @@ from exporter.archive.fleet_folder import SHARDS, archive_named, open_archive, r
 from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError
 from exporter.fleet.local_pool import LocalPool
-from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.fleet.search_index import (
     SECTION,
     IndexOutcome,
@@ -102,7 +102,7 @@ def update_index(
     folder = index_folder(root)
     shards = shards_in(root)
     tasks = (IndexTask(root, shard, settings.without_secrets()) for shard in shards)
-    with contextlib.closing(each_done(pool, index_shard, tasks)) as outcomes:
+    with contextlib.closing(results_as_completed(pool, index_shard, tasks)) as outcomes:
         for outcome in outcomes:
             on_shard(outcome)
     with atomic.translated(folder):
@@ -131,7 +131,7 @@ def search(root: Path, query: Query, settings: Settings, workers: int = 1) -> Fl
     size = sum(_size(task.path) for task in tasks)
     best: list[_Candidate] = []
     total = blogs = 0
-    for found in each_done(LocalPool(workers if size > _ONE_PROCESS_BYTES else 1), _search_shard, tasks):
+    for found in results_as_completed(LocalPool(workers if size > _ONE_PROCESS_BYTES else 1), _search_shard, tasks):
         best = heapq.nlargest(query.limit or 0, [*best, *found.best])
         total += found.total
         blogs += found.blogs

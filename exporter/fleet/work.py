@@ -29,7 +29,7 @@ from exporter.errors import (
     NoSpace,
     UsageError,
 )
-from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.library.views import MARKDOWN, SITE
 from exporter.message import message, message_n, said
 from exporter.service.registry import service_of
@@ -286,7 +286,7 @@ def work_over(
     """
     archives = (found for shard in shards_in(root) for found in archives_in(root, shard))
     refused = 0
-    with closing(each_done(pool, partial(do, job, options), archives, lost=lost)) as results:
+    with closing(results_as_completed(pool, partial(do, job, options), archives, lost=lost)) as results:
         for done, result in enumerate(results, 1):
             yield result
             refused += result.kind == UsageError.__name__

@@ -291,7 +291,7 @@ async def ask_for_tokens(
     return await _sender(engine, address, secrets, retries).fetch(_request(address, content, "sign-in"), parse)
 
 
-async def give_back(engine: Engine, address: str, content: bytes, secrets: list[str]) -> bool:
+async def revoke(engine: Engine, address: str, content: bytes, secrets: list[str]) -> bool:
     """Send a revocation request (RFC 7009), and return whether the service accepted it.
 
     Raises:

@@ -18,7 +18,7 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
-from exporter.login.protocol import OAuthAddresses, SignInAttempt, ask_for_tokens, give_back, revoke_request
+from exporter.login.protocol import OAuthAddresses, SignInAttempt, ask_for_tokens, revoke, revoke_request
 from exporter.login.store import KeptIn, SignIn, SignInStore
 from exporter.message import message
 from exporter.settings import Settings
@@ -235,7 +235,7 @@ async def _revoke(found: SignIn | None, address: str) -> bool:
         for token in (found.refresh_token, found.access_token) if found is not None else ():
             if token is not None and found is not None:
                 content = revoke_request(found.client_id, found.client_secret, token)
-                taken = await give_back(engine, address, content, found.secrets) and taken
+                taken = await revoke(engine, address, content, found.secrets) and taken
     return taken
 
 

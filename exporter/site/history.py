@@ -220,12 +220,12 @@ class ArchiveHistory:
         at = bisect_left(steps, version, key=itemgetter(0))
         return steps[at - 1][0] if at and not steps[at - 1][1].removed else None
 
-    def known_by(self, entry_id: str, version: int) -> bool:
+    def existed_by(self, entry_id: str, version: int) -> bool:
         """Return whether a version, or one before it, had an entry that some version has."""
         steps = self._entries.get(entry_id)
         return steps is None or steps[0][0] <= version
 
-    def was_there(self, kind: Kind, record_id: str, version: int) -> bool:
+    def existed(self, kind: Kind, record_id: str, version: int) -> bool:
         """Return whether a version had a record that some version has, damaged or not."""
         steps = self._held(kind).get(record_id)
         at = 0 if steps is None else bisect_right(steps, version, key=itemgetter(0))

@@ -260,7 +260,7 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     said = site.catalogue.record_at(Kind.COMMENTS, change.record_id, at) if change.kind is Kind.COMMENTS else None
     post_id = change.record_id if is_entry else service.post_id(said or {})
     # Pages of earlier states do not change when the entry of an old comment appears later.
-    post = site.catalogue.by_id.get(post_id) if history.known_by(post_id, version) else None
+    post = site.catalogue.by_id.get(post_id) if history.existed_by(post_id, version) else None
     before = history.version_before(change.record_id, version) if is_entry and post else None
     gone = change.change is Change.GONE
     has_life = before is not None and (gone or whole_history_version(history, change.record_id, version) is None)
@@ -422,7 +422,7 @@ def _comment_ids(site: Site, history: ArchiveHistory, entry_id: str, version: in
     former = history.former_comments.get(entry_id, ())
     found = [each for each in former if _belongs(site, each, entry_id, version)]
     others = (each for each in catalogue.comment_table.of(entry_id) if each not in former)
-    found += [each for each in others if history.was_there(Kind.COMMENTS, each, version)]
+    found += [each for each in others if history.existed(Kind.COMMENTS, each, version)]
     return sorted(found, key=sort_key)
 
 

@@ -200,12 +200,12 @@ class _Past:
         changed = self._history.changed_in(Kind.ENTRIES, version)
         for entry_id in changed:
             if entry_id in self._catalogue.by_id:
-                put = int(self._history.was_there(Kind.ENTRIES, entry_id, version))
+                put = int(self._history.existed(Kind.ENTRIES, entry_id, version))
                 yield self._before(entry_id, version, put)
         for entry_id in self._history.changed_in(Kind.ENTRY_LIST, version):
             if entry_id not in changed and entry_id in self._catalogue.by_id:
                 before, after = (self._category(entry_id, each) for each in (version - 1, version))
-                if before != after and self._history.was_there(Kind.ENTRIES, entry_id, version - 1):
+                if before != after and self._history.existed(Kind.ENTRIES, entry_id, version - 1):
                     yield self._before(entry_id, version, 0)
 
     def _before(self, entry_id: str, version: int, put: int) -> list[Any]:
@@ -213,7 +213,7 @@ class _Past:
         if known is None:
             return [safe_name(entry_id), put]
         raw = self._catalogue.record_at(Kind.ENTRIES, entry_id, known) if known else None
-        there = self._history.was_there(Kind.ENTRIES, entry_id, version - 1)
+        there = self._history.existed(Kind.ENTRIES, entry_id, version - 1)
         facts = post if raw is None else self._catalogue.shown(raw)
         flags = facts.private * _PRIVATE + (not there) * _GONE + (raw is None and bool(known)) * _DAMAGED
         category = self._category(entry_id, version - 1)
