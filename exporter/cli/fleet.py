@@ -46,7 +46,7 @@ _DIR = click.Path(path_type=Path)
 
 
 class _Group(HelpedGroup):
-    """Imports its command ``export`` only when asked for, because its options come from half of the program."""
+    """Imports its command ``export`` only on use, because its options import half of the program."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         super().add_command(helped(cmd), name)
@@ -229,7 +229,7 @@ def _moment(text: str | None) -> float | None:
 
 
 class _Places(NamedTuple):
-    """Where blogs are saved from and to, as the command line says; the folder is absolute."""
+    """The source and target of backups, from the command line; the folder is absolute."""
 
     root: Path
     options: Mapping[str, str]

@@ -21,7 +21,7 @@ _MAX_TERM_COLUMNS: Final = 24
 _MAX_OPTIONS: Final = 12
 """``--help`` shows at most this number of options; ``--help-all`` shows all."""
 ALL_OPTIONS: Final = "exporter.cli.help.all_options"
-"""The key in the meta data of a context by which help shows all options."""
+"""The key in a context's metadata that makes help show all options."""
 _ALWAYS: Final = ("as_json", "help_all", "help")
 _CHOICE: Final = ("FLAGS", "all_as_draft", "only")
 _MAIN: Final[dict[str, tuple[str, ...]]] = {

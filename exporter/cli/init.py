@@ -385,7 +385,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
 
 
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
-    """Schedule the backup, and return the scheduler; one that refuses does not undo the backup."""
+    """Schedule the backup, and return the scheduler; a scheduler that refuses does not undo the backup."""
     from exporter.schedule.plan import plan_for
     from exporter.schedule.schedulers import find, install, trouble
 

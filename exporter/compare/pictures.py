@@ -26,7 +26,7 @@ from exporter.http.engine import Downloader
 from exporter.message import message, said
 
 _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{10,13}|[0-9]{1,3})(?=\.[a-z0-9]+$)")
-"""What WordPress adds to the names of copies, and of files whose name was taken."""
+"""The suffixes that WordPress adds to names of copies, and to names that already exist."""
 _MIN_COPY_PIXELS: Final = 600
 _MIN_COPY_SHARE: Final = 0.25
 """The minimum length of a copy's longer side, in pixels or as a share of the original's, to be recognisable."""

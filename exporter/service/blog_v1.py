@@ -108,7 +108,7 @@ _ROLES: Final[Mapping[Kind, Mapping[str, Role]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The settings for reading responses: each is an assumption where the API document states nothing.
+    """The settings for reading responses: each is an assumption about a fact that the API document does not state.
 
     Attributes:
         success_result: other values of ``result`` are not shown (2.8); all of them count as failure.

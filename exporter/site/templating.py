@@ -282,7 +282,7 @@ def render_alone(template: str, language: str, values: dict[str, Any]) -> str:
 def data_script(kind: str, name: str, value: Any) -> bytes:
     """Return a classic script that hands ``value`` to the site's own: ``blogData("kind", "name", value)``.
 
-    Nothing but scripts loads where a page was opened from a folder. ``<`` is escaped, so that no text can end a script
+    If a page was opened from a folder, only scripts load. ``<`` is escaped, so that no text can end a script
     or open a comment, and so are the line ends that JSON allows and old scripts do not.
     """
     return script("blogData", kind, name, value)

@@ -135,7 +135,7 @@ class Site:
         return ViewFile(path, fingerprint("entry.html", *parts), render)
 
     def ratio(self, picture: StoredPicture) -> float:
-        """Return how many times as wide as high a picture is shown; one that is neither line nor pole where unknown."""
+        """Return the width-to-height ratio of a shown picture, limited to 0.4 … 4; 4:3 if it is unknown."""
         width, height = self.pictures.drawn(picture.path).size or (4, 3)
         return round(min(max(width / height, 0.4), 4), 2)
 
