@@ -25,7 +25,7 @@ _HOMES: dict[str, str | tuple[str, str]] = {
     "repair": "library.views",
     "status": "library.status",
 }
-"""Every public name with the module that has it, and its name there where that is another."""
+"""Every public name with its module, and its name in the module if it differs."""
 
 
 def __getattr__(name: str) -> Any:

@@ -57,7 +57,7 @@ from exporter.message import message as worded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_BODY_SHOWN = 500
+_BODY_CHARACTERS = 500
 
 
 class BlogExporterError(Exception):
@@ -241,7 +241,7 @@ class ApiError(ServiceError):
         self.params = dict(params)
         self.status = status
         self.message = message
-        self.body = body[:_BODY_SHOWN]
+        self.body = body[:_BODY_CHARACTERS]
         asked = "&".join(f"{name}={value}" for name, value in self.params.items())
         super().__init__(
             worded(

@@ -248,13 +248,13 @@ _MIB = 1024 * 1024
 _CONTINUATION = bytes(range(0x80, 0xC0))
 _CONTROLS = bytes(range(0x20))
 _WIDE = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4", b"\\ud", b"\\uD")  # UTF-8 and escapes of four bytes
-_PARSED = {b"[": 128, b"{": 260, b":": 130, b",": 32}
+_PARSE_BYTES = {b"[": 128, b"{": 260, b":": 130, b",": 32}
 """Bytes of memory for each such character in a text that orjson reads: for objects, and for walking over them."""
-_EXACTLY = {b"[": 500, b"{": 560, b":": 330, b",": 340}
+_EXACT_PARSE_BYTES = {b"[": 500, b"{": 560, b":": 330, b",": 340}
 """The same for a text that the parser and the writer of this module handle."""
-_ESCAPED_CONTROL = 92
+_ESCAPED_CONTROL_BYTES = 92
 """Bytes for a control character there, which becomes an escape."""
-_HEAVIEST = 560
+_MAX_BYTES_PER_CHARACTER = 560
 _PLAIN = frozenset((str, int, bool, type(None)))
 _NEGATIVE_ZEROS = (b":-0", b"[-0", b",-0", b" -0", b"\n-0", b"\t-0", b"\r-0")
 
@@ -347,13 +347,13 @@ def weight(body: bytes, *, exactly: bool = False) -> int:
     """Estimate the bytes of memory that a JSON text takes when it is parsed and written again.
 
     Two bytes of text can become a list of 60 bytes, and some 250 bytes while it is written. So this counts the
-    characters that create objects, even inside strings, where they cost nothing but are rare.
+    characters that create objects, even inside strings, in which they are harmless and rare.
 
     Args:
         body: the text.
         exactly: estimate for the parser of this module, not for orjson.
     """
-    marks = _EXACTLY if exactly else _PARSED
+    marks = _EXACT_PARSE_BYTES if exactly else _PARSE_BYTES
     total = characters = 0
     width = 1
     for at in range(0, len(body), _MIB):
@@ -369,14 +369,14 @@ def weight(body: bytes, *, exactly: bool = False) -> int:
         if width == 2 and any(mark in piece for mark in _WIDE):
             width = 4
         if exactly:
-            total += (len(piece) - len(piece.translate(None, _CONTROLS))) * _ESCAPED_CONTROL
+            total += (len(piece) - len(piece.translate(None, _CONTROLS))) * _ESCAPED_CONTROL_BYTES
     # A string is in memory as a value, as UTF-8 and in the written text. The parser here also has it in the document
     # and in the text before encoding.
     return total + characters * width * (3 if exactly else 1) + 2 * len(body)
 
 
 def _check_weight(body: bytes, most: int | None, *, exactly: bool) -> None:
-    if most is None or len(body) * _HEAVIEST <= most:
+    if most is None or len(body) * _MAX_BYTES_PER_CHARACTER <= most:
         return
     found = weight(body, exactly=exactly)
     if found > most:

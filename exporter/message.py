@@ -1,6 +1,6 @@
 """Sentences for people: English text that keeps its template and values, so that it can be translated later.
 
-Every sentence that a person may read is made where it arises: ``message("{host} gave no answer.", host=host)``. The
+Code that reports to a person makes a message in place: ``message("{host} gave no answer.", host=host)``. The
 result is a ``str`` with the English text, which logs, ``runs.jsonl``, ``--json`` and comparisons use. The code that
 displays it translates the template with the catalogue (:mod:`exporter.translation`) and fills it again.
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 _DURATION: Final = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_LONGEST_SECONDS: Final = 100 * 365 * 86400
+_MAX_SECONDS: Final = 100 * 365 * 86400
 _SIZE: Final = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>B|[KMGT]I?B?|)", re.IGNORECASE)
 _POWERS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
@@ -45,7 +45,7 @@ def duration(text: str) -> timedelta:
             )
         )
     seconds = float(found["amount"]) * _SECONDS[found["unit"]]
-    if seconds > _LONGEST_SECONDS:
+    if seconds > _MAX_SECONDS:
         raise ValueError(message("a duration of at most 100 years is expected"))
     return timedelta(seconds=seconds)
 

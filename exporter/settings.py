@@ -342,7 +342,7 @@ def resolve(
         options: the command line's options, ``None`` for each that was not given.
         config: the settings file to read; the user's own by default.
         blog_id: selects a profile if no source names one.
-        blog: the name of the blog's table, if there is one.
+        blog: the blog's table, if it has one.
         remembered: the settings that the blog's archive stores.
         service: the type of service that ``archive.json`` names.
         environ: the environment; the process's own by default.

@@ -1,4 +1,4 @@
-"""The REST API of a WordPress: finding it, signing in, reading lists page by page, and sending records.
+"""A client for WordPress' REST API: find it, sign in, read lists page by page, and send records.
 
 A WordPress is as untrusted as any other site: a list always ends, even if its headers promise more pages. Records are
 any JSON.
@@ -24,18 +24,18 @@ from exporter.model.exchange import Request, Response
 from exporter.service.answers import message_text, read_json, refusal
 from exporter.settings import Settings
 
-_PAGE_RECORDS: Final = 100
+_RECORDS_PER_PAGE: Final = 100
 """The most that WordPress sends on a page."""
 _PAGES_AHEAD: Final = 4
 _CREATED: Final = 201
-_BROKEN: Final = 500
+_SERVER_ERROR: Final = 500
 _BUSY: Final = "db_"
 """How the codes of database failures begin, with any status: the database was locked, or is down."""
 _LAST_PAGE: Final = 10_000
 _API: Final = "wp/v2"
 _ADVICE: Final = message("check the user name, the application password and the user's rights in the new home")
 _ROOTS: Final = ("/wp-json", "")
-"""The path of the API with pretty permalinks, and the empty one that always works, with a parameter."""
+"""The API's path with pretty permalinks, and the empty path, which always works, with a parameter."""
 
 
 def home_client(
@@ -106,7 +106,7 @@ def new_home_credentials(address: str, settings: Settings) -> Credentials:
 
 @dataclass(frozen=True, slots=True)
 class RestPage:
-    """A page of a list: its records, of any type, and the totals of records and pages that its headers state."""
+    """A list page: its records, of any type, and the total records and pages from its headers."""
 
     items: list[Any]
     total: int | None
@@ -118,7 +118,7 @@ class RestRefusal:
     """A refusal by WordPress, or by a server in front of it.
 
     Attributes:
-        code: WordPress' name of the error, such as ``rest_comment_closed``; empty if a web page answered.
+        code: WordPress' error code, such as ``rest_comment_closed``; empty if a web page answered.
         message: the reason for people, safe for a terminal.
         data: further members of the error.
     """
@@ -162,10 +162,10 @@ class WordPressApi:
     async def send(
         self, route: str, fields: Mapping[str, Any], params: Mapping[str, str], recover: Recover | None = None
     ) -> dict[str, Any] | RestRefusal:
-        """Make or change a record; return the record of the answer, or the refusal.
+        """Create or change a record; return the record in the response, or the refusal.
 
         Args:
-            route: of the list to add to, or of the record to change.
+            route: the route to the list to add to, or to the record to change.
             fields: of the record.
             params: of the request.
             recover: see :meth:`~exporter.http.engine.Client.fetch`; ``None`` if sending it twice does no harm.
@@ -185,9 +185,9 @@ class WordPressApi:
         """Upload a file, and return its record or the refusal.
 
         Args:
-            params: the fields of the record, and those of the request.
-            name: of the file, in ASCII.
-            content_type: of the file, which WordPress compares with its content.
+            params: the fields for the record and the request.
+            name: the file's name, in ASCII.
+            content_type: the file's media type, which WordPress compares with its content.
             content: of the file.
             recover: see :meth:`~exporter.http.engine.Client.fetch`.
 
@@ -197,7 +197,7 @@ class WordPressApi:
         headers = {"Content-Type": content_type, "Content-Disposition": f'attachment; filename="{name}"'}
         request = self.request(f"{_API}/media", params)
         # WordPress answers 500 if it does not take this type of file.
-        final = frozenset({_BROKEN})
+        final = frozenset({_SERVER_ERROR})
         return await self._sent(request._replace(method="POST", headers=headers, content=content, final=final), recover)
 
     async def delete(self, route: str) -> None:
@@ -218,7 +218,7 @@ class WordPressApi:
             if response.status == 401:
                 read_answer(request, response)
             refused = _refused(response)
-            broken = response.status == _BROKEN and not refused.code.startswith("rest_upload_")
+            broken = response.status == _SERVER_ERROR and not refused.code.startswith("rest_upload_")
             if broken or refused.code.startswith(_BUSY):
                 raise RetryableStatus(
                     message("{operation} answered {status}", operation=request.operation, status=response.status),
@@ -229,12 +229,12 @@ class WordPressApi:
         return await self.client.fetch(request, read, recover=recover)
 
     async def page(self, route: str, params: Mapping[str, str], number: int) -> RestPage:
-        """Return a page of a list, counted from 1; a page after the last is empty.
+        """Return a list page, counted from 1; a page after the last is empty.
 
         Raises:
             NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`get`.
         """
-        request = self.request(route, {**params, "per_page": str(_PAGE_RECORDS), "page": str(number)})
+        request = self.request(route, {**params, "per_page": str(_RECORDS_PER_PAGE), "page": str(number)})
 
         def read(response: Response) -> RestPage:
             if response.status == 400 and number > 1:  # as WordPress has it: rest_post_invalid_page_number
@@ -247,10 +247,10 @@ class WordPressApi:
         return await self.client.fetch(request, read)
 
     async def pages(self, route: str, params: Mapping[str, str] | None = None) -> AsyncIterator[RestPage]:
-        """Yield the pages of a list in order, with a few requested ahead. ``params`` should name a stable order.
+        """Yield a list's pages in order, with a few requested ahead. ``params`` should name a stable order.
 
-        The list ends at the page count of the first answer, or later if that last page is full. It also ends at a page
-        that equals the one before it, and after 10,000 pages.
+        The list ends at the page count in the first response, or later if that last page is full. It also ends at a
+        page that equals the one before it, and after 10,000 pages.
 
         Raises:
             NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`get`.
@@ -262,7 +262,7 @@ class WordPressApi:
         ahead: list[asyncio.Task[RestPage]] = []
         try:
             while True:
-                if following > last and not ahead and len(page.items) >= _PAGE_RECORDS:
+                if following > last and not ahead and len(page.items) >= _RECORDS_PER_PAGE:
                     last = following  # more than promised
                 last = min(last, _LAST_PAGE)
                 while following <= last and len(ahead) < _PAGES_AHEAD:
@@ -281,7 +281,7 @@ class WordPressApi:
 
 
 async def find_wordpress(client: Client) -> WordPressApi | None:
-    """Find the API of the WordPress at the client's base URL; ``None`` if there is none.
+    """Find the REST API of WordPress at the client's base URL, or ``None``.
 
     Raises:
         NotAuthorised: it, or a server in front of it, refuses the credentials.
@@ -300,7 +300,7 @@ async def open_wordpress(client: Client) -> WordPressApi:
 
     Raises:
         NotAuthorised: it, or a server in front of it, refuses the credentials.
-        ServiceError: there is none, or it failed.
+        ServiceError: the API does not exist, or it failed.
     """
     found = await find_wordpress(client)
     if found is None:

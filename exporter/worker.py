@@ -192,7 +192,7 @@ def _read(source: BinaryIO, answers: SimpleQueue[Any]) -> None:
     try:
         while True:
             answers.put(_PlainResults(source).load())
-    except Exception as error:  # noqa: BLE001 - whoever takes the next result gets it
+    except Exception as error:  # noqa: BLE001 - the caller receives it with the next result
         answers.put(error)
 
 

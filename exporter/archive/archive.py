@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from exporter.archive.layout import MOST_PRUNES, Layout
+from exporter.archive.layout import MAX_PRUNES, Layout
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import ArchiveReader, is_archive
 from exporter.clock import timestamp
@@ -178,7 +178,7 @@ def read_consistently(path: Path, work: Callable[[Archive], _Result]) -> _Result
     Raises:
         NoArchive, NewerFormat, ArchiveDamaged: see :meth:`Archive.open`; and any error of ``work``.
     """
-    for _ in range(MOST_PRUNES):
+    for _ in range(MAX_PRUNES):
         archive = Archive.open(path)
         try:
             return work(archive)

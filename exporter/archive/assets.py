@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
 
 _NAME = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8})?")
-_PIECE = 1 << 20
+_PIECE_BYTES = 1 << 20
 _RESUMABLE_BYTES: Final = 1 << 20
 _NOTE_INTERVAL_BYTES: Final = 4 << 20
-_READERS: Final = 2
-_BATCH: Final = 64
+_READER_THREADS: Final = 2
+_FILES_PER_BATCH: Final = 64
 
 
 class StoredFile(NamedTuple):
@@ -82,7 +82,7 @@ class PartialFile:
 
     def _resume(self, length: int, digest: str) -> None:
         """Read the content that an earlier run left, as far as its note goes; discard it if the hash differs."""
-        while self.size < length and (piece := self.file.read(min(_PIECE, length - self.size))):
+        while self.size < length and (piece := self.file.read(min(_PIECE_BYTES, length - self.size))):
             self._hash.update(piece)
             self.size += len(piece)
         if (self.size, self.sha256) != (length, digest):
@@ -285,8 +285,8 @@ class AssetStore:
                 yield Finding(FindingCode.ASSET_MISSING, path, message("it is the content of {url}", url=url))
         files = iter(sorted(self._files.items()))
         # In two threads, as hashing releases the interpreter; in batches, so that an interrupt takes effect.
-        with ThreadPoolExecutor(_READERS) as pool:
-            while batch := list(islice(files, _BATCH)):
+        with ThreadPoolExecutor(_READER_THREADS) as pool:
+            while batch := list(islice(files, _FILES_PER_BATCH)):
                 faults = pool.map(lambda file: self._fault(file[0], file[1], sizes.get(file[0]), cache), batch)
                 for (_, stored), fault in zip(batch, faults, strict=True):
                     if fault is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-_PIECE = 128 * 1024
+_PIECE_BYTES = 128 * 1024
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _REFUSED = {
@@ -42,7 +42,7 @@ _REFUSED = {
     errno.EISDIR,
     errno.ENAMETOOLONG,
 }
-_MOST_SINGLE_SYNCS: Final = 64
+_MAX_SINGLE_SYNCS: Final = 64
 """Up to this number, files and folders are fsynced one by one; beyond it one call for the file system is cheaper."""
 _EXCHANGE: Final = 2
 _NO_SUCH_CALL = {errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP}
@@ -169,7 +169,7 @@ def sync_all(
     Raises:
         OSError: the system cannot promise that.
     """
-    if len(files) + len(folders) > _MOST_SINGLE_SYNCS and _syncfs() is not None:
+    if len(files) + len(folders) > _MAX_SINGLE_SYNCS and _syncfs() is not None:
         with contextlib.ExitStack() as opened:
             found = opened.enter_context(inner(place).held()) if handle is None else handle
             if found is not None and _sync_file_system(found):
@@ -257,7 +257,7 @@ class HashingFile:
         """Append bytes."""
         self._waiting += data
         self.size += len(data)
-        if len(self._waiting) >= _PIECE:
+        if len(self._waiting) >= _PIECE_BYTES:
             self._pass_on()
 
     def _pass_on(self) -> None:

@@ -33,7 +33,7 @@ from exporter.archive.manifest import (
     version_sums,
     write_sums,
 )
-from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, inner, newest_lines
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, FileTooLarge, inner, newest_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
 
-_BLOCK: Final = 1 << 20
+_BLOCK_BYTES: Final = 1 << 20
 _BUNDLED: Final = ("README.txt", "FORMAT.md")
 
 
@@ -150,9 +150,9 @@ def run_lines(path: Path) -> Iterator[bytes]:
         OSError: the file cannot be read.
     """
     with inner(path).open("rb") as file:
-        while line := file.readline(LARGEST_DOCUMENT + 1):
-            if len(line) > LARGEST_DOCUMENT:
-                raise FileTooLarge(str(path), LARGEST_DOCUMENT)
+        while line := file.readline(MAX_DOCUMENT_BYTES + 1):
+            if len(line) > MAX_DOCUMENT_BYTES:
+                raise FileTooLarge(str(path), MAX_DOCUMENT_BYTES)
             yield line
 
 
@@ -165,7 +165,7 @@ def _newest_run_line(layout: Layout) -> bytes | None:
 
 def _read_or_nothing(path: InnerPath) -> bytes:
     try:
-        return path.read_bytes(LARGEST_DOCUMENT)
+        return path.read_bytes(MAX_DOCUMENT_BYTES)
     except FileNotFoundError:
         return b""
 
@@ -255,7 +255,7 @@ def _copy_documents(layout: Layout, sealed: Mapping[str, str], versions: Sequenc
 def _sealed_original(layout: Layout, name: str, sealed: str | None) -> _Copy | None:
     """Read a document; ``None`` if it differs from its seal or is no text."""
     try:
-        data = (layout.root / name).read_bytes(LARGEST_DOCUMENT)
+        data = (layout.root / name).read_bytes(MAX_DOCUMENT_BYTES)
         data.decode()
     except (OSError, UnicodeDecodeError):
         return None
@@ -274,7 +274,7 @@ def _copy_runs(layout: Layout, sealed: str | None) -> None:
     whole, beginning, rest = hashlib.sha256(), hashlib.sha256(), bytearray()
     left = size
     with layout.runs.open("rb") as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(_BLOCK_BYTES):
             whole.update(block)
             beginning.update(block[:left])
             rest += block[left:]
@@ -290,12 +290,12 @@ def _copy_runs(layout: Layout, sealed: str | None) -> None:
 def copy_file(source: InnerPath, target: InnerPath) -> None:
     """Replace a file by a copy of another one."""
     with source.open("rb") as file:
-        atomic.write_lines(target, iter(lambda: file.read(_BLOCK), b""))
+        atomic.write_lines(target, iter(lambda: file.read(_BLOCK_BYTES), b""))
 
 
 def _copies(layout: Layout) -> Iterator[_Copy]:
     with contextlib.suppress(OSError), layout.documents_copy.open("rb") as file:
-        while line := file.readline(LARGEST_DOCUMENT):
+        while line := file.readline(MAX_DOCUMENT_BYTES):
             copy = _decode_copy(line)
             if copy is not None:
                 yield copy

@@ -174,14 +174,12 @@ class LatestCheck:
         return self.known and not self.damaged
 
 
-def check_latest(layout: Layout, suspected: Collection[str] = ()) -> LatestCheck:
+def check_latest(layout: Layout, damaged_before: Collection[str] = ()) -> LatestCheck:
     """Compare every file of ``latest/`` with its noted hash; the caller holds the archive's lock.
 
-    A file with the noted size and time is trusted, otherwise its hash decides. A seventh of the files, another one at
-    each
-    check, is hashed in any case: disk damage changes neither size nor time. The files in ``suspected``, which were
-        damaged
-    before, are hashed, too.
+    A file with the noted size and time is trusted, otherwise its hash decides. A seventh of the files, a different one
+    at each check, is always hashed, because disk damage changes neither size nor time. The files in
+    ``damaged_before`` are also hashed.
 
     Raises:
         ArchiveDamaged: ``latest/`` is a link.
@@ -200,7 +198,7 @@ def check_latest(layout: Layout, suspected: Collection[str] = ()) -> LatestCheck
         for entry in noted:
             stamp = found.get(entry.place)
             same = stamp is not None and stamp == entry.stamp
-            if same and entry.place not in suspected and zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL != turn:
+            if same and entry.place not in damaged_before and zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL != turn:
                 kept.append(entry)
             elif sha256_or_none(path := layout.latest / entry.place) != entry.sha256:
                 damaged.add(entry.place)
@@ -471,10 +469,10 @@ def _make(new: atomic.NewFolder, folder: InnerPath, view: str, file: DerivedFile
     return IndexEntry(view, file.path, file.fingerprint.hex(), digest, stamp_of(state))
 
 
-_LARGEST_ROOT_FILE: Final = 1 << 20
+_MAX_ROOT_FILE_BYTES: Final = 1 << 20
 _MARKS: Final = (b'<meta name="generator" content="blog-exporter">', "このフォルダーは、blog-exporter ".encode())
 """A text near the beginning of each of the two files when the program wrote it."""
-_BEGINNING: Final = 1000
+_BEGINNING_BYTES: Final = 1000
 _STYLE: Final = (
     ":root{color-scheme:light dark}"
     "body{margin:0;font:1rem/1.8 system-ui,sans-serif}"
@@ -538,7 +536,7 @@ def _update_root_file(layout: Layout, path: InnerPath, wanted: bytes | None) -> 
     noted = _noted_root_files(layout)
     kind = path.kind()
     try:
-        found = path.read_bytes(_LARGEST_ROOT_FILE) if kind == "" else None
+        found = path.read_bytes(_MAX_ROOT_FILE_BYTES) if kind == "" else None
     except FileTooLarge:
         found = b""
     if kind or (found is not None and path.name not in noted and not _is_ours(found)):
@@ -556,4 +554,4 @@ def _update_root_file(layout: Layout, path: InnerPath, wanted: bytes | None) -> 
 
 
 def _is_ours(data: bytes) -> bool:
-    return any(mark in data[:_BEGINNING] for mark in _MARKS)
+    return any(mark in data[:_BEGINNING_BYTES] for mark in _MARKS)

@@ -21,7 +21,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.layout import segment_name
 from exporter.archive.lines import as_latest, latest_head, put_head
-from exporter.archive.state import DIGEST, State, key_of_id, precedes
+from exporter.archive.state import DIGEST_BYTES, State, key_of_id, precedes
 from exporter.errors import ArchiveDamaged, BlogExporterError
 from exporter.message import message
 from exporter.model.kinds import Kind
@@ -39,7 +39,7 @@ ROWS_HASH: Final = f"rows_sha256_{sys.byteorder}"
 
 _BLOCK_HEAD: Final = struct.Struct("=BBII")
 """The kind, whether the ids are numbers, the number of lines, the number of bytes of ids."""
-_BLOCK: Final = 1024
+_LINES_PER_BLOCK: Final = 1024
 _KINDS: Final = tuple(Kind)
 
 
@@ -57,7 +57,7 @@ class RowsWriter:
     def add(self, kind: Kind, key: Key, identity: bytes, version: int, length: int) -> None:
         """Add a line."""
         ids = self._ids
-        if ids and (len(ids) == _BLOCK or kind is not self._kind or type(key) is not type(ids[0])):
+        if ids and (len(ids) == _LINES_PER_BLOCK or kind is not self._kind or type(key) is not type(ids[0])):
             self.flush()
         self._kind = kind
         self._ids.append(key)
@@ -97,7 +97,7 @@ def read_rows(
                 which, numbers, count, size = _BLOCK_HEAD.unpack(head)
                 kind = _KINDS[which]
                 ids, identities, versions, lengths = (
-                    _take(file, wanted, running) for wanted in (size, count * DIGEST, count * 4, count * 4)
+                    _take(file, wanted, running) for wanted in (size, count * DIGEST_BYTES, count * 4, count * 4)
                 )
                 keys: Any = array("Q", ids) if numbers else lossless_json.loads(ids)
                 state.kinds[kind].extend(

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive import atomic
-from exporter.archive.safe_files import LARGEST_DOCUMENT, InnerPath, NotPlain
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, InnerPath, NotPlain
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _VERSION_NAMES = re.compile(r"(?<=/)(?:[0-9]{6}|[1-9][0-9]{6,9})(?=/)")
 _ASSET: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,8})?")
 LARGEST_VERSION: Final = 2**32 - 1
 """A state stores version numbers in 32 bits."""
-MOST_PRUNES: Final = 4
+MAX_PRUNES: Final = 4
 """How often a reader starts again because of a prune. A prune takes seconds, so more in a row are deliberate."""
 
 
@@ -162,7 +162,7 @@ def version_numbers(layout: Layout) -> list[int]:
         ArchiveDamaged: ``versions/`` is a link.
     """
     names: list[str] = []
-    for _ in range(MOST_PRUNES):
+    for _ in range(MAX_PRUNES):
         before = versions_identity(layout)
         try:
             names = layout.versions.names()
@@ -188,7 +188,7 @@ def versions_identity(layout: Layout) -> tuple[int, int] | None:
 def manifest_sha256(layout: Layout, version: int) -> str | None:
     """Return the hash of a version's manifest in hexadecimal; ``None`` if it cannot be read."""
     try:
-        return hashlib.sha256(layout.manifest(version).read_bytes(LARGEST_DOCUMENT)).hexdigest()
+        return hashlib.sha256(layout.manifest(version).read_bytes(MAX_DOCUMENT_BYTES)).hexdigest()
     except OSError:
         return None
 

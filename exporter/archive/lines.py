@@ -210,7 +210,7 @@ def split(line: bytes, version: int | None = None) -> RecordLine:
 
 
 def split_checked(line: bytes) -> tuple[RecordLine | None, str | None]:
-    """Split a line; return it, if that is possible, and what is wrong with it."""
+    """Split a line; return the line, or ``None``, and the description of a fault."""
     try:
         taken = split(line)
     except ValueError as error:

@@ -46,7 +46,7 @@ else:
 _POLL_SECONDS = 0.2
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 """The errors of ``flock`` and ``locking`` if another process holds the lock."""
-_LARGEST_NOTE = 1 << 16
+_MAX_NOTE_BYTES = 1 << 16
 
 
 class ArchiveLock:
@@ -120,7 +120,7 @@ class ArchiveLock:
     def holder(self) -> dict[str, Any]:
         """Read the note about the holder; empty if the lock is free, its holder died, or the note cannot be read."""
         try:
-            value = lossless_json.loads(self._path.read_bytes(_LARGEST_NOTE))
+            value = lossless_json.loads(self._path.read_bytes(_MAX_NOTE_BYTES))
         except (OSError, lossless_json.NotJson):
             return {}
         return dict(value) if isinstance(value, dict) and not _died(value) else {}

@@ -21,14 +21,14 @@ from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.text import printable
 
-LARGEST_NUMBER: Final = 2**63 - 1
+MAX_NUMBER: Final = 2**63 - 1
 """The largest count or size in a document. Every JSON parser supports 64 bits."""
-DEEPEST: Final = 64
+MAX_DEPTH: Final = 64
 """The limit for nested levels in an archive's own documents; those that the program writes have six."""
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 9998
 """One less than the limit of :mod:`datetime`, so that every time exists in every time zone."""
-_LONGEST_SHOWN: Final = 40
+_MAX_SHOWN_CHARACTERS: Final = 40
 
 
 class CheckedObject:
@@ -52,12 +52,12 @@ class CheckedObject:
         todo: list[tuple[dict[str, Any] | list[Any], int]] = [(self.members, 1)]
         while todo:
             outer, depth = todo.pop()
-            if outer and depth == DEEPEST:
-                raise ValueError(message("it is nested more than {deepest} levels deep", deepest=DEEPEST))
+            if outer and depth == MAX_DEPTH:
+                raise ValueError(message("it is nested more than {deepest} levels deep", deepest=MAX_DEPTH))
             for value in outer.values() if isinstance(outer, dict) else outer:
                 if isinstance(value, dict | list):
                     todo.append((value, depth + 1))
-                elif isinstance(value, IntegerText) or (type(value) is int and abs(value) > LARGEST_NUMBER):
+                elif isinstance(value, IntegerText) or (type(value) is int and abs(value) > MAX_NUMBER):
                     raise ValueError(message("it holds a number of more than 64 bits"))
 
     def text(self, name: str) -> str:
@@ -68,7 +68,7 @@ class CheckedObject:
         """Return a member that is text or ``null``."""
         return None if self._get(name) is None else self.text(name)
 
-    def number(self, name: str, least: int = 0, most: int = LARGEST_NUMBER) -> int:
+    def number(self, name: str, least: int = 0, most: int = MAX_NUMBER) -> int:
         """Return a member that is an integer from ``least`` to ``most``."""
         wanted = message("a number") if least <= 0 else message("a number from {least}", least=least)
         return int(self._checked(name, lambda value: type(value) is int and least <= value <= most, wanted))
@@ -105,7 +105,7 @@ class CheckedObject:
 
     def _get(self, name: str) -> Any:
         if name not in self.members:
-            raise ValueError(message("{name} is missing", name=printable(self._prefix + name, _LONGEST_SHOWN)))
+            raise ValueError(message("{name} is missing", name=printable(self._prefix + name, _MAX_SHOWN_CHARACTERS)))
         return self.members[name]
 
     def _checked(self, name: str, is_right: Callable[[Any], bool], wanted: str) -> Any:
@@ -127,7 +127,7 @@ def _wrong(name: str, value: object, wanted: str) -> ValueError:
     return ValueError(
         message(
             "{name} is {value}, not {wanted}",
-            name=printable(name, _LONGEST_SHOWN),
+            name=printable(name, _MAX_SHOWN_CHARACTERS),
             value=in_words(value),
             wanted=wanted,
         )
@@ -144,9 +144,9 @@ def in_words(value: object) -> str:
         case IntegerText():
             return message("a very long number")
         case str():
-            return f'"{printable(value, _LONGEST_SHOWN)}"'
+            return f'"{printable(value, _MAX_SHOWN_CHARACTERS)}"'
         case int():
-            return str(value) if abs(value) <= LARGEST_NUMBER else message("a very long number")
+            return str(value) if abs(value) <= MAX_NUMBER else message("a very long number")
         case float():
             return str(value)
         case list():

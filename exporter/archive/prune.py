@@ -29,7 +29,7 @@ from exporter.archive.layout import (
     version_name,
 )
 from exporter.archive.reader import ArchiveReader, apply_version
-from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, NotPlain
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, NotPlain
 from exporter.archive.segments import LinePosition, checked_line, line_positions
 from exporter.archive.state import State
 from exporter.archive.verify import VersionCheck
@@ -251,7 +251,7 @@ class _Rewriting:
                     )
                 )
             self._chain = (version, check.digest)
-            return dict(lossless_json.loads(folder.read_bytes(MANIFEST, LARGEST_DOCUMENT)))
+            return dict(lossless_json.loads(folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)))
 
     def _fold(self, kept: KeptVersion, folder: Path, document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Write the folded segments; return ``files`` and ``counts`` for the manifest."""

@@ -36,7 +36,7 @@ from exporter.archive.layout import (
 )
 from exporter.archive.lines import ParsedRecords, RecordLine, split_checked
 from exporter.archive.manifest import ArchiveInfo, Manifest, SegmentInfo, read_sums, run_of
-from exporter.archive.safe_files import LARGEST_DOCUMENT, FileTooLarge, HeldFolder, NotPlain, newest_lines
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, FileTooLarge, HeldFolder, NotPlain, newest_lines
 from exporter.archive.segments import missing_manifest, require_size, stated_segments, wrong_sizes
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord, UsageError
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
     from exporter.archive.layout import Layout
 
-_SIZES_CHECKED: Final = 16
+_VERSIONS_CHECKED: Final = 16
 """Newest versions whose files' sizes are compared with the manifest by every command."""
 _KINDS = {segment_name(kind): kind for kind in Kind}
 _INFO_ROWS = (b"  archive.json", b"  ../../archive.json")
@@ -67,7 +67,7 @@ def read_info(layout: Layout) -> ArchiveInfo:
     if copy is not None:
         return copy
     try:
-        data = layout.info.read_bytes(LARGEST_DOCUMENT)
+        data = layout.info.read_bytes(MAX_DOCUMENT_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise NoArchive(
             message(
@@ -98,9 +98,9 @@ def read_info(layout: Layout) -> ArchiveInfo:
 def copied_info(layout: Layout) -> ArchiveInfo | None:
     """Return the content of ``archive.json`` from its copy; ``None`` if the file matches its seal or has no copy."""
     try:
-        sealed = read_sums(layout.sums.read_bytes(LARGEST_DOCUMENT)).get(layout.info.name)
+        sealed = read_sums(layout.sums.read_bytes(MAX_DOCUMENT_BYTES)).get(layout.info.name)
         with contextlib.suppress(FileNotFoundError):
-            if sealed in {None, hashlib.sha256(layout.info.read_bytes(LARGEST_DOCUMENT)).hexdigest()}:
+            if sealed in {None, hashlib.sha256(layout.info.read_bytes(MAX_DOCUMENT_BYTES)).hexdigest()}:
                 return None
     except OSError:
         return None
@@ -133,7 +133,7 @@ def _is_sealed_otherwise(layout: Layout, digest: str) -> bool:
     """Return whether the archive, or any version, was sealed with another ``archive.json``."""
     for path in (layout.sums, *(layout.version(number) / SUMS for number in version_numbers(layout))):
         with contextlib.suppress(OSError):
-            rows = path.read_bytes(LARGEST_DOCUMENT).splitlines()
+            rows = path.read_bytes(MAX_DOCUMENT_BYTES).splitlines()
             return any(row[64:] in _INFO_ROWS and row[:64] != digest.encode() for row in rows)
     return False
 
@@ -178,7 +178,7 @@ class ArchiveReader:
         """
         path = self.layout.manifest(number)
         try:
-            return Manifest.decode(path.read_bytes(LARGEST_DOCUMENT), str(path))
+            return Manifest.decode(path.read_bytes(MAX_DOCUMENT_BYTES), str(path))
         except (NotPlain, FileTooLarge) as error:
             raise translate(error, path) from error
         except OSError as error:
@@ -312,7 +312,7 @@ class ArchiveReader:
 
         A power cut leaves such files. Each command calls this, so it does not look at thousands of versions.
         """
-        for number in self.versions()[-_SIZES_CHECKED:]:
+        for number in self.versions()[-_VERSIONS_CHECKED:]:
             with HeldFolder(self.layout.version(number)) as folder:
                 for name, damage in wrong_sizes(folder):
                     if name not in _KINDS or (number, _KINDS[name], WHOLE_FILE) not in self.healed():
@@ -451,7 +451,7 @@ def damaged_in_latest(layout: Layout) -> frozenset[str]:
 
 def _remembered(layout: Layout) -> list[str]:
     with contextlib.suppress(OSError, lossless_json.NotJson, ValueError):
-        found = lossless_json.loads(layout.known_damage.read_bytes(LARGEST_DOCUMENT))
+        found = lossless_json.loads(layout.known_damage.read_bytes(MAX_DOCUMENT_BYTES))
         if isinstance(found, list):
             return [path for path in found if isinstance(path, str)]
     return []

@@ -50,7 +50,7 @@ from exporter.archive.manifest import (
     write_sums,
 )
 from exporter.archive.reader import damaged_version, known_damage
-from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of, newest_lines
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, kind_of, newest_lines
 from exporter.archive.segments import require_size, stated_segment, stated_segments
 from exporter.archive.settings_file import read_archive_settings
 from exporter.clock import timestamp
@@ -101,7 +101,7 @@ def restore_documents(layout: Layout, newest: int | None = None) -> Iterator[Rep
     """
     data = b""
     with contextlib.suppress(OSError):
-        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
+        data = layout.sums.read_bytes(MAX_DOCUMENT_BYTES)
     sealed = read_sums(data)
     misstated = set()
     *documents, runs = sealed_names(layout)
@@ -148,7 +148,7 @@ def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | 
         sums = layout.version(number) / SUMS
         beside = None
         with contextlib.suppress(OSError):
-            beside = sums.read_bytes(LARGEST_DOCUMENT)
+            beside = sums.read_bytes(MAX_DOCUMENT_BYTES)
         stated = sealed.get(name, expected) or read_sums(beside or b"").get(MANIFEST)
         outcome = _restore(layout, name, stated)
         if outcome is _Outcome.DAMAGED and _is_replaceable(layout.manifest(number)):
@@ -159,7 +159,7 @@ def _restore_manifests(layout: Layout, sealed: Mapping[str, str], newest: int | 
         if outcome is _Outcome.DAMAGED:
             continue
         with contextlib.suppress(OSError, ArchiveDamaged):
-            data = layout.manifest(number).read_bytes(LARGEST_DOCUMENT)
+            data = layout.manifest(number).read_bytes(MAX_DOCUMENT_BYTES)
             manifest = Manifest.decode(data, name)
             expected = None if manifest.parent is None else manifest.parent["sha256"]
             right = version_sums(hashlib.sha256(data).hexdigest(), info, manifest.files)
@@ -205,7 +205,7 @@ def _write(path: InnerPath, data: bytes) -> _Outcome:
     return _Outcome.RESTORED
 
 
-_LONGEST_RUN: Final = 48 * 3600
+_MAX_RUN_SECONDS: Final = 48 * 3600
 """The version may have been committed in each of these last seconds of a run."""
 
 
@@ -237,13 +237,13 @@ def _candidates(layout: Layout, version: int, run: dict[str, Any]) -> Iterator[M
     versions = version_numbers(layout)
     parent = max((number for number in versions if number < version), default=None)
     last = datetime.fromisoformat(run["finished_at"])
-    seconds = min(_LONGEST_RUN, int((last - datetime.fromisoformat(run["started_at"])).total_seconds()))
+    seconds = min(_MAX_RUN_SECONDS, int((last - datetime.fromisoformat(run["started_at"])).total_seconds()))
     files = {name: _segment(layout, version, name) for name in SEGMENTS}
     for base_url, tool, format_version in _origins(layout, versions):
         made = Manifest(
             version=version,
             parent=None if parent is None else {"version": parent, "sha256": manifest_sha256(layout, parent)},
-            blog_id=lossless_json.loads(layout.info.read_bytes(LARGEST_DOCUMENT))["blog_id"],
+            blog_id=lossless_json.loads(layout.info.read_bytes(MAX_DOCUMENT_BYTES))["blog_id"],
             base_url=base_url,
             started_at=run["started_at"],
             finished_at=run["finished_at"],
@@ -266,7 +266,7 @@ def _origins(layout: Layout, versions: list[int]) -> Iterator[tuple[str, str, in
     for number in reversed(versions):
         with suppress(OSError, BlogExporterError):
             path = layout.manifest(number)
-            found = Manifest.decode(path.read_bytes(LARGEST_DOCUMENT), str(path))
+            found = Manifest.decode(path.read_bytes(MAX_DOCUMENT_BYTES), str(path))
             origin = found.base_url, found.tool, found.format_version
             if origin not in yielded:
                 yielded.add(origin)
@@ -286,13 +286,13 @@ def _segment(layout: Layout, version: int, name: str) -> SegmentInfo:
     return SegmentInfo(lines, size, running.hexdigest())
 
 
-_NEWEST: Final = 16
+_NEWEST_VERSIONS: Final = 16
 """Every run checks this number of the newest versions: a power cut damages those."""
 
-_MOST: Final = 128
+_OLDER_VERSIONS_PER_RUN: Final = 128
 """Every run checks about this number of older versions; if there are more, each run checks another part of them."""
 
-_ROUND: Final = 7
+_REREAD_CYCLE: Final = 7
 """About one unchanged file in seven is read again: disk damage leaves no trace in size or time."""
 
 _NO_BYTES: Final = hashlib.sha256().hexdigest()
@@ -393,11 +393,15 @@ def find_damage(reader: ArchiveReader, state: State, now: datetime) -> Damage:
     """
     versions = reader.versions()
     turn = _turn(now)
-    turns = max(1, -(-len(versions) // _MOST))
+    turns = max(1, -(-len(versions) // _OLDER_VERSIONS_PER_RUN))
     cache = ChecksumCache(reader.layout, quick=turns == 1)
     damage = Damage(remember=cache.save if turns == 1 else lambda: None)
     known = {damaged_version(path) for path in known_damage(reader)}.intersection(versions)
-    looked_at = {*versions[turn % turns :: turns], *versions[-_NEWEST:], *(each for each in known if each is not None)}
+    looked_at = {
+        *versions[turn % turns :: turns],
+        *versions[-_NEWEST_VERSIONS:],
+        *(each for each in known if each is not None),
+    }
     damaged = _damaged_segments(reader, sorted(looked_at), cache, turn)
     if not damaged:
         return damage
@@ -427,7 +431,7 @@ def find_damage(reader: ArchiveReader, state: State, now: datetime) -> Damage:
 def _turn(now: datetime) -> int:
     """Return a number that changes from run to run, with daily and with weekly runs."""
     day = now.toordinal()
-    return day + day // _ROUND
+    return day + day // _REREAD_CYCLE
 
 
 def _gives(folded: State, kind: Kind, record_id: str, identity: bytes, damaged: set[int]) -> bool:
@@ -456,7 +460,7 @@ def _damaged_segments(
             damaged += [
                 (version, kind)
                 for kind in Kind
-                if not _is_intact(folder, version, kind, stated, cache, reread=not (version + turn) % _ROUND)
+                if not _is_intact(folder, version, kind, stated, cache, reread=not (version + turn) % _REREAD_CYCLE)
             ]
     return sorted(damaged, key=lambda found: list(Kind).index(found[1]))
 
@@ -470,7 +474,7 @@ def _stated_hashes(folder: HeldFolder) -> dict[str, str]:
     try:
         return {name: info.sha256 for name, info in stated_segments(folder).items()}
     except ArchiveDamaged:
-        return read_sums(folder.read_bytes(SUMS, LARGEST_DOCUMENT))
+        return read_sums(folder.read_bytes(SUMS, MAX_DOCUMENT_BYTES))
 
 
 def _is_intact(

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from os import PathLike, stat_result
     from pathlib import Path
 
-LARGEST_DOCUMENT: Final = 64 << 20
+MAX_DOCUMENT_BYTES: Final = 64 << 20
 """The size limit in bytes for ``archive.json`` and manifests; those of a large blog have a few thousand bytes."""
-LARGEST_CACHE: Final = 1 << 30
+MAX_CACHE_BYTES: Final = 1 << 30
 """The size limit in bytes for files of ``.work/`` that are read as a whole; larger ones count as missing."""
 _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
     (stat.S_ISLNK, "a link"),
@@ -61,7 +61,7 @@ def is_hollow(found: stat_result) -> bool:
 
     A file system with compression stores the text of an archive in a twentieth of its size, never in a thousandth.
     """
-    if found.st_size <= LARGEST_CACHE:
+    if found.st_size <= MAX_CACHE_BYTES:
         return False
     blocks: int = getattr(found, "st_blocks", found.st_size)
     return blocks * 512 < found.st_size // 1000
@@ -161,7 +161,7 @@ class InnerPath(_Native):
         flags = _MODES[mode.replace("b", "").replace("t", "")]
         return os.fdopen(self.descriptor(flags, 0o666), mode, buffering, encoding, errors, newline)
 
-    def read_bytes(self, limit: int = LARGEST_CACHE) -> bytes:
+    def read_bytes(self, limit: int = MAX_CACHE_BYTES) -> bytes:
         """Read the whole file.
 
         Raises:
@@ -446,7 +446,7 @@ def _is_plain(found: stat_result) -> bool:
 def _not_plain(found: stat_result, path: str) -> OSError:
     """Return the error for a file that is no regular one, or is nearly all holes."""
     kind = kind_of(found.st_mode)
-    return NotPlain(path, kind) if kind else FileTooLarge(path, LARGEST_CACHE)
+    return NotPlain(path, kind) if kind else FileTooLarge(path, MAX_CACHE_BYTES)
 
 
 def inner(path: Path) -> InnerPath:
@@ -461,7 +461,7 @@ def _close(handle: int | None) -> None:
         os.close(handle)
 
 
-_FIRST_BLOCK = 1 << 14
+_FIRST_BLOCK_BYTES = 1 << 14
 
 
 def newest_lines(path: Path) -> Iterator[bytes]:
@@ -473,10 +473,10 @@ def newest_lines(path: Path) -> Iterator[bytes]:
     """
     with inner(path).open("rb") as file:
         position = file.seek(0, os.SEEK_END)
-        block, head, torn = _FIRST_BLOCK, b"", True
+        block, head, torn = _FIRST_BLOCK_BYTES, b"", True
         while position:
-            if len(head) > LARGEST_DOCUMENT:
-                raise FileTooLarge(str(path), LARGEST_DOCUMENT)
+            if len(head) > MAX_DOCUMENT_BYTES:
+                raise FileTooLarge(str(path), MAX_DOCUMENT_BYTES)
             start = max(0, position - block)
             file.seek(start)
             head, *lines = (file.read(position - start) + head).split(b"\n")

@@ -22,7 +22,7 @@ from exporter.archive.atomic import translate
 from exporter.archive.layout import MANIFEST, SEGMENTS
 from exporter.archive.lines import RecordLine, split_checked
 from exporter.archive.manifest import Manifest, SegmentInfo
-from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, NotPlain, inner
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, NotPlain, inner
 from exporter.errors import ArchiveDamaged
 from exporter.message import message, suggested
 
@@ -66,7 +66,7 @@ def stated_segment(folder: HeldFolder, name: str) -> SegmentInfo | None:
 
 def _manifest(folder: HeldFolder) -> bytes:
     try:
-        return folder.read_bytes(MANIFEST, LARGEST_DOCUMENT)
+        return folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)
     except OSError as error:
         raise missing_manifest(folder.path / MANIFEST) from error
 
@@ -139,7 +139,7 @@ _HEAD = re.compile(rb'\{"op":"(?:put|remove)","id":("(?:[^"\\]|\\.)*"),')
 _REMOVE = b'{"op":"remove"'
 _LINE_FEED = 0x0A
 _MAPPED_BYTES: Final = 1 << 20
-_MOST_SEARCHES: Final = 8
+_MAX_SEARCHES: Final = 8
 
 Content = bytes | mmap.mmap
 Fallback = Callable[[str, bytes], RecordLine | None]
@@ -232,7 +232,7 @@ def line_positions(
         return
     if not data:
         return
-    if wanted is not None and len(wanted) <= _MOST_SEARCHES:
+    if wanted is not None and len(wanted) <= _MAX_SEARCHES:
         for record_id in list(wanted):
             found = _locate(data, record_id)
             if found is not None:

@@ -177,7 +177,7 @@ CONFIRMED: Final = frozenset(
 OF_ONE_RUN: Final = frozenset({"wait_lock"})
 """Settings of the scheduled run only. Earlier programs stored them, and then a person's backup waited for an hour."""
 _OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
-_LARGEST: Final = 64 * 1024
+_MAX_FILE_BYTES: Final = 64 * 1024
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
 _HEAD: Final = """\
 # The options of the last backups of this blog. blog-exporter reads them when the archive's folder is all that is named.
@@ -284,7 +284,7 @@ def _is_confirmed(root: Path, data: bytes) -> bool:
 def _identity(root: Path) -> list[str]:
     """Return the hash of ``archive.json``, which no other archive has; empty if it cannot be read."""
     try:
-        return [_digest(Layout(root).info.read_bytes(_LARGEST))]
+        return [_digest(Layout(root).info.read_bytes(_MAX_FILE_BYTES))]
     except OSError:
         return []
 
@@ -308,7 +308,7 @@ def _only(found: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 def _bytes_of(path: InnerPath) -> bytes | None:
     try:
-        return path.read_bytes(_LARGEST)
+        return path.read_bytes(_MAX_FILE_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:

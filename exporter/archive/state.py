@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Key = int | str
 """An id for look-ups: a plain decimal number as a number, any other text unchanged."""
 
-_CHUNK: Final = 512
+_IDS_PER_CHUNK: Final = 512
 """The most ids in one pair of arrays, few enough to insert one quickly."""
 _DIGITS: Final = 19
 """The most digits of a number that always fits into 64 bits."""
@@ -102,7 +102,7 @@ class IdRows:
             return
         self._numbers += 1
         at = max(0, bisect_right(self._firsts, key) - 1)
-        if not self._keys or (len(self._keys[at]) == _CHUNK and key > self._keys[at][-1]):
+        if not self._keys or (len(self._keys[at]) == _IDS_PER_CHUNK and key > self._keys[at][-1]):
             # Keys that come in order fill one chunk after the other instead of leaving half-filled ones.
             self._insert(at + 1, array("Q", (key,)), array("I", (row,)))
             return
@@ -111,8 +111,8 @@ class IdRows:
         self._firsts[at] = min(key, self._firsts[at])
         keys.insert(place, key)
         rows.insert(place, row)
-        if len(keys) > _CHUNK:
-            half = _CHUNK // 2
+        if len(keys) > _IDS_PER_CHUNK:
+            half = _IDS_PER_CHUNK // 2
             self._insert(at + 1, keys[half:], rows[half:])
             del keys[half:], rows[half:]
 
@@ -124,8 +124,8 @@ class IdRows:
         """
         if any(map(ge, keys, islice(keys, 1, None))) or (keys and self._keys and keys[0] <= self._keys[-1][-1]):
             raise ValueError(message("ids are not in order"))
-        for at in range(0, len(keys), _CHUNK):
-            piece = keys[at : at + _CHUNK]
+        for at in range(0, len(keys), _IDS_PER_CHUNK):
+            piece = keys[at : at + _IDS_PER_CHUNK]
             self._insert(len(self._keys), piece, array("I", range(row + at, row + at + len(piece))))
         self._numbers += len(keys)
 
@@ -184,7 +184,7 @@ def merged(one: IdRows, other: IdRows) -> Iterator[tuple[Key, int | None, int | 
 
 
 _OPEN_FILES = 64
-_BLOCK = 128 * 1024
+_BLOCK_BYTES = 128 * 1024
 
 
 class SegmentFiles:
@@ -232,9 +232,9 @@ class SegmentFiles:
 
     def read_near(self, number: int, offset: int, length: int) -> bytes:
         """Read ``length`` bytes at ``offset`` through a block buffer, for lines close to the previous ones."""
-        start = offset - offset % _BLOCK
+        start = offset - offset % _BLOCK_BYTES
         if start != self._block_start or number != self._block_of:
-            self._block = self._pread(self._handle(number), _BLOCK, start)
+            self._block = self._pread(self._handle(number), _BLOCK_BYTES, start)
             self._block_of, self._block_start = number, start
         line = self._block[offset - start : offset - start + length]
         return line if len(line) == length else self.read(number, offset, length)
@@ -270,7 +270,7 @@ def _open(path: Path) -> int:
     return inner(path).descriptor(os.O_RDONLY)
 
 
-DIGEST: Final = 32
+DIGEST_BYTES: Final = 32
 """Bytes of an identity."""
 
 
@@ -308,12 +308,12 @@ class Lines:
 
     def replace_line(self, row: int, identity: bytes, offset: int, length: int) -> None:
         """Replace the record of a row."""
-        self._identities[row * DIGEST : (row + 1) * DIGEST] = identity
+        self._identities[row * DIGEST_BYTES : (row + 1) * DIGEST_BYTES] = identity
         self._offsets[row], self._lengths[row] = offset, length
 
     def identity(self, row: int) -> bytes:
         """Return the hash that distinguishes the record's states, 32 bytes."""
-        return bytes(self._identities[row * DIGEST : (row + 1) * DIGEST])
+        return bytes(self._identities[row * DIGEST_BYTES : (row + 1) * DIGEST_BYTES])
 
     def span(self, row: int) -> tuple[int, int]:
         """Return offset and length of the record's line."""
@@ -365,7 +365,7 @@ class KindState(Lines):
             ValueError: the ids are not sorted or not canonical, or the columns differ in length.
         """
         count, first = len(keys), self.rows()
-        if not count * DIGEST == len(identities) == len(versions) * DIGEST == len(lengths) * DIGEST:
+        if not count * DIGEST_BYTES == len(identities) == len(versions) * DIGEST_BYTES == len(lengths) * DIGEST_BYTES:
             raise ValueError(message("the columns differ in length"))
         if isinstance(keys, array):
             self.keys.extend(keys, first)

@@ -42,7 +42,7 @@ from exporter.archive.manifest import (
     write_sums,
 )
 from exporter.archive.reader import ArchiveReader, known_damage, remember_damage
-from exporter.archive.safe_files import LARGEST_DOCUMENT, HeldFolder, kind_of
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, kind_of
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError
 from exporter.message import message, said
@@ -217,7 +217,7 @@ class VersionCheck:
             parent: number and manifest hash of the version before it; ``None`` for the first.
         """
         try:
-            data = self._folder.read_bytes(MANIFEST, LARGEST_DOCUMENT)
+            data = self._folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)
         except OSError:
             yield self._finding(FindingCode.MANIFEST_MISSING, MANIFEST, _UNREADABLE)
             return
@@ -275,7 +275,7 @@ class VersionCheck:
 
     def _sums(self, digest: str, manifest: Manifest) -> Iterator[Finding]:
         try:
-            found = self._folder.read_bytes(SUMS, LARGEST_DOCUMENT)
+            found = self._folder.read_bytes(SUMS, MAX_DOCUMENT_BYTES)
         except OSError:
             found = b""
         listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
@@ -373,7 +373,7 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
     layout = reader.layout
     fault, data, exists = None, b"", True
     try:
-        data = layout.sums.read_bytes(LARGEST_DOCUMENT)
+        data = layout.sums.read_bytes(MAX_DOCUMENT_BYTES)
     except FileNotFoundError:
         exists = False
     except OSError:

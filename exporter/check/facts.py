@@ -21,7 +21,7 @@ _MOST_URGENT_FIRST: Final = (SETTINGS, NOT_AUTHORISED, FAILED, NO_ROOM, NOT_SAVE
 """If there are several exit codes, the first of these decides: the others depend on it."""
 _MAX_NAMES: Final = 100
 _MAX_CODES: Final = 20
-_MAX_LENGTH: Final = 40
+_MAX_NAME_CHARACTERS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class OperationFacts:
             self._note_codes(roles, record)
             for problem in _problems(service, self.kind, record):
                 if problem.reason != "is missing":
-                    value = problem.value[:_MAX_LENGTH]
+                    value = problem.value[:_MAX_NAME_CHARACTERS]
                     self.doubts.setdefault(
                         problem.field, message("{value} {reason}", value=value, reason=problem.reason)
                     )
@@ -263,7 +263,7 @@ def first_names(values: Sequence[str], limit: int = 6) -> list[str]:
 
 def _add(known: list[str], names: Iterable[str]) -> None:
     for name in names:
-        short = name if len(name) <= _MAX_LENGTH else name[: _MAX_LENGTH - 1] + "…"
+        short = name if len(name) <= _MAX_NAME_CHARACTERS else name[: _MAX_NAME_CHARACTERS - 1] + "…"
         if short not in known and len(known) < _MAX_NAMES:
             known.append(short)
 

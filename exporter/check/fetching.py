@@ -22,11 +22,11 @@ from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 
-LONGEST_PAUSE: Final = 5.0
+MAX_PAUSE_SECONDS: Final = 5.0
 """The longest ``Retry-After``, in seconds, after which the check continues."""
 WITH_UPLOADS: Final = frozenset({"linked", "files"})
 """The values of the setting ``assets`` that include uploads."""
-_MOST_BYTES: Final = 20_000_000
+_MAX_BYTES: Final = 20_000_000
 _OK: Final = 200
 
 
@@ -82,8 +82,8 @@ async def fetch_samples(
     downloader = opened.client.engine.downloader(
         AddressGuard(allow_private=settings.allow_private_network, service=settings.base_url),
         timeouts=timeouts,
-        max_bytes=min(settings.max_asset_size, _MOST_BYTES),
-        policy=RetryPolicy(retries=0, max_retry_after=LONGEST_PAUSE),
+        max_bytes=min(settings.max_asset_size, _MAX_BYTES),
+        policy=RetryPolicy(retries=0, max_retry_after=MAX_PAUSE_SECONDS),
     )
     base = f"https://{opened.blog_id}/"
     found: dict[str, Use] = {}

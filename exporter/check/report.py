@@ -22,7 +22,7 @@ from exporter.message import Message, message
 from exporter.service.interface import BlogService, Role
 from exporter.settings import SETTINGS, Origin, Settings
 
-FORM: Final = 2
+REPORT_VERSION: Final = 2
 """The number of this form of report, in its first line."""
 _LIBRARIES: Final = ("aiohttp", "nh3", "orjson", "selectolax", "click")
 _TAGS: Final = (
@@ -92,7 +92,7 @@ def already_exists(path: Path) -> str:
 def report_lines(result: CheckResult, settings: Settings, service: BlogService) -> Iterator[dict[str, Any]]:
     """Yield the lines: one about the program and the check, one for each operation, one for each download."""
     yield {
-        "report": FORM,
+        "report": REPORT_VERSION,
         "program": "blog-exporter",
         "version": __version__,
         "service": service.name,

@@ -30,7 +30,7 @@ from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10
-_MOST_QUESTIONS: Final = 20
+_MAX_QUESTIONS: Final = 20
 """Combinations of flags asked about, the most frequent first. A blog has a few; all others are not public."""
 
 OnStored = Callable[[str, Path], None]
@@ -153,7 +153,7 @@ def as_settings(answers: Mapping[str, str | None]) -> str:
     return ", ".join(f'{name} = "{value}"' for name, value in sorted(answers.items()) if value is not None)
 
 
-def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
+def store(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
     """Keep the answers given as options; return the file if it changed."""
     new = {name: text for name, text in given.items() if text is not None}
     path = answers_path()
@@ -180,10 +180,10 @@ def keep(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None
     return path
 
 
-def keep_given(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
+def store_given_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
     """Keep the options about a blog's flags, and print them if they are new."""
     new = flag_answers(given)
-    path = keep(new, blog_id, out)
+    path = store(new, blog_id, out)
     if path is not None:
         out.say(
             message(
@@ -236,7 +236,7 @@ class FlagQuestions:
 
     def entries(self) -> EntryAnswers:
         """Ask about the entries; a code is public only if all samples with it are."""
-        found = entry_combinations(self._records, self.service)[:_MOST_QUESTIONS]
+        found = entry_combinations(self._records, self.service)[:_MAX_QUESTIONS]
         answers: defaultdict[str, list[bool]] = defaultdict(list)
         periods: list[bool] = []
         for one in sorted(found, key=self._is_periodic):

@@ -1,4 +1,4 @@
-"""``backup``: one backup of a blog, or of all blogs of the settings file, with its progress and a summary."""
+"""``backup``: back up one blog, or all blogs in the settings file, with progress and a summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.main import known
+from exporter.cli.main import as_own_error
 from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
 from exporter.cli.output import OnLoss, Output, report
 from exporter.cli.target import BlogTarget, find_target, named_archive, remember_options
@@ -83,7 +83,7 @@ def backup_command(
     """Run ``backup``."""
     from exporter.library.backup import recording_refusal
 
-    wishes = {
+    run_options = {
         "retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "accept_removals": accept_removals, "new": new,
         "dry_run": dry_run,
     }  # fmt: skip
@@ -95,7 +95,7 @@ def backup_command(
             skipped = {"archive": str(target.root.absolute()), "dry_run": dry_run, "outcome": "skipped"}
             out.document({"blog_id": target.blog_id, **skipped})
             return 0
-        outcome = _back_up_target(target, out, **wishes)
+        outcome = _back_up_target(target, out, **run_options)
         if not dry_run and not no_remember and outcome.exit_code in SAVED:
             kept = remember_options(target, options, out)
             if kept is not None and target.table is None:
@@ -134,7 +134,7 @@ def _back_up_all(
     *,
     dry_run: bool,
 ) -> int:
-    """Back up every ``[blogs.NAME]`` of the settings file, in its order; a failure does not stop the others.
+    """Back up every ``[blogs.NAME]`` in the settings file, in its order; a failure does not stop the others.
 
     Returns:
         the worst exit code.
@@ -161,7 +161,7 @@ def _back_up_all(
         except (Interrupted, KeyboardInterrupt):
             raise
         except Exception as failure:  # noqa: BLE001 - after any failure the other blogs are backed up
-            error = known(failure)
+            error = as_own_error(failure)
             if not error.reported:
                 report(BlogExporterError(message("{name}: {reason}", name=name, reason=said(error))), as_json=False)
             own.document({"error": {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}})
@@ -173,8 +173,8 @@ def _back_up_all(
     return min(codes, key=lambda code: ORDER.index(code) if code in ORDER else -1)
 
 
-def _back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
-    """Back up a blog as the user named it; ``wishes`` as for :func:`back_up`.
+def _back_up_target(target: BlogTarget, out: Output, **run_options: bool) -> Outcome:
+    """Back up a blog as the user named it; ``run_options`` as for :func:`back_up`.
 
     Raises:
         UsageError: only the archive says where the blog is, in a proposal that may not be used.
@@ -188,10 +188,10 @@ def _back_up_target(target: BlogTarget, out: Output, **wishes: bool) -> Outcome:
     for notice in target.notices:
         out.warn(notice)
     attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
-    if attended and not wishes["dry_run"] and settings.site and settings.site_title is None:
+    if attended and not run_options["dry_run"] and settings.site and settings.site_title is None:
         settings = _with_title(target.root, settings)
-    outcome = back_up(target.root, target.blog_id, settings, out, label=target.label, **wishes)
-    if not wishes["dry_run"] and outcome.exit_code in SAVED:
+    outcome = back_up(target.root, target.blog_id, settings, out, label=target.label, **run_options)
+    if not run_options["dry_run"] and outcome.exit_code in SAVED:
         note_archive(target.root, target.label)
     return outcome
 
@@ -205,7 +205,7 @@ def _is_due(root: Path, unless_newer: str) -> bool:
 
 
 def _with_title(root: Path, settings: Settings) -> Settings:
-    """Ask for the name of the blog, before its first backup only, since no service sends it."""
+    """Ask for the blog's name before its first backup, since no service sends it."""
     from exporter.archive.archive import Archive
     from exporter.cli.questions import Questions
 
@@ -233,7 +233,7 @@ def back_up(
         blog_id: the blog.
         settings: those of the blog.
         out: prints the progress and the summary.
-        label: the table of the settings file that names the blog, if one does.
+        label: the blog's table in the settings file, if it has one.
         new: begin a new archive, even if one was known at ``root``.
         dry_run: read only the lists, and write nothing.
         how: as for :func:`exporter.library.backup.backup`.

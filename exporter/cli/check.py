@@ -26,8 +26,8 @@ Examples:
   blog-exporter check DIR --json
   blog-exporter check DIR --report report.jsonl
 """
-_COLUMNS = 79
-_LABEL = 14
+_LINE_COLUMNS = 79
+_LABEL_COLUMNS = 14
 
 
 @click.command(
@@ -74,7 +74,7 @@ def command(
 
     from exporter.archive.archive import Archive
     from exporter.archive.reader import require_outside_archives
-    from exporter.check.run import check
+    from exporter.check.service_check import check
     from exporter.cli.signals import catch_signals
 
     target = find_target(blog, options, archive=archive, config=config, warn=out.warn)
@@ -205,7 +205,7 @@ def _operations(operations: list[OperationFacts]) -> Iterator[str]:
 
 def _fact(label: str, value: str) -> Iterator[str]:
     name = _shown(label)
-    yield from _wrapped(left(name, max(_LABEL, width(name) + 1)) + " ", _shown(value))
+    yield from _wrapped(left(name, max(_LABEL_COLUMNS, width(name) + 1)) + " ", _shown(value))
 
 
 def _shown(text: str, limit: int | None = None) -> str:
@@ -216,9 +216,9 @@ def _shown(text: str, limit: int | None = None) -> str:
 def _wrapped(lead: str, text: str) -> Iterator[str]:
     """Yield a text in lines of 79 columns after a lead. Long words and Japanese text are broken."""
     indent = " " * width(lead)
-    line, room = lead, _COLUMNS - width(lead)
+    line, room = lead, _LINE_COLUMNS - width(lead)
     for word in _pieces(text, max(10, room)):
-        if line not in {lead, indent} and width(line) + width(word.rstrip()) > _COLUMNS:
+        if line not in {lead, indent} and width(line) + width(word.rstrip()) > _LINE_COLUMNS:
             yield line.rstrip()
             line = indent + word.lstrip()
         else:

@@ -1,4 +1,4 @@
-"""``completion``: the script by which a shell completes commands, options and their values."""
+"""``completion``: print a script for shell completion of commands, options and their values."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def is_place_of_copies(place: str) -> bool:
     return is_address(place) or (Path(place) / "encrypted-copy.json").is_file()
 
 
-def tell_locked(out: Output, locked: Locked) -> None:
+def warn_about_locked(out: Output, locked: Locked) -> None:
     """Show the locks of a copy."""
     files = counted(locked.objects, "file")
     if locked.until is None:

@@ -10,7 +10,7 @@ import click
 
 from exporter.cli import answers
 from exporter.cli.copy_options import readable_archive
-from exporter.cli.export_options import Job, export_options, run, unused_options
+from exporter.cli.export_options import Job, export_options, run_export, unused_options
 from exporter.cli.help import HelpedCommand
 from exporter.cli.options import config_option, with_output
 from exporter.cli.output import Output, counted, shown, size_text
@@ -102,7 +102,7 @@ def _export(out: Output, job: Job) -> int:
     dry_run = job.given["dry_run"]
     for option in unused_options(job.form, job.given):
         out.warn(message("{option} has no effect on {form}.", option=option, form=job.form))
-    exported, declared = run(job, out, dry_run=dry_run)
+    exported, declared = run_export(job, out, dry_run=dry_run)
     for each in exported:
         _print(out, each, declared, dry_run=dry_run)
         if each.document["target"] is None:
@@ -112,7 +112,7 @@ def _export(out: Output, job: Job) -> int:
         _print_doubt(out, target)
     if not dry_run and not NAMED[job.form].whole:
         blog_id = exported[0].document["blog_id"]
-        answers.keep_given(job.given, blog_id, out)
+        answers.store_given_answers(job.given, blog_id, out)
     exports = [each.document for each in exported]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0

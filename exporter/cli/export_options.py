@@ -83,7 +83,7 @@ _CHOICE: Final[dict[str, dict[str, Any]]] = {
         "help": message("Address pattern of the old entries, with fields in braces."),
     },
 }  # fmt: skip
-"""The options that choose a part of the blog, for any new home."""
+"""Options that choose a part of the blog, shared by all new homes."""
 
 _EXPORT: Final[dict[str, dict[str, Any]]] = {
     "--body": {
@@ -121,7 +121,7 @@ _EXPORT: Final[dict[str, dict[str, Any]]] = {
 
 
 def choice_options(command: Command) -> Command:
-    """Add the options that choose a part of the blog, for any new home."""
+    """Add the options that choose a part of the blog, shared by all new homes."""
     return flag_options(_all(_CHOICE, command))
 
 
@@ -225,7 +225,7 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The part of a blog that goes to a new home, and its form.
+    """The exported part of a blog, and its form.
 
     Attributes:
         options: for the export.
@@ -280,7 +280,9 @@ def chosen(
     return Choice(read_options(given, found, declared, service), version, check)
 
 
-def run(job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None) -> tuple[list[Exported], Declared]:
+def run_export(
+    job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None
+) -> tuple[list[Exported], Declared]:
     """Write every folder of an export; return them, and the declared meaning of the flags.
 
     Args:
@@ -342,13 +344,13 @@ def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, 
 
 
 def old_urls(given: Mapping[str, Any], found: Settings) -> tuple[AddressPattern, ...]:
-    """Return the patterns of the old blog's entry addresses, from the options or else the setting."""
+    """Return the patterns for old entry addresses, from the options or else the setting."""
     known = [] if found.entry_url is None else [AddressPattern(found.entry_url, "entry_url")]
     return tuple([AddressPattern(text, "--old-url") for text in given["old_urls"]] or known)
 
 
 def _stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool) -> None:
-    """Print the values of the flags, and end, since nothing declares their meaning.
+    """Print the flags' values and exit, since their meaning is not declared.
 
     Args:
         state: the blog.

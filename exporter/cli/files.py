@@ -1,4 +1,4 @@
-"""``files``: the uploads and pictures of a blog, with their entries, and those that are missing."""
+"""``files``: a blog's uploads and pictures, with their entries and the reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def files_command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at
 
 
 def _lines(row: FileRow, columns: int, *, paths: bool) -> Iterator[str]:
-    """Yield the line of a file, fitted to the terminal; for a missing one also its address and the reason."""
+    """Yield a file's line, fitted to the terminal; a missing file also has its address and the reason."""
     name = printable(row.name or (row.url or row.path or "?").rstrip("/").rpartition("/")[2], 200)
     size = "" if row.bytes is None else size_text(row.bytes)
     start = left(translated(_STATES.get(str(row.held), str(row.held))), 9) + " " + right(size, 9) + "  "

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from exporter.cli.fleet_output import RunDisplay
     from exporter.cli.signals import Signals
+    from exporter.fleet.fleet_run import Backups, FleetMoment, FleetPlan
     from exporter.fleet.ledger import DueBlog, FleetLedger
     from exporter.fleet.pool import WorkerPool
-    from exporter.fleet.run import Backups, FleetMoment, FleetPlan
     from exporter.settings import Settings
 
 _EPILOG = message(
@@ -46,7 +46,7 @@ _DIR = click.Path(path_type=Path)
 
 
 class _Group(HelpedGroup):
-    """Imports its command ``export`` only when asked for, because its options come from half of the program."""
+    """Imports its command ``export`` only on use, because its options import half of the program."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         super().add_command(helped(cmd), name)
@@ -150,10 +150,10 @@ def run(
     from exporter.cli.signals import catch_signals
     from exporter.clock import SystemClock
     from exporter.fleet.blog_list import read_list
+    from exporter.fleet.fleet_run import FleetPlan
     from exporter.fleet.host_workers import recover
     from exporter.fleet.ledger import FILE_NAME, FleetLedger
     from exporter.fleet.overview import fleet_lock
-    from exporter.fleet.run import FleetPlan
     from exporter.settings import resolve
 
     adopt(resolve({}, config=config, warn=out.warn))
@@ -229,7 +229,7 @@ def _moment(text: str | None) -> float | None:
 
 
 class _Places(NamedTuple):
-    """Where blogs are saved from and to, as the command line says; the folder is absolute."""
+    """The source and target of backups, from the command line; the folder is absolute."""
 
     root: Path
     options: Mapping[str, str]
@@ -305,7 +305,7 @@ async def _save(
 ) -> tuple[FleetMoment, BlogExporterError | None]:
     """Run a fleet; return its last moment, and the error that ended it early."""
     from exporter.clock import SystemClock
-    from exporter.fleet.run import FleetRun
+    from exporter.fleet.fleet_run import FleetRun
 
     clock = SystemClock()
     noted = 0.0

@@ -105,7 +105,7 @@ class FleetWork(NamedTuple):
         out: the command's output.
         pool: runs the jobs.
         report: the file for a line about every archive.
-        config: the settings file asked for.
+        config: the settings file of the command line.
     """
 
     out: Output

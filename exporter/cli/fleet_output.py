@@ -27,16 +27,16 @@ from exporter.message import listed, message, message_n
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from exporter.fleet.fleet_run import FleetMoment, FleetPlan
     from exporter.fleet.forecast import Forecast
     from exporter.fleet.ledger import BlogAttempt
-    from exporter.fleet.run import FleetMoment, FleetPlan
     from exporter.fleet.work import ArchiveResult, WorkTally
 
 _RUN_LINE_SECONDS: Final = 30.0
 _LINE_SECONDS: Final = 10.0
-_MAX_REASON: Final = 200
+_MAX_REASON_CHARACTERS: Final = 200
 _MAX_FAILURES: Final = 100
-_MAX_TROUBLE: Final = 20
+_MAX_UNREADABLE: Final = 20
 _KINDS: Final = {each.exit_code: each for each in (UsageError, NotAuthorised, ArchiveDamaged, ServiceError)}
 _MAX_DAYS: Final = 36_500.0
 """A forecast that is further away says nothing."""
@@ -160,7 +160,10 @@ class RunDisplay:
 
 
 def _failure(blog_id: str, attempt: BlogAttempt, again: float | None) -> str:
-    values = {"blog": printable(blog_id, 100), "reason": printable(attempt.reason or "", _MAX_REASON).rstrip(".")}
+    values = {
+        "blog": printable(blog_id, 100),
+        "reason": printable(attempt.reason or "", _MAX_REASON_CHARACTERS).rstrip("."),
+    }
     if again is None:
         return message("  {blog}: {reason}.", **values)
     return message("  {blog}: {reason}; again in {wait}.", **values, wait=time_text(again))
@@ -214,7 +217,7 @@ def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
                 each["blogs"],
                 code=each["exit_code"],
                 blog=printable(str(each["example"]), 100),
-                reason=printable(str(each["reason"]), _MAX_REASON),
+                reason=printable(str(each["reason"]), _MAX_REASON_CHARACTERS),
             )
     if document["slowest"]:
         yield ""
@@ -269,7 +272,7 @@ def _run_lines(run: Mapping[str, Any]) -> Iterator[str]:
             share=deadline["share"],
         )
     if run["dashboard"]:
-        yield message("Dashboard: {address}", address=printable(str(run["dashboard"]), _MAX_REASON))
+        yield message("Dashboard: {address}", address=printable(str(run["dashboard"]), _MAX_REASON_CHARACTERS))
 
 
 def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
@@ -367,10 +370,10 @@ def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
 
 def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> None:
     """Name archives that could not be read, the first twenty of them."""
-    for name, reason in trouble[:_MAX_TROUBLE]:
+    for name, reason in trouble[:_MAX_UNREADABLE]:
         out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=reason))
-    if count > _MAX_TROUBLE:
-        out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _MAX_TROUBLE))
+    if count > _MAX_UNREADABLE:
+        out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _MAX_UNREADABLE))
 
 
 def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, str]]:

@@ -17,11 +17,11 @@ from exporter.message import Message, listed, message
 from exporter.text import left, width, wrapped
 from exporter.translation import translated, translated_by_text
 
-_LONGEST_TERM: Final = 24
-_MOST_OPTIONS: Final = 12
+_MAX_TERM_COLUMNS: Final = 24
+_MAX_OPTIONS: Final = 12
 """``--help`` shows at most this number of options; ``--help-all`` shows all."""
 ALL_OPTIONS: Final = "exporter.cli.help.all_options"
-"""The key in the meta data of a context by which help shows all options."""
+"""The key in a context's metadata that makes help show all options."""
 _ALWAYS: Final = ("as_json", "help_all", "help")
 _CHOICE: Final = ("FLAGS", "all_as_draft", "only")
 _MAIN: Final[dict[str, tuple[str, ...]]] = {
@@ -168,7 +168,7 @@ class _Formatter(click.HelpFormatter):
                 fit = [line] if line.startswith(" ") else wrapped(line, self.width - self.current_indent)
                 self.write("".join(f"{space}{each}".rstrip() + "\n" for each in fit))
 
-    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = _LONGEST_TERM, col_spacing: int = 2) -> None:
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = _MAX_TERM_COLUMNS, col_spacing: int = 2) -> None:
         """Write terms and their meanings in two columns; the first has ``col_max`` characters."""
         rows, column = list(rows), col_max + col_spacing
         space = " " * self.current_indent
@@ -247,13 +247,13 @@ class _Helped(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with ``--help-all`` before ``--help``."""
         found = super().get_params(ctx)
-        return [*found[:-1], _help_all(hidden=len(_options(found)) <= _MOST_OPTIONS), *found[-1:]]
+        return [*found[:-1], _help_all(hidden=len(_options(found)) <= _MAX_OPTIONS), *found[-1:]]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, the main ones first; the others only for ``--help-all``."""
         options = _options(self.get_params(ctx))
         headed = [(message("Options"), options)]
-        if len(options) > _MOST_OPTIONS:
+        if len(options) > _MAX_OPTIONS:
             by_name = {"help" if "--help" in each.opts else each.name or "": each for each in options}
             names = _main_options(ctx.info_name or "", tuple(by_name))
             main = [by_name[name] for name in (*names, *_ALWAYS) if name in by_name]
@@ -261,7 +261,7 @@ class _Helped(click.Command):
             if ctx.meta.get(ALL_OPTIONS):
                 headed.append((message("More options"), [each for each in options if each not in main]))
         shown = [_spec(each, ctx) for _, group in headed for each in group]
-        widest = max((found for each in shown if (found := width(each)) <= _LONGEST_TERM), default=0)
+        widest = max((found for each in shown if (found := width(each)) <= _MAX_TERM_COLUMNS), default=0)
         for heading, group in headed:
             with formatter.section(translated(heading)):
                 formatter.write_dl([(_spec(each, ctx), _meaning(each)) for each in group], widest)
@@ -334,7 +334,7 @@ def _main_options(command: str, declared: Sequence[str]) -> Sequence[str]:
     from exporter.service.registry import FLAG_SETTINGS
 
     names = [each for name in _MAIN.get(command, declared) for each in (FLAG_SETTINGS if name == "FLAGS" else (name,))]
-    return names[: _MOST_OPTIONS - len(_ALWAYS)]
+    return names[: _MAX_OPTIONS - len(_ALWAYS)]
 
 
 def _help_all(*, hidden: bool) -> click.Option:

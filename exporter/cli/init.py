@@ -251,7 +251,7 @@ def _wrong_time(answer: str) -> bool:
 
 
 def _when(ask: Questions, root: Path) -> str | None:
-    """Ask for the time of the scheduled backup, unless it is already scheduled, or this machine has no scheduler."""
+    """Ask when to schedule the backup, unless it is scheduled already or this machine has no scheduler."""
     from exporter.schedule.schedulers import best, find
 
     try:
@@ -291,7 +291,7 @@ def _sign_in(settings: Settings, out: Output) -> None:
 
 
 def _done(plan: _Plan, out: Output, config: Path | None) -> int:
-    """Carry out the plan; return the exit code of the backup, or of the check before it."""
+    """Execute the plan; return the exit code of its last command, the check or the backup."""
     if plan.table is None:
         code = _looked(plan, out)
         if code not in SAVED:
@@ -345,7 +345,7 @@ def _token_kept(plan: _Plan, name: str) -> dict[str, str]:
 
 def _looked(plan: _Plan, out: Output) -> int:
     """Check the blog as ``check`` does, print the problems, and return the exit code."""
-    from exporter.check.run import check
+    from exporter.check.service_check import check
 
     out.say(message("Checking the blog with a few requests …"))
     result = asyncio.run(check(plan.blog_id, plan.settings, plan.root, warn=out.warn))
@@ -388,7 +388,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
 
 
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
-    """Schedule the backup, and return the scheduler; one that refuses does not undo the backup."""
+    """Schedule the backup, and return the scheduler; a scheduler that refuses does not undo the backup."""
     from exporter.schedule.plan import plan_for
     from exporter.schedule.schedulers import find, install, trouble
 

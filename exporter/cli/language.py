@@ -1,4 +1,4 @@
-"""The language of the program: as requested, or else that of the machine."""
+"""The program's language: as requested, or else the machine's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def speak(arguments: Sequence[str], environ: Mapping[str, str]) -> None:
 
 
 def language(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the language of a command line that is not parsed yet: ``--lang``, variable, or locale."""
+    """Return the language for a command line that is not parsed yet: ``--lang``, variable, or locale."""
     asked = _asked(arguments)
     if asked in LANGUAGES:
         return asked
@@ -81,7 +81,7 @@ def with_language(command: click.Command) -> click.Command:
 
 
 def adopt(settings: Settings) -> Settings:
-    """Use the language of a variable or the settings file, unless the command line names one."""
+    """Use the language in the environment or the settings file, unless the command line names one."""
     if settings.lang is not None and not _command_line["names one"]:
         set_language(settings.lang)
     return settings

@@ -171,7 +171,7 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
         return error.code if isinstance(error.code, int) else 1
     if isinstance(error, ReaderClosed):
         return 0
-    ours = known(error)
+    ours = as_own_error(error)
     if ours.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):
         import traceback
 
@@ -190,7 +190,7 @@ def _is_of_memory(error: BaseException) -> bool:
     )
 
 
-def known(error: BaseException) -> BlogExporterError:
+def as_own_error(error: BaseException) -> BlogExporterError:
     """Turn any exception into one of our errors."""
     if isinstance(error, BlogExporterError):
         return error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.answers import flag_answers, keep_given
+from exporter.cli.answers import flag_answers, store_given_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.language import adopt
 from exporter.cli.options import archive_argument, config_option, setting_options, with_output
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from exporter.move.outcome import MoveEvent, Thing
 
 _LINE_SECONDS = 10.0
-_NAMED = 5
+_NAMED_RECORDS = 5
 _WORDS = {
     "made": message("made"),
     "changed": message("changed"),
@@ -116,7 +116,7 @@ def move_command(
         if dry_run:
             out.answer(message("Nothing was changed in {home}.", home=printable(home)))
         else:
-            keep_given(given, info.blog_id, out)
+            store_given_answers(given, info.blog_id, out)
             if compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same
@@ -222,7 +222,7 @@ def _print(out: Output, moved: Moved) -> None:
     for thing, counts in outcome.counts.items():
         out.say(left(translated_by_text(thing), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
-        what, some = counted(len(keys), thing.noun), shown(_some(outcome.told(thing, keys)))
+        what, some = counted(len(keys), thing.noun), shown(_some(outcome.public_keys(thing, keys)))
         reason = shown(translated(why))
         out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some))
     for thing, missing in outcome.missing.items():
@@ -230,7 +230,7 @@ def _print(out: Output, moved: Moved) -> None:
             message(
                 "{things} not found at the last check, but should exist{some}",
                 things=counted(len(missing), thing.noun),
-                some=shown(_some(outcome.told(thing, missing))),
+                some=shown(_some(outcome.public_keys(thing, missing))),
             )
         )
     for found in outcome.exposed:
@@ -252,7 +252,7 @@ def _print(out: Output, moved: Moved) -> None:
             )
         )
     for key, numbers in outcome.twice.items():
-        others = ", ".join(map(str, numbers[:_NAMED]))
+        others = ", ".join(map(str, numbers[:_NAMED_RECORDS]))
         out.warn(
             message(
                 "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
@@ -263,7 +263,7 @@ def _print(out: Output, moved: Moved) -> None:
 
 
 def _some(keys: list[str]) -> str:
-    return f" ({', '.join(keys[:_NAMED])}{', …' if len(keys) > _NAMED else ''})" if keys else ""
+    return f" ({', '.join(keys[:_NAMED_RECORDS])}{', …' if len(keys) > _NAMED_RECORDS else ''})" if keys else ""
 
 
 class _Progress:

@@ -44,7 +44,7 @@ _WORDS: Final = {
     130: message("interrupted"),
     143: message("terminated"),
 }
-"""The meaning of an exit code, without words from the blog or its service."""
+"""An exit code's meaning, without words from the blog or its service."""
 
 
 class Notifier:
@@ -53,7 +53,7 @@ class Notifier:
     Attributes:
         monitor: the monitor at ``ping_url``; ``None`` if it is not set.
         outcome: the result of the run; ``None`` if it failed.
-        closing: the report about the end of the service, if one was announced.
+        closing: the report about the service's end, if one was announced.
     """
 
     def __init__(self, root: Path, blog_id: str, settings: Settings, out: Output, clock: Clock) -> None:
@@ -67,7 +67,7 @@ class Notifier:
         self._clock = clock
 
     def end(self, error: BlogExporterError | None) -> None:
-        """Report the end of the run, and mark an error that must not be printed again."""
+        """Report the run's end, and mark an error that must not be printed again."""
         if self.monitor is not None:
             asyncio.run(self.monitor.send(self._signal(error), translated(self._body(error))))
         layout, now = Layout(self._root), self._clock.now()

@@ -96,7 +96,7 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
 
 
 def flag_options(command: Command) -> Command:
-    """Add the options by which a blog's owner declares what its flags mean."""
+    """Add the options with which a blog's owner declares the meaning of its flags."""
     for name in reversed(FLAG_SETTINGS):
         setting = SETTINGS[name]
         how: dict[str, Any] = {"is_flag": True} if setting.read is yes_or_no else {"metavar": "VALUE"}

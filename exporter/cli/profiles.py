@@ -11,7 +11,7 @@ from exporter.cli.options import config_option, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
 from exporter.message import message
-from exporter.service.interface import BLOG_HOSTS, KnownFact, Profile, Standing
+from exporter.service.interface import BLOG_HOSTS, FactBasis, KnownFact, Profile
 from exporter.service.registry import PROFILES
 from exporter.settings import ConfigFile, check_profile, known_profiles, no_such_profile, read_config
 
@@ -57,7 +57,7 @@ def _document(profile: Profile, file: ConfigFile) -> dict[str, Any]:
         "built_in": PROFILES.get(profile.name) is profile,
         "from": None if PROFILES.get(profile.name) is profile else str(file.path),
         "facts": {
-            name: {"value": fact.value, "standing": str(fact.standing), "source": fact.source}
+            name: {"value": fact.value, "standing": str(fact.basis), "source": fact.source}
             for name, fact in profile.facts.items()
         },
         "unknown": list(profile.unknown),
@@ -72,18 +72,18 @@ def _print(out: Output, profile: Profile) -> None:
     for name, fact in profile.facts.items():
         shown = message("hosts of its blogs") if name == BLOG_HOSTS else name
         out.answer(message("  {name} = {value}", name=shown, value=fact.value))
-        out.answer(message("      {standing}", standing=_standing(fact)))
+        out.answer(message("      {standing}", standing=_basis(fact)))
     if profile.unknown:
         out.answer(message("  Not known:"))
     for what in profile.unknown:
         out.answer(message("      {what}", what=what))
 
 
-def _standing(fact: KnownFact) -> str:
-    if fact.standing is Standing.DOCUMENTED:
+def _basis(fact: KnownFact) -> str:
+    if fact.basis is FactBasis.DOCUMENTED:
         return message("documented: {source}", source=fact.source)
-    if fact.standing is Standing.OBSERVED:
+    if fact.basis is FactBasis.OBSERVED:
         return message("observed: {source}", source=fact.source)
-    if fact.standing is Standing.CHOSEN:
+    if fact.basis is FactBasis.CHOSEN:
         return message("our choice: {source}", source=fact.source)
     return message("your own: {path}", path=fact.source)

@@ -204,7 +204,7 @@ def _named(name: str, value: object) -> list[str]:
 
 
 def _root(out: Output, words: str, config: Path | None) -> Path:
-    """Return the folder of an archive, which may no longer exist."""
+    """Return an archive's folder, which may no longer exist."""
     adopt(resolve({}, config=config, warn=out.warn))
     table = read_config(config).blogs.get(words)
     return _absolute(Path(words) if table is None else table.archive)

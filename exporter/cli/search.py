@@ -1,4 +1,4 @@
-"""``search``: substrings of the blog's texts in any script, ranked, with marked hits."""
+"""``search``: substrings in the blog's texts, in any script, ranked, with marked hits."""
 
 from __future__ import annotations
 

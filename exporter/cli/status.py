@@ -1,4 +1,4 @@
-"""``status``: the state of an archive, for people and for monitors; one line first."""
+"""``status``: an archive's state, for people and for monitors; one line first."""
 
 from __future__ import annotations
 

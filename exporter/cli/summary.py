@@ -32,9 +32,9 @@ KIND_NAMES: Mapping[str, Message] = {
     Kind.ASSETS: message("assets"),
 }
 _PROBLEMS_SHOWN = 20
-_NAMED = 3
+_NAMED_FILES = 3
 _CLOSING_PAGE: Final = "docs/closing.md"
-_OUTSIDE_SHOWN: Final = 10
+_PENDING_SHOWN: Final = 10
 _OUTSIDE_NOUNS: Final = {"entries": "entry", "comments": "comment", "assets": "picture or file", "files": "upload"}
 _STATES: Final = {
     "pending": message("not saved yet; every backup tries it again"),
@@ -105,9 +105,9 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
     if lost:
         named: list[str] = [
             message("{url} ({reason})", url=printable(each.url, 120), reason=shown(translated(each.reason), 60))
-            for each in lost[:_NAMED]
+            for each in lost[:_NAMED_FILES]
         ]
-        named += ["…"] if len(lost) > _NAMED else []
+        named += ["…"] if len(lost) > _NAMED_FILES else []
         parts.append(message("{files} newly gone for good: {named}", files=_files(len(lost)), named=listed(named)))
     if outcome.healed:
         parts.append(_healed(outcome.healed))
@@ -120,10 +120,10 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
         parts.append(message("check the disk"))
     if not parts:
         return None
-    told = parts[-1]
+    rest = parts[-1]
     for part in reversed(parts[:-1]):
-        told = message("{first}; {rest}", first=part, rest=told)
-    return message("{name}: {what}", name=printable(blog_id, 120), what=told)
+        rest = message("{first}; {rest}", first=part, rest=rest)
+    return message("{name}: {what}", name=printable(blog_id, 120), what=rest)
 
 
 def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -316,8 +316,12 @@ def _healed(count: int) -> str:
 
 
 def _named(paths: Sequence[str]) -> str:
-    named = ", ".join(map(printable, paths[:_NAMED]))
-    return message("{paths} and {n:,} more", paths=named, n=len(paths) - _NAMED) if len(paths) > _NAMED else named
+    named = ", ".join(map(printable, paths[:_NAMED_FILES]))
+    return (
+        message("{paths} and {n:,} more", paths=named, n=len(paths) - _NAMED_FILES)
+        if len(paths) > _NAMED_FILES
+        else named
+    )
 
 
 def _number(value: object) -> int:
@@ -405,10 +409,10 @@ def closing_lines(report: ClosingReport, *, has_fallback: bool) -> Iterator[Mess
         yield message("Everything that you asked for is in the archive.")
         return
     yield message("Not in the archive yet:")
-    for each in outside[:_OUTSIDE_SHOWN]:
+    for each in outside[:_PENDING_SHOWN]:
         yield _outside_line(each)
-    if len(outside) > _OUTSIDE_SHOWN:
-        more = sum(each.count for each in outside[_OUTSIDE_SHOWN:])
+    if len(outside) > _PENDING_SHOWN:
+        more = sum(each.count for each in outside[_PENDING_SHOWN:])
         yield message_n("  … and {n:,} more.", "  … and {n:,} more.", more)
     if not has_fallback and any(each.state == "lost" for each in outside):
         yield message("A web archive may have the pictures that are gone: --archive-fallback asks one.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.layout import MANIFEST, SUMS
-from exporter.cli.copy_options import StoreChoice, places, store_options, tell_locked
+from exporter.cli.copy_options import StoreChoice, places, store_options, warn_about_locked
 from exporter.cli.help import option
 from exporter.cli.options import duration_option, setting_options, with_output
 from exporter.cli.output import Output, counted, shown, size_text
@@ -90,7 +90,7 @@ def command(
     locked = None if lock is None else lock.locked
     out.document(_document(source, target, synced, dry_run=dry_run, locked=locked))
     if locked is not None and (locked.unlocked or out.verbosity >= 0):
-        tell_locked(out, locked)
+        warn_about_locked(out, locked)
     failed = [each for each in synced if each.error is not None]
     damaged = sum(len(each.damaged) for each in synced)
     there = sum(len(each.damaged_there) for each in synced)

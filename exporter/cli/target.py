@@ -26,11 +26,11 @@ _OTHER_SCHEME: Final = re.compile(r"(?!h?ttps?:|feed:)[a-z][a-z0-9+.-]*://", re.
 _AROUND: Final = "\"'`<>()[]「」『』《》〈〉【】,;"
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_LONGEST: Final = 253
+_MAX_HOST_CHARACTERS: Final = 253
 
 
 def blog_id_in(text: str) -> str:
-    """Return the host of a pasted address in lower case ASCII, for the service's API.
+    """Return the host in a pasted address in lower case ASCII, for the service's API.
 
     The address may have full-width letters, spaces, brackets around it, a path, or a scheme without its ``h``. A
     Japanese host becomes its punycode (RFC 3490).
@@ -49,7 +49,12 @@ def blog_id_in(text: str) -> str:
     except UnicodeError:
         ascii_name = ""
     labels = ascii_name.split(".")
-    if len(labels) < 2 or len(ascii_name) > _LONGEST or not all(map(_LABEL.fullmatch, labels)) or labels[-1].isdigit():
+    if (
+        len(labels) < 2
+        or len(ascii_name) > _MAX_HOST_CHARACTERS
+        or not all(map(_LABEL.fullmatch, labels))
+        or labels[-1].isdigit()
+    ):
         raise ValueError(message("the address of a blog is expected, such as https://name.blog.example.jp/"))
     return ascii_name
 
@@ -163,7 +168,7 @@ def find_target(
 
     Raises:
         UsageError: the words name no blog, or a setting is invalid.
-        NoArchive: the words are the path of a missing folder, or a known archive is missing.
+        NoArchive: the words name a missing folder, or a known archive is missing.
     """
     from exporter.archive.settings_file import require_archive_if_known
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.copy_options import StoreChoice, places, store_options, tell_locked
+from exporter.cli.copy_options import StoreChoice, places, store_options, warn_about_locked
 from exporter.cli.options import with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
@@ -204,7 +204,7 @@ def _report(
         }
     )
     if locked is not None:
-        tell_locked(out, locked)
+        warn_about_locked(out, locked)
     if known is False:
         raise ArchiveDamaged(
             message(

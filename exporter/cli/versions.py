@@ -1,4 +1,4 @@
-"""``log``: the versions of an archive, or of one entry. ``diff``: the changes between two versions, word by word."""
+"""``log``: the versions that an archive or one entry has. ``diff``: the changes between two versions, word by word."""
 
 from __future__ import annotations
 

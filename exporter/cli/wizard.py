@@ -15,7 +15,7 @@ from exporter.archive.state import State
 from exporter.cli import answers
 from exporter.cli.answers import FlagQuestions, flag_answers
 from exporter.cli.destinations import DESTINATIONS, OUT, WEB_SPACE, Destination
-from exporter.cli.export_options import Job, check_options, old_urls, resolved, run
+from exporter.cli.export_options import Job, check_options, old_urls, resolved, run_export
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
 from exporter.errors import BlogExporterError, UsageError
@@ -48,7 +48,7 @@ _REPEATED: Final = {
 }  # fmt: skip
 """The options that the same export needs again, by the names of their values."""
 _CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
-"""The options that choose a part of the blog, which other commands share."""
+"""The options, shared with other commands, that choose a part of the blog."""
 _COMMENTS: Final = {
     Comments.BODY: message("Show them below the entries"),
     Comments.SIDECAR: message("Put them into separate files (to show them with Disqus, for example)"),
@@ -87,16 +87,16 @@ class _Wizard:
         check_options(place.form, self._given)
         if not NAMED[place.form].whole:
             self._about_the_blog(out, reader, place)
-        self._wishes(place, blog_id)
+        self._ask_options(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
         # The kept answers were printed before.
-        tried, _ = run(job, out, dry_run=True, on_stored=_ignore)
+        tried, _ = run_export(job, out, dry_run=True, on_stored=_ignore)
         if self._confirmed(tried, NAMED[place.form].target):
-            done, _ = run(job, out, dry_run=False, on_stored=_ignore)
+            done, _ = run_export(job, out, dry_run=False, on_stored=_ignore)
             redirects = self._redirects(place, job)
             if redirects is not None:
-                run(redirects, out, dry_run=False, on_stored=_ignore)
+                run_export(redirects, out, dry_run=False, on_stored=_ignore)
             self._finish(out, place, job, done, redirects)
         return 0
 
@@ -168,7 +168,7 @@ class _Wizard:
         return known
 
     def _flags(self, out: Output, settings: Settings, state: State, questions: FlagQuestions, form: Format) -> None:
-        """Ask which values of the flags are public, if nothing says it yet."""
+        """Ask which flag values are public, unless they are declared."""
         given, blog_id = self._given, state.blog_id
 
         def on_stored(said: str, path: Path) -> None:
@@ -210,8 +210,8 @@ class _Wizard:
         if form.comments and not declared.visible_comment_flags:
             given[names.comments] = ",".join(questions.comments()) or None
 
-    def _wishes(self, place: Destination, blog_id: str) -> None:
-        """Ask about pictures, comments, the look of a book, and entries that are not public."""
+    def _ask_options(self, place: Destination, blog_id: str) -> None:
+        """Ask about pictures, comments, book layout, and entries that are not public."""
         given = self._given
         if place.fetches and not given["media_base_url"] and not given["media_folder"]:
             self._about_pictures(place)
@@ -271,7 +271,7 @@ class _Wizard:
         return Path(self._ask.text(message("New folder to write into"), _free(proposed), check)).expanduser()
 
     def _confirmed(self, tried: list[Exported], target: Target | None) -> bool:
-        """Show the content of the export, and ask whether to write it."""
+        """Show the export's content, and ask whether to write it."""
         say = self._ask.say
         say()
         say(message("Checking; nothing is written yet."))
@@ -377,7 +377,7 @@ class _Wizard:
 
     def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
         try:
-            path = answers.keep(flag_answers(job.given), blog_id, out)
+            path = answers.store(flag_answers(job.given), blog_id, out)
         except BlogExporterError as error:
             out.warn(str(error))
             return
@@ -391,7 +391,7 @@ def command_line(job: Job) -> str:
 
 
 def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOSEN) -> str:
-    """Return a command for the same blog, with the named options of an export, and the old addresses."""
+    """Return a command for the same blog, with these export options and the old addresses."""
     parts = ["blog-exporter", command, *arguments]
     for name in names:
         value = job.given[name]

@@ -27,7 +27,7 @@ _DAY: Final = len("2016-03-19-")
 
 
 def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> Iterator[OldPost]:
-    """Yield the posts of one side. ``asked`` says whether they were to be moved."""
+    """Yield the posts of one side. ``asked`` says whether the user asked to move them."""
     media = Media(posts)
     spellings = UniqueNames(wordpress_name), UniqueNames()
     for post in posts:
@@ -67,7 +67,7 @@ def in_words(old: OldPost) -> OldPost:
 
 
 def shown_pictures(html: str) -> Iterator[str]:
-    """Yield the addresses of the pictures that HTML shows, in their order and unchanged.
+    """Yield the unchanged addresses of pictures in HTML, in order.
 
     Other sizes of a picture (``srcset``) are ignored, because a home may make or omit them.
     """
@@ -75,7 +75,7 @@ def shown_pictures(html: str) -> Iterator[str]:
 
 
 def players(html: str) -> list[str] | None:
-    """Return the unchanged addresses of the videos, sounds and other players in HTML.
+    """Return the unchanged addresses of players in HTML, such as videos and sounds.
 
     The address of a player without one is empty. ``None`` if the HTML is too complex to parse.
     """

@@ -25,7 +25,7 @@ _ROOT: Final = "https://folder.invalid/"
 _PAGES_READ: Final = 200_000
 _FILE_BYTES: Final = 32 * 1024 * 1024
 _ROOTS: Final = ("", "static", "content", "public", "source", "src", "drafts", "_drafts")
-"""Folders that generators serve as the root of a site, and the folders of drafts in an export."""
+"""Folders that generators serve as a site's root, and those in which an export has drafts."""
 _OUTSIDE: Final = message("it is not in the folder")
 
 

@@ -1,4 +1,4 @@
-"""Match the posts of a new home to the entries of the archive, each at most once, the surest matches first. Pure.
+"""Match a new home's posts to the archive's entries, each at most once, the surest matches first. Pure.
 
 Only candidates are scored: pairs that share their whole text, slug, title or minute, or many pieces of their text.
 """
@@ -15,13 +15,13 @@ from typing import Final
 from exporter.compare.posts import NewPost, OldPost, day_of
 from exporter.compare.texts import likeness, sketch, word_letters
 
-_COMMON: Final = 40
+_MAX_SHARING_POSTS: Final = 40
 """A title, a minute or a piece of text that more posts share identifies none of them."""
-_BEST_BY_TEXT: Final = 5
-_SHORT: Final = 20
-_ENOUGH: Final = 4.0
-_SAME_AGAIN: Final = 6.0
-_PIECES_ASKED: Final = 400
+_CANDIDATES_BY_TEXT: Final = 5
+_SHORT_TITLE_LETTERS: Final = 20
+_MIN_SCORE: Final = 4.0
+_MIN_COPY_SCORE: Final = 6.0
+_MAX_PIECES: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Matches:
 
     Attributes:
         pairs: old to new.
-        again: new posts that are a second copy of an old one, with that one.
+        again: new posts that duplicate a matched post, with the old post.
         missing: old posts without a new one.
         extra: new posts without an old one.
     """
@@ -52,11 +52,11 @@ def match(olds: Sequence[OldPost], news: Sequence[NewPost]) -> Matches:
     found = Matches()
     taken: set[int] = set()
     for score, old, new in scored:
-        if score >= _ENOUGH and old not in found.pairs and new not in taken:
+        if score >= _MIN_SCORE and old not in found.pairs and new not in taken:
             found.pairs[old] = new
             taken.add(new)
     for score, old, new in scored:
-        if score >= _SAME_AGAIN and new not in taken and news[new].article and judge.title_fits(old, new):
+        if score >= _MIN_COPY_SCORE and new not in taken and news[new].article and judge.title_fits(old, new):
             found.again[new] = old
             taken.add(new)
     found.missing.extend(old for old in range(len(olds)) if old not in found.pairs)
@@ -105,7 +105,7 @@ class _Judge:
         score = 2.0 if after.slug and after.slug in before.slugs else 0.0
         score += 2.0 if self.title_fits(old, new) else 0.0
         score += self._by_date(before.when, new)
-        weight = 4.0 if len(before.letters) >= _SHORT else 2.0
+        weight = 4.0 if len(before.letters) >= _SHORT_TITLE_LETTERS else 2.0
         return score + weight * self._by_text(old, new)
 
     def title_fits(self, old: int, new: int) -> bool:
@@ -146,7 +146,7 @@ class _Judge:
             (old, new)
             for old in range(len(self._olds))
             for key in old_keys(old)
-            if len(of.get(key, ())) <= _COMMON
+            if len(of.get(key, ())) <= _MAX_SHARING_POSTS
             for new in of.get(key, ())
         }
 
@@ -158,10 +158,10 @@ class _Judge:
                 holding[piece].append(new)
         for old in olds:
             shared: Counter[int] = Counter()
-            for piece in sorted(self._old_sketch(old))[:_PIECES_ASKED]:
-                if len(found := holding.get(piece, [])) <= _COMMON:
+            for piece in sorted(self._old_sketch(old))[:_MAX_PIECES]:
+                if len(found := holding.get(piece, [])) <= _MAX_SHARING_POSTS:
                     shared.update(found)
-            yield from ((old, new) for new, _ in shared.most_common(_BEST_BY_TEXT))
+            yield from ((old, new) for new, _ in shared.most_common(_CANDIDATES_BY_TEXT))
 
 
 def _minutes(when: datetime | None) -> list[Hashable]:

@@ -1,4 +1,4 @@
-"""Read a page of a site, in HTML or Markdown, as a post: titles, date, categories, text, pictures and links. Pure.
+"""Read a site's page, in HTML or Markdown, as a post: titles, date, categories, text, pictures and links. Pure.
 
 HTML does not say for certain which part of a page is the post. The reader takes the element that themes and metadata
 (schema.org, h-entry, Open Graph) mark as the body, else the only ``article``, else ``main``, else the whole page. So a
@@ -57,7 +57,7 @@ _HTML_ADDRESS: Final = re.compile(
     r"<(img|a|video|t[dh]|table)\b[^<>]*?\s(?:src|href|poster|background)=\"([^\"]*)\"", re.IGNORECASE
 )
 _NUMBER: Final = re.compile(r"^[ \t>]*[0-9]{1,9}[.)](?=[ \t])", re.MULTILINE)
-"""The number of a list item, which is no text of the post."""
+"""A list item's number, which is not text of the post."""
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SIGNS: Final = re.compile(
     r"\{(?:attach|filename|static)\}|\{% (?:end)?raw %\}|\{\{ \"([^\"\n]*)\"(?: \| relative_url)? \}\}"
@@ -127,7 +127,7 @@ def read_page(html: str, address: str) -> NewPost:
 
 
 def read_date(text: str) -> When | None:
-    """Return a date of a page or front matter: a day, or a moment with or without an offset."""
+    """Parse a date on a page or in front matter: a day, or a time with or without an offset."""
     text = text.strip()
     try:
         if len(text) <= len("2016-03-19"):

@@ -26,17 +26,17 @@ from exporter.http.engine import Downloader
 from exporter.message import message, said
 
 _RESIZED: Final = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated|e[0-9]{10,13}|[0-9]{1,3})(?=\.[a-z0-9]+$)")
-"""What WordPress adds to the names of copies, and of files whose name was taken."""
-_COPY_PIXELS: Final = 600
-_COPY_PART: Final = 0.25
-"""The least length of a copy's longer side, in pixels or as a part of the old one's: readers still recognise it."""
-_REQUESTS: Final = 12
+"""The suffixes that WordPress adds to names of copies, and to names that already exist."""
+_MIN_COPY_PIXELS: Final = 600
+_MIN_COPY_SHARE: Final = 0.25
+"""The minimum length of a copy's longer side, in pixels or as a share of the original's, to be recognisable."""
+_MAX_REQUESTS: Final = 12
 _MEMORY_BYTES: Final = 1024 * 1024
 """Larger pictures go to a temporary file until they are decoded."""
 _HEAD_BYTES: Final = 256 * 1024
-"""The beginning of a file, in which its size in pixels is searched."""
+"""The number of bytes at a file's beginning that are searched for its size in pixels."""
 _GONE: Final = frozenset({404, 410})
-GRID: Final = 16
+GRID_CELLS: Final = 16
 """Cells in a row and in a column of the grid."""
 _DECODED_PIXELS: Final = 100_000_000
 _GRID_DIFFERENCE: Final = 4.0
@@ -117,14 +117,14 @@ def same_picture(old: Picture, new: PictureFacts) -> bool:
         return True
     if not (old.width and old.height and new.width and new.height):
         return False
-    if max(new.width, new.height) < min(_COPY_PIXELS, max(old.width, old.height) * _COPY_PART):
+    if max(new.width, new.height) < min(_MIN_COPY_PIXELS, max(old.width, old.height) * _MIN_COPY_SHARE):
         return False
     turned = (new.height, new.width)
     return any(_same_ratio(old.width, old.height, *sides) for sides in ((new.width, new.height), turned))
 
 
 def _same_ratio(width: int, height: int, new_width: int, new_height: int) -> bool:
-    # Whole pixels: the exact height of the copy is off by less than one, and likewise its width.
+    # Because of rounding, the copy's height and width are each off by less than one pixel.
     return min(abs(new_width * height / width - new_height), abs(new_height * width / height - new_width)) <= 1.0
 
 
@@ -171,13 +171,13 @@ def look_of(file: IO[bytes]) -> PictureLook:
             with Image.open(file) as image:
                 if image.width * image.height > _DECODED_PIXELS:
                     return PictureLook(unknown=message("it has too many pixels"))
-                image.draft("L", (GRID * 8, GRID * 8))
+                image.draft("L", (GRID_CELLS * 8, GRID_CELLS * 8))
                 image.load()
                 plain = image.convert("RGBA") if "transparency" in image.info or image.mode == "RGBA" else image
                 if plain.mode == "RGBA":
                     ground = Image.new("RGBA", plain.size, "white")
                     plain = Image.alpha_composite(ground, plain)
-                grid = plain.convert("L").resize((GRID, GRID), Image.Resampling.BOX)
+                grid = plain.convert("L").resize((GRID_CELLS, GRID_CELLS), Image.Resampling.BOX)
                 return PictureLook(grid.tobytes())
         except UnidentifiedImageError:
             return PictureLook(unknown=message("its format is not known here"))
@@ -196,7 +196,9 @@ def _turns(light: bytes) -> list[bytes]:
     found = [light]
     for _ in range(3):
         last = found[-1]
-        found.append(bytes(last[(GRID - 1 - x) * GRID + y] for y in range(GRID) for x in range(GRID)))
+        found.append(
+            bytes(last[(GRID_CELLS - 1 - x) * GRID_CELLS + y] for y in range(GRID_CELLS) for x in range(GRID_CELLS))
+        )
     return found
 
 
@@ -264,7 +266,7 @@ async def each_of(addresses: Sequence[str], work: Callable[[str], Awaitable[None
             await work(address)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(_REQUESTS):
+        for _ in range(_MAX_REQUESTS):
             group.create_task(worker())
 
 

@@ -133,7 +133,7 @@ class OldComment:
     """A comment of the archive, with the writer's name, the title and the text as letters.
 
     ``days`` are its possible dates: its own, and the one that exports give a comment without a time. ``asked`` says
-    whether it was to be moved, even as a hidden comment.
+    whether the user asked to move it, even as a hidden comment.
     """
 
     name: str
@@ -158,7 +158,7 @@ class OldPost:
         title: on one line.
         when: its date, with the blog's offset; ``None`` if unknown.
         status: who may see it.
-        asked: whether it was to be moved. Other entries are only searched, because they must not be visible.
+        asked: whether the user asked to move it. Other entries are only searched, because they must not be visible.
         slugs: its names in addresses of exports, that of the WordPress file first.
         category: empty for none.
         texts: its body and its continuation as letters (:mod:`exporter.compare.texts`), in pieces between which
@@ -212,10 +212,10 @@ class NewPost:
         names: its categories and tags.
         letters: its text as letters.
         whole: whether ``letters`` are exactly those of the post; those of a page may include other text.
-        pictures: the absolute addresses of the pictures it shows, in their order.
+        pictures: the absolute addresses of its pictures, in order.
         links: the absolute addresses it links to.
         comments: ``None`` if the home does not separate them.
-        page: the letters of the whole page, in which comments are searched.
+        page: the whole page as letters, to search for comments.
         article: whether it certainly is a post; a page may be a list or a text about the blog.
         players: the number of videos, sounds and other players it embeds; ``None`` if unknown.
         starts: the beginnings of the lines in ``letters``; ``None`` if unknown.

@@ -1,4 +1,4 @@
-"""The archive's posts against those of a new home, one by one. Pure."""
+"""Compare the archive's posts with a new home's, one by one. Pure."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from exporter.compare.texts import first_difference, likeness, same_words, sketc
 from exporter.html.links import host_of
 from exporter.message import message
 
-_SAME_MOMENT: Final = timedelta(minutes=2)
+_TIME_TOLERANCE: Final = timedelta(minutes=2)
 """Exports shift posts with equal titles and times by seconds."""
 
-_OWN_NAMES: Final = 0.5
+_OWN_SLUGS_SHARE: Final = 0.5
 """If more than this share of a home's slugs differs from those of exports, the home makes slugs by its own rule."""
 
 _OWN_RULE: Final = message("the new home makes slugs by its own rule")
@@ -47,8 +47,8 @@ _UNIQUE_LETTERS: Final = 6
 
 
 _INDEX: Final = re.compile(r"(?:^|/)index\.(?:html?|md)$|\.(?:html?|md)$")
-_ALIKE: Final = 0.5
-_ALIKE_COMMENTS: Final = 200
+_MIN_SIMILARITY: Final = 0.5
+_MAX_COMPARED_COMMENTS: Final = 200
 """Comments of a post that are compared pairwise by their likeness, after those with something in common are matched."""
 
 
@@ -66,7 +66,7 @@ class Comparison:
     """The result of a comparison.
 
     Attributes:
-        results: of the entries to move, and of other entries that the new home shows nevertheless.
+        results: those for the entries to move, and for other entries that the new home shows nevertheless.
         extra: the new posts that the archive does not have.
         not_asked: the number of entries that were not to be moved and are not shown.
         later_comments: the number of comments in the new home that the archive does not have.
@@ -308,7 +308,7 @@ class _Comparing:
             yield Difference(Fault.LINK_ASTRAY, before.title or entry_id, self._astray(old, new, there))
 
     def _astray(self, old: OldPost, new: NewPost, there: Sequence[str]) -> str:
-        """Return the link that is probably the wrong one; empty if none is."""
+        """Return the link that is probably wrong; empty without one."""
         right = [self._targets[each] for each in old.own_links if each in self._targets]
         hosts = {host_of(each) for each in new.addresses}
         for address, place in zip(new.links, there, strict=True):
@@ -345,14 +345,14 @@ def _same_moment(old: datetime, new: When) -> bool:
     """Return whether two dates are equal as shown, or as moments in time."""
     if not isinstance(new.shown, datetime):
         return new.shown == old.date()
-    if abs(new.shown - old.replace(tzinfo=None)) <= _SAME_MOMENT:
+    if abs(new.shown - old.replace(tzinfo=None)) <= _TIME_TOLERANCE:
         return True
-    return new.instant is not None and abs(new.instant - old) <= _SAME_MOMENT
+    return new.instant is not None and abs(new.instant - old) <= _TIME_TOLERANCE
 
 
 def _has_own_names(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
     named = [(old, new) for old, new in pairs if new.slug]
-    return sum(new.slug not in old.slugs for old, new in named) > _OWN_NAMES * len(named)
+    return sum(new.slug not in old.slugs for old, new in named) > _OWN_SLUGS_SHARE * len(named)
 
 
 def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
@@ -418,11 +418,11 @@ def _assign(olds: Sequence[OldComment], news: Sequence[NewComment]) -> dict[int,
             if fitting:
                 pairs[old] = fitting.popleft()
                 del free[pairs[old]]
-    for old in [old for old in range(len(olds)) if old not in pairs][:_ALIKE_COMMENTS]:
+    for old in [old for old in range(len(olds)) if old not in pairs][:_MAX_COMPARED_COMMENTS]:
         mine = sketch(olds[old].letters)
-        scored = [(likeness(mine, sketch(news[new].letters)), -new) for new in list(free)[:_ALIKE_COMMENTS]]
+        scored = [(likeness(mine, sketch(news[new].letters)), -new) for new in list(free)[:_MAX_COMPARED_COMMENTS]]
         best, new = max(scored, default=(0.0, 0))
-        if best >= _ALIKE:
+        if best >= _MIN_SIMILARITY:
             pairs[old] = -new
             del free[-new]
     return pairs

@@ -15,9 +15,9 @@ _STATUS_NAMES: Final = {
     ShownAs.PRIVATE: message("private"),
     ShownAs.PASSWORD: message("behind a password"),
 }
-_FEW: Final = 5
-_TITLE: Final = 60
-_VALUE: Final = 120
+_NAMED_ENTRIES: Final = 5
+_TITLE_CHARACTERS: Final = 60
+_VALUE_CHARACTERS: Final = 120
 
 
 def document(found: Comparison, **about: Any) -> dict[str, Any]:
@@ -57,8 +57,11 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
             yield from _named(found, change, every=every)
     if found.extra:
         yield message("{n:>7,}  posts that the archive does not have", n=len(found.extra))
-        shown = found.extra if every else found.extra[:_FEW]
-        yield from (f"{'':11}{_cut(next(iter(post.titles), ''), _TITLE)}  {_cut(post.key, _VALUE)}" for post in shown)
+        shown = found.extra if every else found.extra[:_NAMED_ENTRIES]
+        yield from (
+            f"{'':11}{_cut(next(iter(post.titles), ''), _TITLE_CHARACTERS)}  {_cut(post.key, _VALUE_CHARACTERS)}"
+            for post in shown
+        )
     if found.later_comments:
         yield message("{n:>7,}  comments that the archive does not have", n=found.later_comments)
     if found.not_asked:
@@ -69,7 +72,7 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
 
 
 def verdict(found: Comparison) -> str:
-    """Return a summary of one sentence, which claims no more than was compared."""
+    """Return a one-sentence summary that claims no more than was compared."""
     changes = found.counts()
     missing, changed = changes[Fault.MISSING], len(found.results) - found.identical - changes[Fault.MISSING]
     unseen = [each for each in found.unchecked if each.asked]
@@ -101,14 +104,14 @@ def verdict(found: Comparison) -> str:
 
 
 def _entry(result: PostResult) -> dict[str, Any]:
-    told = _is_public(result)
+    public = _is_public(result)
     return {
         "id": result.old.id,
-        "title": result.old.title if told else "",
-        "address": result.key if told else "",
+        "title": result.old.title if public else "",
+        "address": result.key if public else "",
         "differences": [
             {"change": str(each.change), "before": each.before, "after": each.after}
-            if told
+            if public
             else {"change": str(each.change), "before": "", "after": ""}
             for each in result.differences
         ],
@@ -123,17 +126,17 @@ def _is_public(result: PostResult) -> bool:
 
 def _named(found: Comparison, change: Fault, *, every: bool) -> Iterator[str]:
     results = [result for result in found.results if any(each.change is change for each in result.differences)]
-    for result in results if every else results[:_FEW]:
+    for result in results if every else results[:_NAMED_ENTRIES]:
         if not _is_public(result):
             yield f"{'':11}{result.old.id}"
             continue
         details = [each for each in result.differences if each.change is change]
-        named: str = f"{'':11}{result.old.id} {_cut(result.old.title, _TITLE)}"
-        changed = next((_cut(_change(each), _VALUE) for each in details if each.before or each.after), "")
+        named: str = f"{'':11}{result.old.id} {_cut(result.old.title, _TITLE_CHARACTERS)}"
+        changed = next((_cut(_change(each), _VALUE_CHARACTERS) for each in details if each.before or each.after), "")
         line = message("{entry}: {change}", entry=named, change=changed) if changed else named
         yield message("{line} and {n} more", line=line, n=len(details) - 1) if len(details) > 1 else line
-    if not every and len(results) > _FEW:
-        yield message("           … {n:,} more (-v names all)", n=len(results) - _FEW)
+    if not every and len(results) > _NAMED_ENTRIES:
+        yield message("           … {n:,} more (-v names all)", n=len(results) - _NAMED_ENTRIES)
 
 
 def _change(each: Difference) -> str:

@@ -55,7 +55,7 @@ class SiteHome:
 
     Args:
         client: sends requests to the site's host only.
-        address: of the site, of its sitemap, or of its feed.
+        address: the address of the site, its sitemap or its feed.
         pictures: reads its pictures.
         progress: called with the number of pages read.
     """
@@ -129,7 +129,7 @@ class SiteHome:
         )
 
     async def _of_document(self, text: str, seen: list[str]) -> _Listed:
-        """Return the pages of a sitemap, an index of sitemaps or a feed."""
+        """Return the pages in a sitemap, an index of sitemaps or a feed."""
         listed = _Listed()
         waiting = [text]
         while waiting:
@@ -162,7 +162,7 @@ class SiteHome:
 
 
 def decoded(response: Response) -> str:
-    """Return the text of a page, decoded as its headers or its head say, else as UTF-8."""
+    """Return a page's text, decoded as its headers or head state, else as UTF-8."""
     said = _CHARSET.search(response.headers.get("content-type", "")) or _CHARSET.search(
         response.body[:2048].decode("ascii", "replace")
     )

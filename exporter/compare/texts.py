@@ -52,15 +52,15 @@ _LINE_END: Final = "\ufdd1"
 """Another one, for the end of a line."""
 _PIECE_LETTERS: Final = 6
 _SKETCHED_LETTERS: Final = 20_000
-"""The beginning of a text, whose pieces are compared with those of other texts."""
+"""The letters at a text's beginning that are compared with other texts in pieces."""
 
 
 def letters(text: str) -> str:
-    """Return the letters of a text, which must be equal in every home.
+    """Return a text's letters, which must be equal in every home.
 
-    Unicode's composed form (NFC); no white space and nothing invisible; straight quotation marks, hyphens for all
-    dashes, dots for an ellipsis, ``x`` for ``×``, ``(tm)`` for ``™``; the faces that emoticons stand for; ``WordPress``
-    as WordPress spells it.
+    The form is NFC, without white space and invisible characters. Quotation marks are straight, dashes are hyphens, an
+    ellipsis is dots, ``×`` is ``x`` and ``™`` is ``(tm)``. Emoticons become the faces they represent, and ``WordPress``
+    has WordPress' spelling.
     """
     folded = _EMOTICON.sub(lambda found: _FACES[found[0]], text) if ":" in text or "8" in text or ";" in text else text
     folded = unicodedata.normalize("NFC", _UNSEEN.sub("", folded)).translate(_TYPOGRAPHY).replace("''", '"')
@@ -101,7 +101,7 @@ def seen_text(body: Element) -> str:
 
 
 def _joined(body: Element) -> Element:
-    """Return a copy of a body with spaces for line ends of the source, except in preformatted text."""
+    """Return a copy of a body with line ends replaced by spaces, except in preformatted text."""
     made = Element(body.tag, body.attributes, [])
     todo = [(body, made)]
     while todo:
@@ -136,7 +136,7 @@ def body_letters(html: str) -> str:
 def body_pieces(html: str) -> list[Lettered]:
     """Return the letters of HTML in pieces, cut at places where exports insert or move words.
 
-    Exports write an address in place of a frame, and move the text of a footnote to the end.
+    Exports write a frame's address in its place, and move footnotes to the end.
     """
 
     def read(source: str) -> str:
@@ -156,12 +156,12 @@ def body_pieces(html: str) -> list[Lettered]:
 
 
 def word_letters(text: str) -> str:
-    """Return the letters of a title, a name or a category, which may have character references."""
+    """Return the letters in a title, name or category, which may have character references."""
     return letters(unescape(text))
 
 
 def only_words(text: str) -> str:
-    """Return the letters, digits and symbols of a text, which Markdown's markup can neither hide nor add."""
+    """Return a text's letters, digits and symbols, which Markdown can neither hide nor add."""
     return "".join(char for char in text if char.isalnum() or unicodedata.category(char) in _WORDS)
 
 
@@ -177,7 +177,7 @@ def sketch(text: str) -> frozenset[int]:
 
 
 def likeness(one: frozenset[int], other: frozenset[int]) -> float:
-    """Return the similarity of two sketches, 0 to 1 (Dice's coefficient)."""
+    """Return how similar two sketches are, 0 to 1 (Dice's coefficient)."""
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 

@@ -21,7 +21,7 @@ from exporter.wordpress import WordPressApi
 T = TypeVar("T")
 
 _STATUSES: Final = ("publish", "future", "draft", "pending", "private")
-"""All statuses of posts, except the trash and those that WordPress sets by itself."""
+"""All statuses of posts, except the trash and those that only WordPress itself sets."""
 _POST_FIELDS: Final = "id,title,content,date,date_gmt,slug,status,link,categories,tags"
 _COMMENT_FIELDS: Final = "id,post,author_name,content,date,date_gmt,status"
 _NO_CREDENTIAL: Final = message("without an application password, only public posts were read")

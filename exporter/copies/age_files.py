@@ -15,16 +15,16 @@ from types import ModuleType
 from typing import IO, Any, Final
 
 from exporter.archive import atomic
-from exporter.copies.store import PIECE
+from exporter.copies.store import PIECE_BYTES
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoKeyFits, UsageError
 from exporter.message import message
 
 Recipient = Any
 Identity = Any
 
-_IN_MEMORY: Final = 4 << 20
-_LARGEST_KEYS: Final = 64 * 1024
-_LARGEST_HEADER: Final = 64 * 1024
+_IN_MEMORY_BYTES: Final = 4 << 20
+_MAX_KEYS_BYTES: Final = 64 * 1024
+_MAX_HEADER_BYTES: Final = 64 * 1024
 """In bytes, enough for about four hundred recipients."""
 _MAGIC: Final = b"age-encryption.org/v1\n"
 _ARMOR: Final = "-----BEGIN AGE ENCRYPTED FILE-----"
@@ -142,7 +142,7 @@ def encrypted(pieces: Iterable[bytes], recipients: Sequence[Recipient]) -> Itera
     """
     library = _library()
     source = _Pieces(pieces)
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as made:
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as made:
         target = _Target(made)
         try:
             library.encrypt_io(source, target, list(recipients))
@@ -168,7 +168,7 @@ def decrypted(pieces: Iterable[bytes], identities: Sequence[Identity], called: s
     library = _library()
     source = _Pieces(pieces)
     source.require_header(called)
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as made:
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as made:
         target = _Target(made)
         try:
             library.decrypt_io(source, target, list(identities))
@@ -203,7 +203,7 @@ def payload_size(beginning: bytes, size: int) -> int | None:
     return chunks * _CHUNK + max(rest - _TAG, 0)
 
 
-HEADER_READ: Final = _LARGEST_HEADER
+HEADER_READ: Final = _MAX_HEADER_BYTES
 """The number of bytes of an encrypted file that :func:`payload_size` needs at most."""
 
 
@@ -232,9 +232,9 @@ class _Pieces:
     def require_header(self, called: str) -> None:
         """Refuse a file without an age header, before the library searches for the end of the header."""
         beginning = bytearray()
-        while len(beginning) < _LARGEST_HEADER and (piece := self.read(_LARGEST_HEADER)):
+        while len(beginning) < _MAX_HEADER_BYTES and (piece := self.read(_MAX_HEADER_BYTES)):
             beginning += piece
-        if _header_size(bytes(beginning[:_LARGEST_HEADER])) is None:
+        if _header_size(bytes(beginning[:_MAX_HEADER_BYTES])) is None:
             raise _damaged(called)
         self._waiting = memoryview(bytes(beginning) + bytes(self._waiting))
 
@@ -260,7 +260,7 @@ class _Target:
 
 def pieces_of(file: IO[bytes], size: int = -1) -> Iterator[bytes]:
     """Yield the next ``size`` bytes, or the rest, in pieces."""
-    while piece := file.read(PIECE if size < 0 else min(PIECE, size)):
+    while piece := file.read(PIECE_BYTES if size < 0 else min(PIECE_BYTES, size)):
         size -= len(piece) if size > 0 else 0
         yield piece
 
@@ -269,7 +269,7 @@ def _header_size(beginning: bytes) -> int | None:
     """Return the header's size, including the line of its MAC; ``None`` if there is no header."""
     if not beginning.startswith(_MAGIC):
         return None
-    end = beginning.find(b"\n--- ", 0, _LARGEST_HEADER)
+    end = beginning.find(b"\n--- ", 0, _MAX_HEADER_BYTES)
     line = beginning.find(b"\n", end + 1) if end >= 0 else -1
     return line + 1 if line >= 0 else None
 
@@ -287,7 +287,7 @@ def _lines(path: Path) -> Iterator[str]:
     """Yield the lines without comments and empty lines."""
     try:
         with path.open("rb") as file:
-            data = file.read(_LARGEST_KEYS)
+            data = file.read(_MAX_KEYS_BYTES)
     except OSError as error:
         raise UsageError(message("Cannot read {path}: {reason}.", path=path, reason=error.strerror)) from error
     for line in data.decode("utf-8", "replace").splitlines():

@@ -46,7 +46,7 @@ from exporter.errors import ArchiveDamaged, NoKeyFits
 from exporter.message import message
 from exporter.model.asset import is_sha256
 
-TURNS: Final = 30
+SYNCS_PER_CYCLE: Final = 30
 """The number of syncs that hash a whole copy."""
 _MAX_UNKNOWN_BYTES: Final = 1 << 30
 """The limit for a segment whose size is unknown."""
@@ -68,7 +68,7 @@ def check_sample(copy: SecondCopy, history: LocalHistory, info: bytes, known: Kn
     Returns:
         The names of the objects with a wrong hash.
     """
-    turn = (known.turn if known.turn or known.head else SystemClock().now().toordinal()) % TURNS
+    turn = (known.turn if known.turn or known.head else SystemClock().now().toordinal()) % SYNCS_PER_CYCLE
     known.turn = turn + 1
     names = [name for name in sorted(copy.objects) if turn_of(name) == turn or name in known.damaged]
     numbers = set(history.numbers())
@@ -80,7 +80,7 @@ def check_sample(copy: SecondCopy, history: LocalHistory, info: bytes, known: Kn
 
 def turn_of(name: str) -> int:
     """Return the turn in which an object is hashed."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % TURNS
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % SYNCS_PER_CYCLE
 
 
 def _expected(history: LocalHistory, numbers: set[int], info: bytes, name: str) -> str | None:

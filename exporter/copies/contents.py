@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 from exporter.archive.archive import Archive
 from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, asset_digest, version_name
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
-from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT
+from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES
 from exporter.copies.store import Store, StoredObject, read_whole
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
 from exporter.message import message, suggested
@@ -85,7 +85,7 @@ class LocalHistory:
         if number not in self._manifests:
             path = self._archive.layout.manifest(number)
             try:
-                data = path.read_bytes(LARGEST_DOCUMENT)
+                data = path.read_bytes(MAX_DOCUMENT_BYTES)
             except OSError as error:
                 raise ArchiveDamaged(
                     message(
@@ -135,7 +135,7 @@ class SecondCopy:
             NoSuchObject: the document does not exist.
             ArchiveDamaged: the document is too large.
         """
-        return read_whole(self.store, name, LARGEST_CACHE if name == RUNS else LARGEST_DOCUMENT)
+        return read_whole(self.store, name, MAX_CACHE_BYTES if name == RUNS else MAX_DOCUMENT_BYTES)
 
     def document_or_nothing(self, name: str) -> bytes:
         """Return the content of a document; empty if it does not exist."""

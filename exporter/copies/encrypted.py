@@ -29,7 +29,7 @@ from typing import IO, Any, Final
 from exporter.copies import age_files
 from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark, stored_name, stored_prefix
 from exporter.copies.memory import CopyKeys, KeyMemory
-from exporter.copies.store import PIECE, ObjectContent, Store, StoredObject, content_of, read_whole
+from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, StoredObject, content_of, read_whole
 from exporter.errors import ArchiveDamaged, CopyEncrypted, NewerFormat, NoKeyFits, NoSuchObject, UsageError
 from exporter.message import message
 
@@ -40,9 +40,9 @@ _FORMAT: Final = "blog-exporter-encrypted-copy"
 _VERSION: Final = 1
 _OURS: Final = frozenset({MARKER, README})
 _FIRST_WORD: Final = "blog-exporter-copy"
-_LONGEST_LINE: Final = 4096
-_LARGEST_KEYS: Final = 1 << 20
-_MOST_KEYS: Final = 100_000
+_MAX_LINE_BYTES: Final = 4096
+_MAX_KEYS_BYTES: Final = 1 << 20
+_MAX_KEYS: Final = 100_000
 """The limit of key files that are tried. Others with write access may have added more."""
 _PRIVATE: Final = re.compile(r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL)
 """The records and pictures, which the writer cannot decrypt."""
@@ -254,11 +254,13 @@ def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKey
     damaged: ArchiveDamaged | None = None
     opened = False
     for number, found in enumerate(inner.list(KEYS)):
-        if number >= _MOST_KEYS:
+        if number >= _MAX_KEYS:
             break
         called = f"{inner.place}/{found.name}"
         try:
-            with age_files.decrypted(iter([read_whole(inner, found.name, _LARGEST_KEYS)]), identities, called) as file:
+            with age_files.decrypted(
+                iter([read_whole(inner, found.name, _MAX_KEYS_BYTES)]), identities, called
+            ) as file:
                 data = json.loads(file.read())
             keys, recipients = CopyKeys.of(data), tuple(str(each) for each in data["recipients"])
         except NoKeyFits:
@@ -358,7 +360,7 @@ def _marker_id(inner: Store) -> str | None:
         NewerFormat: the copy has a newer format.
     """
     try:
-        data = json.loads(read_whole(inner, MARKER, _LARGEST_KEYS))
+        data = json.loads(read_whole(inner, MARKER, _MAX_KEYS_BYTES))
         found = data["format"], data["format_version"], data["id"]
     except NoSuchObject:
         return None
@@ -387,8 +389,8 @@ def _wrapped(name: str, secret: bytes, content: ObjectContent) -> Iterator[bytes
     whole = len(line) + content.size
     left = padded(whole) - whole
     while left:
-        yield bytes(min(left, PIECE))
-        left -= min(left, PIECE)
+        yield bytes(min(left, PIECE_BYTES))
+        left -= min(left, PIECE_BYTES)
 
 
 def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
@@ -397,7 +399,7 @@ def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
     Raises:
         ArchiveDamaged: the line belongs to another object, or has no valid proof.
     """
-    line = file.readline(_LONGEST_LINE)
+    line = file.readline(_MAX_LINE_BYTES)
     words = line.decode("utf-8", "replace").removesuffix("\n").split(" ", 4)
     if len(words) != 5 or words[:2] != [_FIRST_WORD, str(_VERSION)] or not re.fullmatch(r"[0-9]{1,18}", words[3]):
         raise _not_a_copy(called)

@@ -19,7 +19,7 @@ from exporter.archive.layout import is_inside
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import FileTooLarge, InnerPath, NotPlain
 from exporter.clock import SystemClock
-from exporter.copies.store import PIECE, ObjectContent, Store, StoredObject
+from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, StoredObject
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchObject
 from exporter.message import message
 
@@ -55,7 +55,7 @@ class FolderStore(Store):
     def read(self, name: str) -> Iterator[bytes]:
         """Yield the content of an object."""
         with self._reading(name), self._path(name).open("rb", 0) as file:
-            while piece := file.read(PIECE):
+            while piece := file.read(PIECE_BYTES):
                 yield piece
 
     def create(self, name: str, content: ObjectContent) -> bool:

@@ -27,16 +27,16 @@ _BLOG: Final = re.compile(r"([0-9a-f]{2}/[^/\n]+)/(.*)", re.DOTALL)
 _ASSET: Final = re.compile(r"assets/([0-9a-z]{2})/(\1[0-9a-z.]{0,78})")
 _STORED_ASSET: Final = re.compile(r"assets/([0-9a-z]{2})/(\1[0-9a-z]+)\.age")
 _STORED_BLOG: Final = re.compile(r"blogs/([0-9a-z]+)/(.*)", re.DOTALL)
-_LONGEST_ASSET: Final = 80
-_LONGEST_BLOG: Final = 128
-_ROUND: Final = 64
-_IV: Final = 16
-_SHORTEST: Final = 4096
+_MAX_ASSET_CHARACTERS: Final = 80
+_MAX_BLOG_BYTES: Final = 128
+_USUAL_BLOG_BYTES: Final = 64
+_IV_BYTES: Final = 16
+_MIN_PADDED_BYTES: Final = 4096
 
 
 def padded(length: int) -> int:
     """Return the padded length for a number of bytes."""
-    wanted = max(length, _SHORTEST)
+    wanted = max(length, _MIN_PADDED_BYTES)
     exponent = wanted.bit_length() - 1
     free = (1 << (exponent - exponent.bit_length())) - 1
     return (wanted + free) & ~free
@@ -56,7 +56,7 @@ def stored_name(secret: bytes, name: str) -> str:
     found = _ASSET.fullmatch(inside)
     if found is None:
         raise ValueError(name)
-    sealed = _hidden(secret, found[2], _LONGEST_ASSET)
+    sealed = _hidden(secret, found[2], _MAX_ASSET_CHARACTERS)
     return f"{home}{_ASSETS}{sealed[:2]}/{sealed}{ENDING}"
 
 
@@ -106,7 +106,7 @@ def _split(secret: bytes, name: str) -> tuple[str, str]:
     blog = _BLOG.match(name)
     if blog is None:
         return "", name
-    longest = _ROUND if len(blog[1].encode()) <= _ROUND else _LONGEST_BLOG
+    longest = _USUAL_BLOG_BYTES if len(blog[1].encode()) <= _USUAL_BLOG_BYTES else _MAX_BLOG_BYTES
     return f"{_BLOGS}{_hidden(secret, blog[1], longest)}/", blog[2]
 
 
@@ -114,7 +114,7 @@ def _hidden(secret: bytes, text: str, longest: int) -> str:
     plain = text.encode().ljust(longest, b"\0")
     if len(plain) > longest:
         raise ValueError(text)
-    iv = _keyed(secret, b"name", plain)[:_IV]
+    iv = _keyed(secret, b"name", plain)[:_IV_BYTES]
     return base64.b32encode(iv + _crossed(secret, iv, plain)).decode().rstrip("=").lower()
 
 
@@ -123,8 +123,8 @@ def _shown(secret: bytes, hidden: str) -> str | None:
         sealed = base64.b32decode(hidden.upper() + "=" * (-len(hidden) % 8))
     except ValueError:
         return None
-    plain = _crossed(secret, sealed[:_IV], sealed[_IV:])
-    if not hmac.compare_digest(_keyed(secret, b"name", plain)[:_IV], sealed[:_IV]):
+    plain = _crossed(secret, sealed[:_IV_BYTES], sealed[_IV_BYTES:])
+    if not hmac.compare_digest(_keyed(secret, b"name", plain)[:_IV_BYTES], sealed[:_IV_BYTES]):
         return None
     text = plain.rstrip(b"\0").decode("utf-8", "replace")
     return text if _hidden(secret, text, len(plain)) == hidden else None

@@ -19,7 +19,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.safe_files import LARGEST_CACHE
+from exporter.archive.safe_files import MAX_CACHE_BYTES
 from exporter.clock import SystemClock
 from exporter.copies import age_files
 from exporter.copies.hidden_names import SECRET_BYTES, copy_id
@@ -200,7 +200,7 @@ class CopyMemory:
 
     def _load(self) -> dict[str, dict[str, KnownCopy]]:
         try:
-            data = lossless_json.loads(self._path.read_bytes(LARGEST_CACHE))
+            data = lossless_json.loads(self._path.read_bytes(MAX_CACHE_BYTES))
             return {place: {copy: _known_copy(each) for copy, each in copies.items()} for place, copies in data.items()}
         except (OSError, lossless_json.NotJson, AttributeError, KeyError, TypeError, ValueError):
             return {}

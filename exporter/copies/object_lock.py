@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from exporter.archive import atomic
-from exporter.archive.safe_files import LARGEST_DOCUMENT, InnerPath
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, InnerPath
 from exporter.clock import timestamp
 from exporter.copies.s3 import S3Store
 from exporter.copies.s3_bucket import CONNECTIONS, BucketObject
@@ -26,8 +26,8 @@ from exporter.errors import NotAuthorised
 
 _Result = TypeVar("_Result")
 _NOTE: Final = ".work/object-lock.json"
-_BATCH: Final = 1000
-_EXTENSION: Final = 3
+_OBJECTS_PER_BATCH: Final = 1000
+_EXTENSION_DIVISOR: Final = 3
 """Locks last longer by the requested time divided by this."""
 
 
@@ -74,7 +74,7 @@ class ObjectLock:
         self._before, noted_end = self._notes.get(store.place, (datetime.min.replace(tzinfo=UTC), self._wanted))
         self._noted_end = noted_end
         still_long = store.place in self._notes and noted_end >= self._wanted
-        self._until = noted_end if still_long else self._wanted + keep / _EXTENSION
+        self._until = noted_end if still_long else self._wanted + keep / _EXTENSION_DIVISOR
         store.lock_new_objects(self._until)
 
     def finish(self) -> Locked:
@@ -114,7 +114,7 @@ class ObjectLock:
     def _read(self) -> dict[str, tuple[datetime, datetime]]:
         """Return the noted time and end by place; an unreadable note counts as empty."""
         try:
-            data = json.loads(self._path.read_bytes(LARGEST_DOCUMENT))
+            data = json.loads(self._path.read_bytes(MAX_DOCUMENT_BYTES))
             return {
                 place: (datetime.fromisoformat(each["before"]), datetime.fromisoformat(each["until"]))
                 for place, each in data.items()
@@ -135,5 +135,5 @@ def _for_all(store: S3Store, work: Callable[[BucketObject], _Result]) -> Iterato
     """Yield each object with the result of ``work``, several at a time."""
     objects = store.lockable()
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        while batch := list(islice(objects, _BATCH)):
+        while batch := list(islice(objects, _OBJECTS_PER_BATCH)):
             yield from zip(batch, pool.map(work, batch), strict=True)

@@ -23,7 +23,7 @@ from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_dige
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.manifest import PREVIOUS, line_digest, read_sums, run_of, version_sums
 from exporter.archive.prune import KeptVersion, PrunePlan
-from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT, HeldFolder, InnerPath
+from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, HeldFolder, InnerPath
 from exporter.archive.verify import VersionCheck
 from exporter.clock import SystemClock
 from exporter.copies.contents import (
@@ -183,7 +183,7 @@ class Pull:
             tally.add(size or 0, stored=size is not None)
 
     def _require_same_archive(self) -> None:
-        if self.layout.info.read_bytes(LARGEST_DOCUMENT) != self._info:
+        if self.layout.info.read_bytes(MAX_DOCUMENT_BYTES) != self._info:
             raise HistoriesDiffer(
                 message(
                     "{place} and {root} are copies of different archives: name another folder.",
@@ -306,14 +306,14 @@ class Pull:
 
     def _here(self, name: str) -> bytes:
         try:
-            return (self.layout.root / name).read_bytes(LARGEST_CACHE)
+            return (self.layout.root / name).read_bytes(MAX_CACHE_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             return b""
 
     def _fetch_document(self, plan: SyncResult, name: str, sealed: dict[str, str], tally: TransferCount) -> None:
         """Fetch an immutable document, if the seal confirms it."""
         try:
-            data = read_whole(self.store, name, LARGEST_DOCUMENT)
+            data = read_whole(self.store, name, MAX_DOCUMENT_BYTES)
         except ArchiveDamaged:
             plan.damaged.append(name)
             return

@@ -17,7 +17,7 @@ from exporter.archive.assets import AssetStore
 from exporter.archive.checks import ChecksumCache, FindingCode, file_sha256
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, asset_digest, manifest_sha256
 from exporter.archive.manifest import version_sums
-from exporter.archive.safe_files import LARGEST_CACHE, LARGEST_DOCUMENT, HeldFolder
+from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, HeldFolder
 from exporter.archive.verify import VersionCheck, check_seal
 from exporter.copies.contents import (
     INFO,
@@ -152,7 +152,7 @@ class Push:
         claimed = SUMS in missing and self.store.create(name, content_of(sums))
         if SUMS in missing:
             tally.add(len(sums), stored=claimed)
-        if MANIFEST in missing and not claimed and read_whole(self.store, name, LARGEST_DOCUMENT) != sums:
+        if MANIFEST in missing and not claimed and read_whole(self.store, name, MAX_DOCUMENT_BYTES) != sums:
             raise ArchiveLocked(
                 message(
                     "Another writer is sending another version {number} to {place}. If that transfer will never end, "
@@ -288,7 +288,7 @@ class Push:
         known = self.copy.objects.get(name)
         if self.store.replace(name, data, None if known is None else known.tag):
             return
-        if read_whole(self.store, name, LARGEST_CACHE) != data:
+        if read_whole(self.store, name, MAX_CACHE_BYTES) != data:
             raise ArchiveLocked(
                 message(
                     "Another writer has replaced {name} in {place}: run sync again.", name=name, place=self.store.place
@@ -302,7 +302,7 @@ class Push:
         """
         created = self.store.create(name, content_of(data))
         tally.add(len(data), stored=created)
-        if not created and name not in PLAIN_DOCUMENTS and read_whole(self.store, name, LARGEST_DOCUMENT) != data:
+        if not created and name not in PLAIN_DOCUMENTS and read_whole(self.store, name, MAX_DOCUMENT_BYTES) != data:
             raise HistoriesDiffer(
                 message(
                     "Another writer has stored another {name} in {place} first: name another place for this archive.",
@@ -322,7 +322,7 @@ class Push:
     def _read(self, name: str) -> bytes:
         """Return a document of the archive; empty if it does not exist."""
         try:
-            return (self.layout.root / name).read_bytes(LARGEST_CACHE)
+            return (self.layout.root / name).read_bytes(MAX_CACHE_BYTES)
         except FileNotFoundError:
             return b""
         except OSError as error:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive.layout import is_inside
 from exporter.archive.manifest import read_sums
-from exporter.archive.safe_files import LARGEST_CACHE
-from exporter.copies.s3_bucket import ABSENT, SINGLE, Bucket, BucketObject, Sent, Taken, connect, unchanged
+from exporter.archive.safe_files import MAX_CACHE_BYTES
+from exporter.copies.s3_bucket import ABSENT, MAX_SINGLE_BYTES, Bucket, BucketObject, Sent, Taken, connect, unchanged
 from exporter.copies.store import S3_SCHEME, ObjectContent, Store, StoredObject, content_of
 from exporter.errors import NoSuchObject, NotAuthorised, UsageError
 from exporter.message import message
@@ -66,7 +66,7 @@ class S3Store(Store):
         UsageError: the address or the settings are invalid.
     """
 
-    def __init__(self, address: str, client: S3Client | None = None, single: int = SINGLE) -> None:
+    def __init__(self, address: str, client: S3Client | None = None, single: int = MAX_SINGLE_BYTES) -> None:
         name, _, prefix = address[len(S3_SCHEME) :].partition("/")
         prefix = prefix.rstrip("/")
         if not _BUCKET_NAME.fullmatch(name) or (prefix and not is_inside(prefix)):
@@ -301,7 +301,7 @@ class S3Store(Store):
 
     def _content(self, found: BucketObject) -> bytes | None:
         """Return the decrypted content of a version; ``None`` if another writer made it."""
-        return None if found.size > LARGEST_CACHE else self._decrypt(found.name, self._whole(found))
+        return None if found.size > MAX_CACHE_BYTES else self._decrypt(found.name, self._whole(found))
 
     def _whole(self, found: BucketObject) -> bytes:
         return b"".join(self._bucket.read(found))

@@ -32,7 +32,7 @@ from botocore.exceptions import (
 )
 
 from exporter.archive import atomic
-from exporter.copies.store import PIECE, ObjectContent
+from exporter.copies.store import PIECE_BYTES, ObjectContent
 from exporter.errors import (
     BlogExporterError,
     NoSpace,
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 CONNECTIONS: Final = 16
 """The limit of requests at the same time."""
-SINGLE: Final = 1 << 30
+MAX_SINGLE_BYTES: Final = 1 << 30
 """The largest size, in bytes, that one request sends; S3 allows 5 GiB."""
-_IN_MEMORY: Final = 8 << 20
+_IN_MEMORY_BYTES: Final = 8 << 20
 _PART_BYTES: Final = 64 << 20
 _MAX_PARTS: Final = 10_000
 _ATTEMPTS: Final = 6
@@ -158,7 +158,7 @@ class Bucket:
         requests: the number of requests sent, repeated ones included, by operation.
     """
 
-    def __init__(self, client: S3Client, name: str, prefix: str, single: int = SINGLE) -> None:
+    def __init__(self, client: S3Client, name: str, prefix: str, single: int = MAX_SINGLE_BYTES) -> None:
         self._client = client
         self._name = name
         self.single = single
@@ -244,7 +244,7 @@ class Bucket:
         for left in reversed(range(_ATTEMPTS)):
             try:
                 with self._get(found, f"bytes={done}-" if done else None) as body:
-                    while piece := body.read(PIECE):
+                    while piece := body.read(PIECE_BYTES):
                         done += len(piece)
                         yield piece
             except (ClientError, BotoCoreError) as error:
@@ -413,7 +413,7 @@ def _spooled(pieces: Iterator[bytes]) -> Iterator[tuple[IO[bytes], bytes, bytes]
     """Yield a temporary file with a content, in memory if it is small, and its SHA-256 and MD5."""
     sha256 = hashlib.sha256()
     md5 = hashlib.md5(usedforsecurity=False)
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as file:
         for piece in pieces:
             sha256.update(piece)
             md5.update(piece)

@@ -19,7 +19,7 @@ from exporter.archive.safe_files import InnerPath
 from exporter.errors import ArchiveDamaged, NoArchive, UsageError
 from exporter.message import message
 
-PIECE: Final = 1 << 20
+PIECE_BYTES: Final = 1 << 20
 """The size, in bytes, of the pieces that are read and sent."""
 S3_SCHEME: Final = "s3://"
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:", re.ASCII)
@@ -76,7 +76,7 @@ class ObjectContent:
 
     Attributes:
         size: the number of bytes.
-        pieces: returns the content from the start at each call, in pieces of at most :data:`PIECE` bytes. If the
+        pieces: returns the content from the start at each call, in pieces of at most :data:`PIECE_BYTES` bytes. If the
             content fails its check, it raises ``ArchiveDamaged`` before the last piece, and nothing is stored.
     """
 
@@ -263,7 +263,7 @@ def content_of_file(path: InnerPath, size: int, sha256: str) -> ObjectContent:
     def pieces() -> Iterator[bytes]:
         try:
             with path.open("rb", 0) as file:
-                while piece := file.read(PIECE):
+                while piece := file.read(PIECE_BYTES):
                     yield piece
         except OSError as failure:
             raise error() from failure

@@ -19,7 +19,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import FoundArchive, archives_in, shards_in
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.safe_files import LARGEST_DOCUMENT
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
 from exporter.clock import SystemClock
 from exporter.copies.checks import check_sample
 from exporter.copies.contents import LocalHistory, Relation, SecondCopy
@@ -297,7 +297,7 @@ class _StateCheck:
         if self._newest < self._known.head and not copy.empty:
             self._rolled_back = self._known.head, self._newest
         if not self._options.dry_run and relation is not Relation.PRUNED:
-            info = self._archive.layout.info.read_bytes(LARGEST_DOCUMENT)
+            info = self._archive.layout.info.read_bytes(MAX_DOCUMENT_BYTES)
             self._damaged = check_sample(copy, LocalHistory(self._archive), info, self._known)
 
     def after(self, name: str, plan: SyncResult, done: TransferCount | None) -> SyncResult:

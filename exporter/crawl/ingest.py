@@ -14,7 +14,7 @@ from exporter.crawl.checkpoint import Checkpoint, Purpose
 from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
-from exporter.crawl.sweep import LONGEST_ID, UNREADABLE, Sweep, SweepResult, compare_comments
+from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from exporter.http.engine import Client
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
-MOST_SWEEPS = 4
+MAX_SWEEPS = 4
 
 _GONE = frozenset({404, 410})
 _NOTES_VERSION: Final = 6
@@ -89,7 +89,7 @@ class Unread(NamedTuple):
     def after(cls, error: ServiceError) -> Unread:
         """Derive the last sweep from the error; after a refusal the entry is requested once more."""
         if isinstance(error, TransportError):
-            return cls(said(error), MOST_SWEEPS)
+            return cls(said(error), MAX_SWEEPS)
         return cls(said(error), 2 if isinstance(error, ApiError) else 0)
 
 
@@ -189,15 +189,15 @@ class Ingest:
         async with task_group() as group:
             if self._service.capabilities.user:
                 group.create_task(self._user())
-            await self._until_settled(self.unread_before)
+            await self._sweep_until_equal(self.unread_before)
 
-    async def _until_settled(self, first: Iterable[str]) -> None:
-        for number in range(1, MOST_SWEEPS + 1):
+    async def _sweep_until_equal(self, first: Iterable[str]) -> None:
+        for number in range(1, MAX_SWEEPS + 1):
             results = await self.sweep(number)
             await self._entries(number, first if number == 1 else ())
-            settled = number > 1 and all(result.agreed for result in results.values())
-            self._emit(SweepDone(number, settled))
-            if settled:
+            agreed = number > 1 and all(result.agreed for result in results.values())
+            self._emit(SweepDone(number, agreed))
+            if agreed:
                 break
         self._forget_vanished()
 
@@ -346,7 +346,7 @@ class Ingest:
             self.user_failure = said(error)
             return
         user_id = self._service.key(Kind.USER, data)
-        if user_id is None or len(user_id) > LONGEST_ID:
+        if user_id is None or len(user_id) > MAX_ID_CHARACTERS:
             self.user_failure = said(ApiError("user", {}, 200, message("the answer has no usable id")))
             return
         self.other_user = len(ledger.base) > 0 and user_id not in ledger.base

@@ -82,8 +82,8 @@ class Outcome:
         )
 
 
-_MOST_SHOWN: Final = 400  # characters of a problem
-_MOST_NAMED: Final = 10
+_MAX_REASON_CHARACTERS: Final = 400  # characters of a problem
+_MAX_NAMED_RECORDS: Final = 10
 
 
 def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
@@ -93,7 +93,7 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
     first, more = problems[0], len(problems) - 1
     what = first.kind if first.id is None else f"{first.kind} {first.id}"
     reason = message("{what}: {reason}", what=what, reason=first.reason)
-    shown = reason if len(reason) <= _MOST_SHOWN else reason[:_MOST_SHOWN]
+    shown = reason if len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS]
     if not more:
         return Incomplete(message("Not everything could be saved: {first}; the next run tries again.", first=shown))
     return Incomplete(
@@ -361,4 +361,4 @@ def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[Re
 
 
 def _first(ids: Sequence[str]) -> str:
-    return ", ".join(each[:40] for each in ids[:_MOST_NAMED]) + (", …" if len(ids) > _MOST_NAMED else "")
+    return ", ".join(each[:40] for each in ids[:_MAX_NAMED_RECORDS]) + (", …" if len(ids) > _MAX_NAMED_RECORDS else "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.crawl.sweep import LONGEST_ID
+from exporter.crawl.sweep import MAX_ID_CHARACTERS
 from exporter.crawl.tasks import for_each
 from exporter.errors import ApiError, MassDisappearance, ServiceError
 from exporter.message import message
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from exporter.crawl.ingest import Ingest
 
-MOST_GONE_SHARE = 0.30
-MOST_GONE_ALWAYS = 5
-MOST_NAMED_ASKED: Final = 1000
+MAX_GONE_SHARE = 0.30
+MAX_GONE_RECORDS = 5
+MAX_NAMED_REQUESTS: Final = 1000
 """Entries named only by comments that one run requests; a hostile service could name a million."""
 _GONE: Final = frozenset({404, 410})
 
@@ -88,7 +88,7 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
 
 
 def _is_mass(count: int, total: int) -> bool:
-    return count > MOST_GONE_ALWAYS and count > MOST_GONE_SHARE * total
+    return count > MAX_GONE_RECORDS and count > MAX_GONE_SHARE * total
 
 
 async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
@@ -148,10 +148,10 @@ def _named(ingest: Ingest, asked: set[str]) -> list[str]:
         if items.seen(entry_id) != last
         and entry_id not in asked
         and entry_id not in entries.base
-        and len(entry_id) <= LONGEST_ID
+        and len(entry_id) <= MAX_ID_CHARACTERS
     ]
-    ingest.not_asked = max(0, len(wanted) - MOST_NAMED_ASKED)
-    return wanted[:MOST_NAMED_ASKED]
+    ingest.not_asked = max(0, len(wanted) - MAX_NAMED_REQUESTS)
+    return wanted[:MAX_NAMED_REQUESTS]
 
 
 async def _ask(ingest: Ingest, entry_ids: Collection[str], concurrency: int) -> dict[str, ApiError]:

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from exporter.http.engine import Client
     from exporter.model.exchange import Response
 
-LARGEST_COUNT: Final = 2**40
+MAX_COUNT: Final = 2**40
 """More comments or bytes than any record has, and more files than any blog."""
-LARGEST_TOTAL: Final = 2**53
+MAX_TOTAL_BYTES: Final = 2**53
 """More bytes than any blog has; JSON readers disagree about larger numbers (RFC 8259, 6)."""
 UNREADABLE = (ApiError, TransportError, NotAuthorised)
 """Errors that make one page or record unreadable; any other :class:`ServiceError` ends the run."""
-LONGEST_ID: Final = 1000
+MAX_ID_CHARACTERS: Final = 1000
 """Characters; ids are usually short numbers, all of them stay in memory, and an address must contain them."""
-_MOST_NAMED: Final = 100
+_MAX_NAMED_ITEMS: Final = 100
 """Unusable items named one by one, in a page and in a list."""
 
 
@@ -316,7 +316,7 @@ class Sweep:
             item = items.pop()
             position += 1
             record_id = service.key(kind, item)
-            if record_id is None or len(record_id) > LONGEST_ID:
+            if record_id is None or len(record_id) > MAX_ID_CHARACTERS:
                 lack = (
                     message("no usable id")
                     if record_id is None
@@ -367,8 +367,8 @@ class Sweep:
             "differing": differing,
             "to_read": to_read,
             "facts": asdict(facts),
-            "problems": problems[:_MOST_NAMED],
-            "unnamed": len(problems[_MOST_NAMED:]),
+            "problems": problems[:_MAX_NAMED_ITEMS],
+            "unnamed": len(problems[_MAX_NAMED_ITEMS:]),
             "records": records,
         }
         ledger.spool.journal(note)
@@ -392,13 +392,13 @@ class Sweep:
         result.tally = _sum(result.tally, facts.new_size)
         result.differing += note["differing"]
         result.to_read += note["to_read"]
-        room = max(0, _MOST_NAMED - len(result.problems))
+        room = max(0, _MAX_NAMED_ITEMS - len(result.problems))
         result.problems += note["problems"][:room]
         self._unnamed += len(note["problems"][room:]) + note["unnamed"]
         if facts.total is not None:
-            result.total = min(facts.total, LARGEST_COUNT)
+            result.total = min(facts.total, MAX_COUNT)
         if facts.total_size is not None:
-            result.total_size = min(facts.total_size, LARGEST_TOTAL)
+            result.total_size = min(facts.total_size, MAX_TOTAL_BYTES)
         self._paginator.accept(facts)
         pages = facts.pages
         if pages is None and facts.total is not None and facts.page_size:
@@ -407,7 +407,7 @@ class Sweep:
 
 
 def _bounded(amount: int | None) -> int | None:
-    return None if amount is None else min(max(0, amount), LARGEST_COUNT)
+    return None if amount is None else min(max(0, amount), MAX_COUNT)
 
 
 def _sum(total: int | None, amount: int | None) -> int | None:

@@ -28,7 +28,7 @@ _SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"GIF89a": "image/gif", b"\xff
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """The behaviour of the service where the API document leaves it open.
+    """The service's behaviour in cases that the API document leaves open.
 
     Attributes:
         entry_page_size: items on a page of the entry list.

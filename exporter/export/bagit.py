@@ -1,7 +1,7 @@
 """The whole archive as a bag (BagIt 1.0, RFC 8493): every file of it below ``data``, with sums to check. Pure.
 
-Nothing is chosen: private entries, drafts, hidden comments and earlier versions are in it. It is a copy to keep, never
-one to publish.
+It contains everything, including private entries, drafts, hidden comments and earlier versions. It is a copy to keep,
+never one to publish.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from typing import Final
 
 from exporter import __version__
 from exporter.export.formats import Format
-from exporter.export.interface import Content, ExportFile, ExportOptions, RecordSource, Summary, Whole, WrittenFile
+from exporter.export.interface import (
+    ArchiveCopy,
+    Content,
+    ExportFile,
+    ExportOptions,
+    RecordSource,
+    Summary,
+    WrittenFile,
+)
 from exporter.export.reasons import why_not_saved
 from exporter.export.report import Report
 from exporter.html.text import collapse
@@ -28,7 +36,7 @@ _NOTICE: Final = "NOT PUBLIC: holds private entries, drafts, hidden comments and
 def export(records: RecordSource, options: ExportOptions, report: Report) -> Iterator[ExportFile]:
     """Yield the payload, then the tag files, which list the files before them."""
     _account(records, options, report)
-    yield Whole(_PAYLOAD)
+    yield ArchiveCopy(_PAYLOAD)
     yield Content("bagit.txt", [_DECLARATION])
     yield Summary("bag-info.txt", partial(_info, records.blog_id, options))
     yield Summary("manifest-sha256.txt", partial(_sums, payload=True))
@@ -75,7 +83,7 @@ def _is_payload(file: WrittenFile) -> bool:
 
 
 def _written(path: str) -> str:
-    """Return a path as manifests have it (section 2.1.3): what would end the line is percent-encoded."""
+    """Return a path as manifests have it (section 2.1.3): characters that end a line are percent-encoded."""
     return path.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")
 
 

@@ -41,12 +41,12 @@ _KINDS: Final = "http://schemas.google.com/blogger/2008/kind#"
 _BLOG: Final = "tag:blogger.com,1999:blog-0"
 _LABELS: Final = ("http://www.blogger.com/atom/ns#", _BLOG)
 _WIDE: Final = str.maketrans("&<>@!", "＆＜＞＠！")
-_SNIPPET: Final = 50
+_SNIPPET_CHARACTERS: Final = 50
 _NAMELESS: Final = "Anonymous"
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the files, and the pictures where they are asked for."""
+    """Yield the files, and the pictures if requested."""
     writer = _Writer(posts)
     yield from split(posts, "blogger", ".xml", writer.frame(), writer.entries())
     yield from writer.copies
@@ -101,7 +101,7 @@ class _Writer(ImportFile):
         yield "</entry>"
 
     def _comment(self, found: PostComment, post: ExportPost) -> Iterator[str]:
-        """Yield a comment, or nothing where it has no text: Blogger refuses such a one."""
+        """Yield a comment, or nothing if it has no text: Blogger refuses empty comments."""
         comment = found.comment
         body = cleaned(comment_html(comment))
         if not body.text.strip():
@@ -116,7 +116,7 @@ class _Writer(ImportFile):
         yield f"<id>{self._id(post)}.comment-{self._comment_numbers.of(comment.id)}</id>"
         yield from _dated(found.when, found.when)
         yield from _marked("comment")
-        yield f'<title type="text">{escaped(collapse(text_of(body.text))[:_SNIPPET])}</title>'
+        yield f'<title type="text">{escaped(collapse(text_of(body.text))[:_SNIPPET_CHARACTERS])}</title>'
         yield f'<content type="html">{escaped(body.text)}</content>'
         uri = f"<uri>{escaped(url)}</uri>" if url else ""
         yield f"<author><name>{escaped(name) or _NAMELESS}</name>{uri}</author>"
@@ -129,7 +129,7 @@ class _Writer(ImportFile):
         return f"{_BLOG}.post-{self._numbers.of(post.id)}"
 
     def _label(self, post: ExportPost) -> str:
-        """Return the category as a label, without the characters that Blogger allows in none."""
+        """Return the category as a label, without the characters that Blogger does not allow in labels."""
         label = post.category.translate(_WIDE)
         if label != post.category:
             self.report.changed("entries", Reason.LABEL_WIDENED, post.id)

@@ -1,4 +1,4 @@
-"""The ids of comments, of which a blog has more than of anything else, in flat arrays. Pure."""
+"""The ids of comments in flat arrays, because a blog has more comments than anything else. Pure."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CommentTable:
     def newest_first(self) -> memoryview:
         """Return the places of all comments by their day, the undated last; those of a day by their ids.
 
-        They are counted out by day: sorted as Python's numbers, a million of them would take nine times as much memory.
+        This is a counting sort by day: sorting Python integers would take nine times as much memory.
         """
         starts, before = {}, 0
         for day, number in sorted(Counter(self._days).items(), reverse=True):
@@ -119,11 +119,11 @@ class CommentTable:
         return dict(found)
 
     def months(self, places: memoryview) -> Iterator[tuple[int, memoryview]]:
-        """Yield the months, 1 to 12, of a year's places that come the newest first; 0 for the undated."""
+        """Yield the months, 1 to 12, in a year's places, which must be sorted newest first; 0 for the undated."""
         return self._groups(places, lambda day: date.fromordinal(day).month if day else 0)
 
     def _groups(self, places: memoryview, name: Callable[[int], N]) -> Iterator[tuple[N, memoryview]]:
-        """Yield the parts of places whose days have one name, each with the name; nothing is copied."""
+        """Split places into runs with the same day name, and yield each with its name, without copying."""
         named, start = cache(name), 0
         for found, group in groupby(places, lambda place: named(self._days[place])):
             end = start + sum(1 for _ in group)
@@ -158,7 +158,7 @@ class CommentIndex:
     def finish(self) -> None:
         """Give each comment a unique second once all are added: its own second, or the next free one.
 
-        A comment may come with a day only, and importers drop the second one of a name and a moment.
+        A comment may have only a day, and importers drop a second comment with the same name and time.
         """
         free: int | None = None
         for number in sorted(range(len(self._ids)), key=self._seconds.__getitem__):

@@ -1,4 +1,4 @@
-"""One row for each entry, for spreadsheets: CSV that Excel opens as UTF-8, with no cell it would run. Pure."""
+"""One row for each entry, for spreadsheets: CSV that Excel opens as UTF-8, without cells that Excel would run. Pure."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _cells(post: ExportPost, posts: Posts) -> list[str]:
 
 
 def rough_text(html: str) -> str:
-    """Return the text of HTML, its lines where breaks and paragraphs end; good enough to search and to count."""
+    """Return the text of HTML with a line end after each break and paragraph; good enough to search and count."""
     if too_large(html):
         return text_of(html)
     text = unescape(_TAG.sub("", _BREAK.sub("\n", html)))
@@ -78,7 +78,7 @@ def rough_text(html: str) -> str:
 
 
 def _safe(cell: str, post: ExportPost, report: Report) -> str:
-    """Return a cell that is text to a spreadsheet: one that it would take for a formula gets an apostrophe."""
+    """Return a cell that is text to a spreadsheet: a text that looks like a formula gets an apostrophe."""
     text, replaced = visible(cell.replace("\r\n", "\n").replace("\r", "\n"))
     report.changed("entries", Reason.NOT_IN_TEXT, post.id, replaced)
     if _FORMULA.match(text) and not text.removeprefix("-").isdecimal():

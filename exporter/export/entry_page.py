@@ -22,7 +22,7 @@ from exporter.text import visible, without_surrogates
 from exporter.translation import translator
 
 _BASE: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_ONE_LINE: Final = 2**30
+_NO_LINE_WIDTH: Final = 2**30
 _PLAIN_NAME: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z][a-z_]{0,60}")
 _PLAIN_TEXT: Final = re.compile(r"[ !#-\[\]-~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
 """Characters that YAML's writer leaves unescaped between double quotes."""
@@ -48,10 +48,10 @@ _Dumper.add_representer(_Text, _represent)
 def front_matter(post: Post, comments: int) -> tuple[str, int]:
     """Return the front matter with its ``---`` lines, and how many lone surrogates became U+FFFD.
 
-    What people and other programs read comes first, under the names that site generators know; what only the service
-    says is under ``source``. Dates are ISO 8601 texts with the blog's offset; a value that the service did not send, or
-    sent malformed, is null. A draft is an entry that is private or may be; only the owner knows the meaning of the
-    other flags.
+    Common fields come first, under the names that site generators know; fields of the service alone are under
+    ``source``. Dates are ISO 8601 texts with the blog's offset; a value that the service did not send, or sent
+    malformed, is null. A draft is an entry that is private or may be; only the owner knows the meaning of the other
+    flags.
     """
     fields: dict[str, Any] = {
         "title": post.title,
@@ -88,13 +88,13 @@ def front_matter(post: Post, comments: int) -> tuple[str, int]:
         return _Text(text)
 
     text = yaml.dump(
-        quoted({**fields, "source": source}), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_ONE_LINE
+        quoted({**fields, "source": source}), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_NO_LINE_WIDTH
     )
     return f"---\n{text}---\n", replaced
 
 
 def _plain_lines(fields: Mapping[str, Any], indent: str = "") -> str | None:
-    """Return what YAML's writer makes of fields that need no escape, in a tenth of its time; ``None`` for others."""
+    """Return fields without escapes as YAML's writer would, in a tenth of its time; ``None`` for others."""
     lines: list[str] = []
     for name, value in fields.items():
         if value is None:
@@ -142,7 +142,7 @@ def render_entry(
     head, replaced = front_matter(post, len(comments))
     in_body, in_more = wanted_places(post.body), wanted_places(post.more)
     places = in_body | in_more
-    # What both lead to stays where both can.
+    # A footnote that the other part links to stays a link.
     body = to_markdown(post.body, change, places, footnotes=Numbering(asked_for=in_more))
     more = to_markdown(post.more, change, places, footnotes=Numbering(body.footnotes + 1, asked_for=in_body))
     blocks = [heading(1, collapse(post.title) or t("(untitled)")), body.text]

@@ -1,7 +1,7 @@
-"""A book for e-readers (EPUB 3), the oldest post first: one of everything, or one for each year. Pure.
+"""A book for e-readers (EPUB 3), the oldest post first: one for the whole blog, or one for each year. Pure.
 
-The chapters are written as the posts are read; the contents, the cover and the list of all files come last, when it is
-known what there is.
+The chapters are written as the posts are read; the table of contents, the cover and the list of files come last,
+because they depend on all chapters.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _PALETTES: Final = (
 _WIDTH: Final = 1200
 _HEIGHT: Final = 1800
 _MARGIN: Final = 130
-_TOP: Final = 820
-_BOTTOM: Final = 1560
-_MOST_ROWS: Final = 31
-_ROOM: Final = 18
-_MOST_LINES: Final = 4
+_CHART_TOP: Final = 820
+_CHART_BOTTOM: Final = 1560
+_MAX_YEARS: Final = 31
+_LARGE_TITLE_WIDTH: Final = 18
+_MAX_TITLE_LINES: Final = 4
 _BREAKS: Final = frozenset(" .-/")
-_LONG_WORD: Final = 11
+_LONG_WORD_CHARACTERS: Final = 11
 
 
 class Moment(NamedTuple):
@@ -93,7 +93,7 @@ def cover(title: str, blog_id: str, days: Iterable[Moment]) -> Cover:
     paper, ink, accent = _PALETTES[digest[0] % len(_PALETTES)]
     counts = Counter(days)
     years = sorted({each.year for each in counts})
-    size = 120 if _width(title) <= _ROOM else 88
+    size = 120 if _width(title) <= _LARGE_TITLE_WIDTH else 88
     texts = _broken(title, (_WIDTH - 2 * _MARGIN) / size * 2)
     lines = [Line(text, 260 + round(size * (1.05 + 1.35 * place))) for place, text in enumerate(texts)]
     span = "" if not years else str(years[0]) if len(years) == 1 else f"{years[0]}–{years[-1]}"
@@ -107,15 +107,15 @@ def _dots(counts: Counter[Moment], years: list[int]) -> list[Dot]:
         for each, count in counts.items():
             cells[each.month - 1, each.day - 1] += count
     else:
-        shown = years[-_MOST_ROWS:]
+        shown = years[-_MAX_YEARS:]
         rows, columns = len(shown), 12
         for each, count in counts.items():
             if each.year in shown:
                 cells[shown.index(each.year), each.month - 1] += count
     most = max(cells.values(), default=1)
-    wide, high = (_WIDTH - 2 * _MARGIN) / columns, min(110.0, (_BOTTOM - _TOP) / max(rows, 1))
+    wide, high = (_WIDTH - 2 * _MARGIN) / columns, min(110.0, (_CHART_BOTTOM - _CHART_TOP) / max(rows, 1))
     largest = min(wide, high) * 0.46
-    top = _BOTTOM - rows * high
+    top = _CHART_BOTTOM - rows * high
     return [
         Dot(
             round(_MARGIN + (column + 0.5) * wide, 1),
@@ -128,14 +128,14 @@ def _dots(counts: Counter[Moment], years: list[int]) -> list[Dot]:
 
 
 def _broken(title: str, room: float) -> list[str]:
-    """Break a title into a few lines, between words where there are any."""
+    """Break a title into a few lines, between words if possible."""
     lines = [""]
     for word in _pieces(title):
         if lines[-1] and _width(lines[-1] + word.rstrip()) > room:
             lines.append("")
         lines[-1] += word
-    shown = [line.strip() for line in lines[:_MOST_LINES]]
-    return shown if len(lines) <= _MOST_LINES else [*shown[:-1], f"{shown[-1][:-1]}…"]
+    shown = [line.strip() for line in lines[:_MAX_TITLE_LINES]]
+    return shown if len(lines) <= _MAX_TITLE_LINES else [*shown[:-1], f"{shown[-1][:-1]}…"]
 
 
 def _pieces(title: str) -> list[str]:
@@ -143,7 +143,7 @@ def _pieces(title: str) -> list[str]:
     pieces = [""]
     for char in title:
         before = pieces[-1][-1:]
-        if _is_wide(char) or _is_wide(before) or before in _BREAKS or len(pieces[-1]) > _LONG_WORD:
+        if _is_wide(char) or _is_wide(before) or before in _BREAKS or len(pieces[-1]) > _LONG_WORD_CHARACTERS:
             pieces.append("")
         pieces[-1] += char
     return pieces
@@ -184,7 +184,7 @@ class _Book:
     days: array[int] = field(default_factory=lambda: array("l"))
 
     def add(self, post: ExportPost, untitled: str) -> None:
-        """Take a chapter in, as small as can be: large blogs have very many."""
+        """Add a chapter in compact form, because large blogs have very many."""
         self.ids.append(post.id)
         self.names.append((visible(post.title)[0] or untitled).encode())
         self.days.append(post.when.year * 10_000 + post.when.month * 100 + post.when.day)
@@ -196,11 +196,11 @@ class _Book:
             yield _Chapter(chapter_name(entry_id), name.decode(), moment)
 
     def opens_year(self, post: ExportPost) -> bool:
-        """Tell whether a post is the first of its year, in a book of several."""
+        """Return whether a post is the first of its year, in a book of several years."""
         return not self.year and (not self.days or self.days[-1] // 10_000 != post.when.year)
 
     def files(self) -> Iterator[str]:
-        """Yield the names of the pages in the order they are read in."""
+        """Yield the names of the pages in reading order."""
         for year, chapters in groupby(self.chapters(), lambda chapter: chapter.day.year):
             if not self.year:
                 yield _year_name(year)
@@ -245,7 +245,7 @@ class _Binder:
         self, book: _Book, posts: Iterable[ExportPost], holds: Callable[[str], bool]
     ) -> Iterator[Content | Copy]:
         links = BookLinks(self._posts, self._media, self._own, holds)
-        # What kind of file this is must be readable at a fixed place (OCF 3.2, section 4.3).
+        # The media type must be at a fixed offset (OCF 3.2, section 4.3).
         yield Content("mimetype", [b"application/epub+zip"], stored=True)
         yield Content("META-INF/container.xml", [self._plain("container.xml")])
         yield Content("EPUB/style.css", [self._plain("style.css")])

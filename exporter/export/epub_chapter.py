@@ -34,11 +34,11 @@ from exporter.translation import translator
 
 FOLDER: Final = "media"
 EVERYWHERE: Final = frozenset({"image/gif", "image/jpeg", "image/png"})
-"""What every reading system shows (EPUB 3.2, section 3.3)."""
+"""Media types that every reading system shows (EPUB 3.2, section 3.3)."""
 FOREIGN: Final = frozenset(
     f"image/{name}" for name in ("avif", "bmp", "heic", "jp2", "jxl", "tiff", "vnd.microsoft.icon", "webp")
 )
-"""What some show; these need a replacement for the others. SVG is among neither, since it may run scripts."""
+"""Media types that only some show; these need a replacement for the others. SVG is excluded: it may run scripts."""
 
 _MAGIC: Final = {b"\x89PNG\r\n\x1a\n": "image/png", b"GIF8": "image/gif", b"\xff\xd8\xff": "image/jpeg"}
 _INLINE: Final = re.compile(r"data:image/(?:png|gif|jpe?g);base64,", re.IGNORECASE)
@@ -76,7 +76,7 @@ class BookLinks:
 
     Attributes:
         pictures: the media types of the pictures requested until now, by file name.
-        inline: the addresses that were pictures themselves, until somebody clears it.
+        inline: the addresses that were inline pictures, until the caller clears it.
         dropped: how many links led nowhere so far.
         places: the ids that links lead to in the text of the chapter.
         asked: those among them that links of other entries lead to.
@@ -96,7 +96,7 @@ class BookLinks:
         self._waiting: list[Content | Copy] = []
 
     def members(self) -> Iterator[Content | Copy]:
-        """Yield the pictures asked for since the last time."""
+        """Yield the pictures requested since the last call."""
         yield from self._waiting
         self._waiting.clear()
 
@@ -106,7 +106,7 @@ class BookLinks:
         self.asked = self._media.asked(post.id)
 
     def picture(self, address: str) -> str | None:
-        """Return where the book holds a picture; ``None`` when it does not."""
+        """Return the path of a picture in the book; ``None`` if the book does not have it."""
         if _INLINE.match(address.strip()):
             return self._inline(address)
         found = self._media.find(address)
@@ -119,7 +119,7 @@ class BookLinks:
         return f"{FOLDER}/{found.name}"
 
     def link(self, address: str) -> str | None:
-        """Return the address a link is to have; ``None`` when it leads nowhere."""
+        """Return the new address of a link; ``None`` if it leads nowhere."""
         place = place_of(address.strip()[1:]) if address.strip().startswith("#") else None
         if place in self.places:
             return f"#{ID_PREFIX}{quote(place)}"
@@ -143,11 +143,11 @@ class BookLinks:
         return None if new is None or new[0] == "/" else new
 
     def lost(self, words: str) -> str:
-        """Return the words of a picture that is not there."""
+        """Return the text in place of a missing picture."""
         return f'<span class="lost">[{escape(words, quote=False)}]</span>' if words else ""
 
     def _inline(self, address: str) -> str | None:
-        """Take a picture that is written into the text itself."""
+        """Add a picture that is inline in the text as a data URL."""
         try:
             data = base64.b64decode(address.strip().partition(",")[2], validate=True)
         except (binascii.Error, ValueError):
@@ -164,7 +164,7 @@ class BookLinks:
 
 
 class CommentLinks:
-    """Resolves the addresses in untrusted comments, which bring no pictures into the book."""
+    """Resolves the addresses in untrusted comments, which add no pictures to the book."""
 
     def __init__(self, links: BookLinks) -> None:
         self.link = links.link
@@ -204,7 +204,7 @@ class BookPages:
         self._common = {"language": options.language, "vertical": options.vertical}
 
     def page(self, template: str, **values: Any) -> Cleaned:
-        """Return a page, and how many characters in it no XML file can hold."""
+        """Return a page, and the number of its characters that XML cannot hold."""
         return visible_xml(_environment().get_template(template).render({"title": "", **self._common, **values}))
 
     def stream(self, template: str, **values: Any) -> Iterator[bytes]:
@@ -273,9 +273,9 @@ class BookPages:
     def _text(
         self, html: str, around: Addresses, places: Collection[str] = (), footnotes: Numbering = _FOOTNOTES
     ) -> Markup:
-        """Return a body as XHTML; one that is too complex to be parsed shows its source, a large one its text.
+        """Return a body as XHTML; if it is too complex to parse, its source; if it is too large, its text.
 
-        The ids of ``places`` are marked, and those of footnotes become what reading systems know as these.
+        The ids of ``places`` are marked, and footnotes get the markup that reading systems know.
         """
         try:
             tree = parse(as_html(html), bare=frozenset()) if places else parse(as_html(html))
@@ -291,7 +291,7 @@ class BookPages:
 
 
 def _without_dead(page: str) -> str:
-    """Return a page without the links to places that are not in it, which readers of books refuse."""
+    """Return a page without links to missing ids, which validators refuse."""
     known = {f"#{ID_PREFIX}{quote(unescape(place))}" for place in _PLACE.findall(page)}
     return _LINK.sub(lambda found: found[0] if unescape(found[1]) in known else "<a>", page)
 

@@ -73,9 +73,9 @@ def _cells(row: Element) -> list[Element]:
 
 
 def ruby_pairs(node: Element) -> list[tuple[Nodes, Nodes]] | None:
-    """Return pairs of a text and its reading; ``None`` when there is no reading, or none that belongs to a text.
+    """Return pairs of a text and its reading; ``None`` if there is no reading, or none that belongs to a text.
 
-    What follows the last reading is paired with an empty one.
+    Text after the last reading is paired with an empty one.
     """
     pairs: list[tuple[Nodes, Nodes]] = []
     base: Nodes = []
@@ -112,7 +112,7 @@ def _blank(nodes: Nodes) -> bool:
     return all(isinstance(node, str) and not node.strip() for node in nodes)
 
 
-_DEEPEST: Final = 60
+_MAX_DEPTH: Final = 60
 _INLINE: Final = tag_set(
     "abbr b cite code del dfn em i ins kbd mark q s samp small span strong sub sup u var acronym big font strike tt"
 )
@@ -122,8 +122,8 @@ _QUIET: Final = DROPPED | tag_set("datalist select")
 _VERBATIM: Final = tag_set("code kbd samp")
 _SHORT_NUMBER: Final = re.compile(r"(?<![0-9A-Za-z.,:/])(?:[0-9]{1,2}|!!|!\?)(?![0-9A-Za-z.,:/])")
 _PLACES: Final = re.compile(r"[1-9][0-9]{0,2}")
-_WAY_BACK: Final = "#way-back"
-_BACK_AGAIN: Final = "↑"
+_BACK_LINK: Final = "#way-back"
+_OTHER_BACK_MARK: Final = "↑"
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
@@ -131,10 +131,10 @@ class Addresses(Protocol):
     """The addresses in the book for those in a text."""
 
     def picture(self, address: str) -> str | None:
-        """Return where the book holds a picture; ``None`` when it does not."""
+        """Return the path of a picture in the book; ``None`` if the book does not have it."""
 
     def link(self, address: str) -> str | None:
-        """Return the address a link is to have, inside the book or on the web; ``None`` when it leads nowhere."""
+        """Return the new address of a link, inside the book or on the web; ``None`` if it leads nowhere."""
 
     def lost(self, words: str) -> str:
         """Return the replacement for a missing picture, given its description."""
@@ -144,7 +144,7 @@ class Addresses(Protocol):
 _BLOCKS: Final = 1
 _HEADINGS: Final = 2
 _LINKS: Final = 4
-"""Links are never in each other."""
+"""Links are never nested."""
 _UPRIGHT: Final = 8
 """Short numbers are written upright in vertical lines."""
 _ANYTHING: Final = _BLOCKS | _HEADINGS | _LINKS
@@ -162,17 +162,17 @@ def xhtml(tree: Element, addresses: Addresses, *, upright: bool = False) -> str:
 
 
 def note_xhtml(note: Footnote, addresses: Addresses, *, upright: bool = False) -> str:
-    """Return a footnote, which readers of books show where they are asked for it, with ways back in front of it."""
-    signs = [note.signs[0], *[_BACK_AGAIN] * (len(note.signs) - 1)]
-    ways: Nodes = []
-    for time, sign in enumerate(signs, 1):
-        ways += [Element(_WAY_BACK, {"to": _reference(note.label, str(time))}, [sign]), " "]
+    """Return a footnote with its links back in front of it; reading systems show it on request."""
+    marks = [note.marks[0], *[_OTHER_BACK_MARK] * (len(note.marks) - 1)]
+    back_links: Nodes = []
+    for time, mark in enumerate(marks, 1):
+        back_links += [Element(_BACK_LINK, {"to": _reference(note.label, str(time))}, [mark]), " "]
     children = note.held.children
     opening = children[0] if children else ""
     is_paragraph = isinstance(opening, Element) and opening.tag == "p"
     if isinstance(opening, Element) and is_paragraph:
-        opening.children[:0] = ways
-    held = Element("body", {}, children if is_paragraph else [*ways, *children])
+        opening.children[:0] = back_links
+    held = Element("body", {}, children if is_paragraph else [*back_links, *children])
     shown = xhtml(held, addresses, upright=upright)
     return f'<aside epub:type="footnote" role="doc-footnote" id="fn{note.label}">{shown}</aside>'
 
@@ -197,7 +197,7 @@ class _Writer:
             return upright_numbers(node) if where & _UPRIGHT else escape(node, quote=False)
         if node.tag in _QUIET:
             return ""
-        if self._depth > _DEEPEST:
+        if self._depth > _MAX_DEPTH:
             return escape(_shown_text(node), quote=False)
         self._depth += 1
         made = self._element(node, where)
@@ -213,12 +213,12 @@ class _Writer:
         return self._wrapped("div", node, where) if node.tag in BLOCKS else self.inside(node.children, where)
 
     def _wrapped(self, tag: str, node: Element, where: int) -> str:
-        """Write an element that may hold anything; where its name says more than the tag does, as a class."""
+        """Write an element that may hold anything; a name that says more than the tag becomes a class."""
         known = f' class="{node.tag}"' if tag == "div" and node.tag != "div" else ""
         return f"<{tag}{known}>{self.inside(node.children, where)}</{tag}>"
 
     def _phrase(self, tag: str, node: Element, where: int) -> str:
-        """Write an element that may hold no blocks; one that does becomes a ``div``."""
+        """Write an element that must not hold blocks; one that does becomes a ``div``."""
         if id(node) in self._holders:
             return self._wrapped("div", node, where)
         content = self.inside(node.children, where & ~_BLOCKS)
@@ -314,10 +314,10 @@ class _Writer:
 
     def _noteref(self, node: Element, where: int) -> str:
         label, place = node.attributes["label"], _reference(node.attributes["label"], node.attributes["time"])
-        sign = self.inside(node.children, where)
-        return f'<sup><a epub:type="noteref" role="doc-noteref" id="{place}" href="#fn{label}">{sign}</a></sup>'
+        mark = self.inside(node.children, where)
+        return f'<sup><a epub:type="noteref" role="doc-noteref" id="{place}" href="#fn{label}">{mark}</a></sup>'
 
-    def _way_back(self, node: Element, where: int) -> str:
+    def _back_link(self, node: Element, where: int) -> str:
         return f'<a role="doc-backlink" href="#{node.attributes["to"]}">{self.inside(node.children, where)}</a>'
 
     def _img(self, node: Element, _where: int) -> str:
@@ -330,7 +330,7 @@ class _Writer:
         return f'<img src="{escape(picture)}" alt="{escape(alt)}"{sized} />'
 
     def _player(self, node: Element, where: int) -> str:
-        """Write a link where something was embedded, which a book cannot hold."""
+        """Write a link instead of an embedded player, because a book cannot hold the player."""
         asked = [(self._addresses.link(each.address), each.title) for each in (embeds(node) if where & _LINKS else ())]
         address, title = next(((link, title) for link, title in asked if link and "://" in link), ("", ""))
         if not address:
@@ -342,7 +342,7 @@ class _Writer:
 _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
     ANCHOR: lambda _writer, node, _where: f'<a id="{ID_PREFIX}{escape(node.attributes["id"])}"></a>',
     FOOTNOTE: _Writer._noteref,
-    _WAY_BACK: _Writer._way_back,
+    _BACK_LINK: _Writer._back_link,
     "a": _Writer._link,
     "blockquote": lambda writer, node, where: writer._wrapped("blockquote", node, where),
     "br": lambda _writer, _node, _where: "<br />",

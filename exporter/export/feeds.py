@@ -18,7 +18,7 @@ from exporter.text import visible
 
 
 def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
-    """Yield the posts and report what becomes of them; each must be written before the next is asked for."""
+    """Yield the posts and report them; each must be written before the next is requested."""
     for post in posts.by_date(newest_first=True):
         media.account(post)
         report_bodies(post, posts.report)
@@ -27,7 +27,7 @@ def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
 
 
 def feed_body(post: ExportPost, media: Media) -> str:
-    """Return a post's whole text, and its comments if it has them, as HTML in which nothing runs."""
+    """Return a post's whole text, and its comments if it has them, as HTML without active content."""
     lead = escaped(post.record.more_title.strip())
     parts = [safe_body(media.rewritten(post.record.body)), f"<h2>{lead}</h2>" if lead else ""]
     parts += [safe_body(media.rewritten(post.record.more)), comments_html(post.comments)]
@@ -87,7 +87,7 @@ FORMAT: Final = Format(
 
 
 def export_json(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the feed, an item on each line, and the pictures where they are asked for."""
+    """Yield the feed, an item on each line, and the pictures if requested."""
     media = Media(posts)
     yield Content(f"feed-{posts.options.label}.json", _json_chunks(posts, media))
     if posts.options.media_folder:

@@ -23,6 +23,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.reader import require_outside_archives
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.export.interface import (
+    ArchiveCopy,
     Content,
     Copy,
     Database,
@@ -31,14 +32,13 @@ from exporter.export.interface import (
     Inline,
     Packed,
     Summary,
-    Whole,
     WrittenFile,
 )
 from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.text import printable
 
-_BLOCK = 3 << 18
+_BLOCK_BYTES = 3 << 18
 _PICTURE_AGAIN: Final = message("run backup, which reads it again, or restore it from another copy of the archive")
 _REPLACED: Final = "replaced"
 _CONTENT: Final = "content_sha256"
@@ -46,12 +46,12 @@ _REPLACED_CONTENT: Final = "replaced_content_sha256"
 
 
 def report_path(target: Path) -> Path:
-    """Return where an export's report is."""
+    """Return the path of an export's report."""
     return target.with_name(f"{target.name}.report.json")
 
 
 def check_target(target: Path, *, force: bool) -> None:
-    """Refuse to write where something else is.
+    """Refuse to write over anything but an export.
 
     A report next to a folder does not prove that an export made all of it. With ``force``, a folder is replaced only if
     every file matches the report byte for byte.
@@ -152,7 +152,7 @@ def _report(target: Path) -> dict[str, Any]:
 
 
 def _listed(target: Path) -> list[WrittenFile]:
-    """Return the files that the report lists, with those of the export that it was to replace and may not have yet."""
+    """Return the files that the report lists, with those of the export that it was replacing."""
     report = _report(target)
     try:
         listed = [each for name in ("files", _REPLACED) for each in report.get(name, ())]
@@ -175,7 +175,7 @@ def write_export(
     Raises:
         UsageError: nothing can be written there.
         NoSpace: the disk is full.
-        ArchiveDamaged: a picture is not where the archive says it is, or is another one.
+        ArchiveDamaged: a picture is missing, or its content differs from its hash.
     """
     new = target.with_name(f".{target.name}.tmp")
     with atomic.translated(target):
@@ -229,14 +229,14 @@ def _each_written(files: Iterable[ExportFile], archive: Path, folder: Path) -> I
     """Write the files one after another, and yield each once it is complete."""
     done: list[WrittenFile] = []
     for file in files:
-        parts = _copies(file, archive) if isinstance(file, Whole) else [file]
+        parts = _copies(file, archive) if isinstance(file, ArchiveCopy) else [file]
         for part in parts:
             plain = Content(part.path, part.chunks(done)) if isinstance(part, Summary) else part
             done.append(_write(plain, archive, folder))
             yield done[-1]
 
 
-def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
+def _copies(archive_copy: ArchiveCopy, archive: Path) -> Iterator[Copy]:
     """Yield a copy of every file that belongs to the archive's format, ordered by path.
 
     Raises:
@@ -257,13 +257,13 @@ def _copies(whole: Whole, archive: Path) -> Iterator[Copy]:
     single = [
         layout.format_document, layout.readme, layout.sums, layout.info, layout.index, layout.runs, layout.readme_ja,
     ]  # fmt: skip
-    yield from (Copy(f"{whole.folder}/{path.name}", path.name) for path in single if path.is_file())
+    yield from (Copy(f"{archive_copy.folder}/{path.name}", path.name) for path in single if path.is_file())
     for top in (layout.assets, layout.latest, layout.versions):
         top.require_folder()
         for folder, inner, names in os.walk(top):
             inner.sort()
             way = Path(folder).relative_to(archive).as_posix()
-            yield from (Copy(f"{whole.folder}/{way}/{name}", f"{way}/{name}") for name in sorted(names))
+            yield from (Copy(f"{archive_copy.folder}/{way}/{name}", f"{way}/{name}") for name in sorted(names))
 
 
 def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, folder: Path) -> WrittenFile:
@@ -324,13 +324,13 @@ def _blocks(path: Path) -> Iterator[bytes]:
     """Yield a file from the archive in blocks that base64 can join; a stored picture is checked against its hash.
 
     Raises:
-        ArchiveDamaged: it is missing, or its content is not what its name says.
+        ArchiveDamaged: it is missing, or its content differs from its name's hash.
     """
     if not path.is_file():
         raise ArchiveDamaged(message("{path} is missing; {picture_again}.", path=path, picture_again=_PICTURE_AGAIN))
     found = hashlib.sha256()
     with path.open("rb") as source:
-        while block := source.read(_BLOCK):
+        while block := source.read(_BLOCK_BYTES):
             found.update(block)
             yield block
     if is_sha256(path.stem) and found.hexdigest() != path.stem:

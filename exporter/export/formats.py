@@ -1,6 +1,6 @@
 """How a format is declared, and the registries with every format and target by name. Pure.
 
-A format's module declares it, and is imported when asked for. The facts about targets are in
+A format's module declares it, and is imported when it is used. The facts about targets are in
 :mod:`exporter.export.targets`.
 """
 
@@ -34,21 +34,21 @@ class Format:
     """A format; a module of this package declares one as ``FORMAT``.
 
     Attributes:
-        help: what takes it, in a few words.
+        help: the programs that read it, in a few words.
         export: makes it of posts.
         export_archive: makes it of the whole archive instead.
         holds_back: whether it can carry a comment that must not be shown yet.
         drafts: whether what takes it holds a draft back from readers.
         bodies: whether bodies can be Markdown or HTML.
-        wordpress: whether WordPress takes it, so that bodies can be in its blocks.
-        comments: whether it carries comments at all, unless more is asked for.
-        shows: where it puts comments by default, if it is for readers; ``None`` for any other.
-        beside: the folder for files next to the pages of a site.
-        media: whether it is asked for where pictures are, or will be.
+        wordpress: whether WordPress imports it, so that bodies can be in its blocks.
+        comments: whether it contains comments by default.
+        shows: the default place of comments in a format for readers; ``None`` for any other.
+        beside: the folder for files that accompany the pages of a site.
+        media: whether it takes the options about the place of pictures.
         splits: whether it can be several files of a limited size.
         titled: whether it has a title, as books do.
         book: whether it is a book, which has a title, a language and a direction of writing.
-        target: whose limits it keeps to.
+        target: the target whose limits it keeps.
         names: the spelling of entry names in addresses, if it writes them.
     """
 
@@ -77,7 +77,7 @@ class Format:
     def files(
         self, records: RecordSource, options: ExportOptions, report: Report, newest: Newest | None = None
     ) -> Iterator[ExportFile]:
-        """Yield the files of an export of these records; with the newest state where these are older."""
+        """Yield the files of an export of these records; with the newest state if these are older."""
         if self.export_archive is not None:
             yield from self.export_archive(records, options, report)
         elif self.export is not None:
@@ -106,7 +106,7 @@ class Format:
 
 
 class _Formats(Mapping[str, Format]):
-    """The formats; to know their names imports none of them."""
+    """The formats; looking up their names imports none of them."""
 
     _modules: Final = {
         "wxr": "wxr",
@@ -146,7 +146,7 @@ FORMATS: Final = _Formats()
 
 
 class _Named(Mapping[str, Format]):
-    """The formats, and the targets: each is its format, kept to its limits."""
+    """The formats and the targets; a target is its format with limits."""
 
     def __getitem__(self, name: str) -> Format:
         target = TARGETS.get(name)

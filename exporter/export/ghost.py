@@ -40,7 +40,7 @@ _VERSION: Final = "5.0.0"
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the ZIP, and the comments, of which Ghost imports no more than their text in posts, as JSON lines."""
+    """Yield the ZIP, and the comments as JSON lines, because Ghost imports comments only as text in posts."""
     label = posts.options.label
 
     def place(entry_id: str) -> str:
@@ -107,7 +107,7 @@ def _post(post: ExportPost, number: int, posts: Posts, media: Media) -> dict[str
 
 
 def _tag(name: str, report: Report) -> str:
-    """Return a category's name as Ghost takes it: a comma at its beginning is refused, and ``#`` would hide the tag."""
+    """Return a category's name for Ghost: it refuses a comma at the beginning, and ``#`` would hide the tag."""
     wide = name[:1].translate(_WIDE) + name[1:]
     if wide != name:
         report.changed("categories", Reason.TAG_WIDENED, name)

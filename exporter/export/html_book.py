@@ -132,7 +132,7 @@ def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -
 
 
 def _body(source: str, post: ExportPost, media: Media, bodies: BodyWriter) -> str:
-    """Return a body whose ids, where links lead to them, are those of its entry alone: many entries have a ``fn1``.
+    """Return a body whose linked ids are unique to its entry: many entries have a ``fn1``.
 
     Wide parts can be scrolled with the keyboard, because no script checks their width.
     """
@@ -177,7 +177,7 @@ def _comment(found: PostComment, bodies: BodyWriter) -> str:
 
 
 def _with_pictures(html: str) -> Iterator[bytes | Inline]:
-    """Put the pictures' content where their paths are: only tags can have these, since the text's ``<`` is escaped."""
+    """Replace the paths of pictures by their content; only tags have paths, because the text's ``<`` is escaped."""
     at = 0
     for place in _PLACE.finditer(html):
         yield html[at : place.start(1)].encode()

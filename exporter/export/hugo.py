@@ -41,7 +41,7 @@ typographer = false
 linkify = false
 """
 _is_misread = finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\[")
-"""Tells Hugo's own signs, and emphasis around a linked picture, which old ones such as 0.111 do not read."""
+"""Matches Hugo's own syntax, and emphasis around a linked picture, which old versions such as 0.111 do not read."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:

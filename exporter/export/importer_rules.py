@@ -51,7 +51,7 @@ class Commenter(NamedTuple):
 
 
 class ImportFile:
-    """What writers of files for such importers share.
+    """The shared part of the writers for such importers.
 
     Attributes:
         copies: the pictures taken until now, if requested.
@@ -152,7 +152,7 @@ def joined(body: str, more: str, lead: str, style: str) -> str:
 
 
 def commenter(comment: Comment, report: Report) -> Commenter:
-    """Return who wrote a comment, with the name cut and the address left out where they would cost the comment."""
+    """Return the writer of a comment, with the name cut and the address omitted if they would lose the comment."""
     author, url = collapse(comment.name), commenter_link(comment.url) or ""
     name = stored_name(author, _AUTHOR_BYTES)
     if name != stored_name(author):
@@ -166,7 +166,7 @@ def commenter(comment: Comment, report: Report) -> Commenter:
 def stored_name(name: str, most_bytes: int | None = None) -> str:
     """Return a name as WordPress stores it in HTML, cut between characters to a number of bytes.
 
-    WordPress strips what looks like a tag from the names of categories and commenters.
+    WordPress strips anything like a tag from the names of categories and commenters.
     """
     clean = cleaned(name).text
     whole = escape(clean, quote=False)
@@ -178,13 +178,13 @@ def stored_name(name: str, most_bytes: int | None = None) -> str:
 
 
 def size(text: str) -> int:
-    """Return how many bytes a text has."""
+    """Return the number of bytes of a text."""
     return len(text.encode("utf-8", "replace"))
 
 
 _KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
 _SMALL: Final = str.maketrans("ぁぃぅぇぉっゃゅょゎゕゖ", "あいうえおつやゆよわかけ")
-_LARGEST_ID: Final = 10**15
+_MAX_ID: Final = 10**15
 
 
 class UniqueDates:
@@ -221,7 +221,7 @@ _NAMING: Final = re.compile(r"[a-z0-9%]")
 
 
 class Nicenames:
-    """Names of categories for addresses, each once: WordPress takes two categories of one nicename for the same."""
+    """Unique names of categories for addresses: WordPress merges two categories with the same nicename."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._of: dict[str, str] = {}
@@ -252,10 +252,10 @@ def nicename(category: str, most: int = NAME_BYTES) -> str:
 
 
 class Numbers:
-    """Whole numbers for records: an id that is one keeps it, others get numbers behind the largest.
+    """Integers for records: a numeric id is kept, others get numbers above the largest.
 
     Attributes:
-        beyond: a round number above all of them, where more can be counted from.
+        beyond: a round number above all of them, from which more can be counted.
     """
 
     def __init__(self, ids: Iterable[str]) -> None:
@@ -278,7 +278,7 @@ class Numbers:
 
 def _number(record_id: str) -> int | None:
     plain = record_id.isascii() and record_id.isdecimal() and len(record_id) <= 15 and record_id[0] != "0"
-    return int(record_id) if plain and int(record_id) < _LARGEST_ID else None
+    return int(record_id) if plain and int(record_id) < _MAX_ID else None
 
 
 class EntryData(NamedTuple):

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Side(StrEnum):
-    """Which entries one export holds; no file ever holds those of two sides."""
+    """The entries of an export; no file ever contains entries of two sides."""
 
     PUBLIC = "public"
     REST = "private"
-    """Everything else: private entries, and drafts where they are on no side of their own."""
+    """All others: private entries, and drafts unless they have a separate side."""
     DRAFTS = "drafts"
     """Entries that are not private, if every entry becomes a draft; then no entry is public."""
 
@@ -35,7 +35,7 @@ class Comments(StrEnum):
     BODY = "body"
     """Below the entry."""
     SIDECAR = "sidecar"
-    """In files of their own, for a script or a service that shows them."""
+    """In separate files, for a script or a service that shows them."""
     NONE = "none"
 
 
@@ -55,7 +55,7 @@ class ExportOptions:
     Attributes:
         declared: the owner's declarations about the flags.
         side: which entries.
-        as_of: when the version was read, also the export's own date; nothing is taken from the clock.
+        as_of: when the version was read, also the export's own date; the clock is not read.
         since: the first day, by the entry's date.
         until: the last day.
         category: the name of the only category.
@@ -105,7 +105,7 @@ class ExportOptions:
     service: Records = DEFAULT_SERVICE
 
     def aimed_at(self, target: Target) -> ExportOptions:
-        """Return options that keep to a target's limits, unless others were asked for."""
+        """Return options with a target's limits, unless the user gave others."""
         return replace(
             self,
             target=target,
@@ -128,7 +128,7 @@ class ExportOptions:
 
 @dataclass(frozen=True, slots=True)
 class RemotePage:
-    """What another process needs to render a page; all of it can be pickled.
+    """The call by which another process renders a page; all parts can be pickled.
 
     Attributes:
         around: the object that all pages of a view share; it is sent once.
@@ -152,7 +152,7 @@ class ViewFile:
         path: relative to the view's folder, with forward slashes.
         fingerprint: 32 bytes that change whenever the content would, so that an unchanged file need not be rendered.
         render: makes the content.
-        remote: how another process can make it; ``None`` where only this one can.
+        remote: how another process can make it; ``None`` if only this one can.
     """
 
     path: str
@@ -172,10 +172,10 @@ class RecordSource(Protocol):
         """Return the ids for all records of a kind ordered by :func:`~exporter.model.kinds.sort_key`."""
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        """Return 32 bytes that change with the record; ``None`` when there is no such record."""
+        """Return 32 bytes that change with the record; ``None`` if there is no such record."""
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
-        """Return a record's raw object; ``None`` when there is no such record."""
+        """Return a record's raw object; ``None`` if there is no such record."""
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the id and raw object for every record of a kind in the order of :meth:`ids`."""
@@ -194,8 +194,8 @@ class Content:
 
     Attributes:
         path: with forward slashes.
-        chunks: the content; to be read to its end before the next file is asked for.
-        stored: whether it is not compressed where it is a member of a ZIP.
+        chunks: the content, which must be read to its end before the next file is requested.
+        stored: whether it stays uncompressed as a member of a ZIP.
     """
 
     path: str
@@ -237,8 +237,8 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """Every file the archive is made of, without what runs keep for themselves, copied into a folder."""
+class ArchiveCopy:
+    """A copy of the archive in a folder, without ``.work/`` and other derived files."""
 
     folder: str
 
@@ -259,4 +259,4 @@ class Summary:
     chunks: Callable[[Sequence[WrittenFile]], Iterable[bytes]]
 
 
-ExportFile = Content | Copy | Packed | Database | Filled | Whole | Summary
+ExportFile = Content | Copy | Packed | Database | Filled | ArchiveCopy | Summary

@@ -89,20 +89,20 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _in_liquid(text: str, pictures: list[str]) -> str:
-    """Return a page's text of which Liquid makes the same, with the pictures and the other posts where the site is.
+    """Return a page's text that Liquid leaves unchanged, except for the addresses of pictures and posts.
 
-    A site below a folder of its host is known to Liquid alone (``baseurl``), and Jekyll before 4, which GitHub Pages
+    Only Liquid knows a site's folder on its host (``baseurl``), and Jekyll before 4, which GitHub Pages
     has, runs it over everything. Each part is enclosed separately, because Jekyll cuts between them.
     """
     text = text.replace("{%", f'{_END_RAW}{{{{ "{{%" }}}}{_RAW}')
     for name in pictures:
         path = f"/{FOLDER}/{name}"
-        text = text.replace(path, _where_the_site_is(path))
-    text = _OWN.sub(lambda found: _where_the_site_is(found[0]), text)
+        text = text.replace(path, _relative_url(path))
+    text = _OWN.sub(lambda found: _relative_url(found[0]), text)
     return MORE.join(f"{_RAW}{part}{_END_RAW}" for part in text.split(MORE))
 
 
-def _where_the_site_is(path: str) -> str:
+def _relative_url(path: str) -> str:
     return f'{_END_RAW}{{{{ "{path}" | relative_url }}}}{_RAW}'
 
 

@@ -20,7 +20,7 @@ from exporter.text import without_surrogates
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield ``entries`` and ``comments``, and the pictures where they are asked for.
+    """Yield ``entries`` and ``comments``, and the pictures if requested.
 
     docs/export.md names their members and types.
     """

@@ -38,7 +38,7 @@ _SETTINGS: Final = {
 _TEXT: Final = r"\[((?:\\.|[^\[\]\\\n])*)\]"
 _NOTE_LINK: Final = re.compile(rf"(?<!!){_TEXT}\({_NOTES}([^)\s#]+)(?:#[^)\s]*)?\)")
 _NOTE_ADDRESS: Final = re.compile(rf'{_NOTES}([^)\s#"]+)')
-# A picture that is a link itself stays Markdown, which the vault's own links cannot say.
+# A linked picture stays Markdown, because the vault's own links cannot express it.
 _FILE_LINK: Final = re.compile(rf"(?<!\[)(?<!\[!)(!?){_TEXT}\({_ATTACHMENTS}/([\w.-]+)\)")
 _OWN_SIGNS: Final = re.compile(r"(?ms)^(`{3,}|~{3,}).*?^\1|(`+)[^`].*?\2|(\[\[|%%)")
 """Code, which is kept, and text that only Obsidian would read as a link or a hidden part."""
@@ -95,7 +95,7 @@ def _linked(text: str, pictures: list[str]) -> str:
         return found[1] + _wiki(found[3], found[2], in_table=_in_table(found))
 
     text = _OWN_SIGNS.sub(lambda found: "".join(f"\\{sign}" for sign in found[3]) if found[3] else found[0], text)
-    # Tables in tables and the like stay HTML, which has no links of the vault.
+    # Nested tables and similar elements stay HTML, which has no links of the vault.
     return _NOTE_ADDRESS.sub(r"\1.md", _NOTE_LINK.sub(to_note, _FILE_LINK.sub(to_file, text)))
 
 
@@ -122,8 +122,8 @@ def _tag(category: str) -> str:
     return f"_{name}" if not name or name.isdecimal() else name
 
 
-_DESCRIBED: Final = 120
-"""How many characters of a post's text describe it."""
+_DESCRIPTION_CHARACTERS: Final = 120
+"""Maximum length of a description taken from a post's text."""
 
 
 def astro(posts: Posts) -> Iterator[ExportFile]:
@@ -203,7 +203,7 @@ def description(post: ExportPost) -> str:
     words = " ".join(visible_xml(rough_text(post.record.body)).text.split())
     if not words:
         return shown_title(post)
-    return words if len(words) <= _DESCRIBED else f"{words[: _DESCRIBED - 1]}…"
+    return words if len(words) <= _DESCRIPTION_CHARACTERS else f"{words[: _DESCRIPTION_CHARACTERS - 1]}…"
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -215,8 +215,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 def plain(posts: Posts) -> Iterator[ExportFile]:
     """Yield a page for each post, below ``posts`` or ``drafts``, and the pictures they show below ``media``.
 
-    No mark for drafts is known to all generators: Eleventy publishes what ``draft`` alone holds back elsewhere. So
-    drafts and their pictures are in a separate folder, and Eleventy must make neither a page nor a feed item from
+    No mark for drafts works in all generators: Eleventy publishes the drafts that ``draft`` alone holds back elsewhere.
+    So drafts and their pictures are in a separate folder, and Eleventy must make neither a page nor a feed item from
     them.
     """
 

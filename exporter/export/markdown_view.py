@@ -35,7 +35,7 @@ UNDATED: Final = "undated"
 ORPHANS: Final = "orphan-comments.md"
 INDEX: Final = "index.md"
 
-_TITLE_KEPT: Final = 200
+_MAX_TITLE_CHARACTERS: Final = 200
 _PLACE: Final = "latest/markdown"
 """The view's folder in the archive; its pages link to the files in ``assets/`` from there."""
 
@@ -57,7 +57,7 @@ class _Around(NamedTuple):
 
 
 class MarkdownView:
-    """Makes the view, byte for byte the same of the same records; holds a path, a day and a title for each entry.
+    """Makes the view, byte for byte the same for the same records; holds a path, a day and a title for each entry.
 
     Args:
         service: reads the records.
@@ -112,10 +112,10 @@ class MarkdownView:
     def _described(self, entry_id: str, raw: dict[str, Any]) -> _Page:
         post = self._service.post(raw)
         path = page_path(post.date, post.title, entry_id)
-        return _Page(entry_id, path, day(post.date), post.title[:_TITLE_KEPT])
+        return _Page(entry_id, path, day(post.date), post.title[:_MAX_TITLE_CHARACTERS])
 
     def _surroundings(self, records: RecordSource, pages: list[_Page]) -> tuple[ArchiveLinks, dict[str, list[str]]]:
-        """Return what pages can point at, and for each entry the addresses of the assets it needs."""
+        """Return the link targets of pages, and for each entry the addresses of its assets."""
         base = f"https://{records.blog_id}/"
         needed: defaultdict[str, list[str]] = defaultdict(list)
         found = []
@@ -149,7 +149,7 @@ class MarkdownView:
         for entry_id in records.ids(Kind.ENTRY_LIST):
             if entry_id not in read:
                 item = self._service.post(None, records.load(Kind.ENTRY_LIST, entry_id))
-                yield _Page(entry_id, "", day(item.listed_on), item.title[:_TITLE_KEPT])
+                yield _Page(entry_id, "", day(item.listed_on), item.title[:_MAX_TITLE_CHARACTERS])
 
 
 def _parts(records: RecordSource, page: _Page, cm_ids: list[str]) -> tuple[str, Raw | None, Raw | None, list[Raw]]:

@@ -41,10 +41,10 @@ MADE_FIELDS: Final = (SLUG, POST_NAME)
 
 
 _FILES: Final = frozenset({Use.SHOWN, Use.PLAYED})
-_SHOWN_DIGITS: Final = 16
+_HASH_DIGITS: Final = 16
 _FAR: Final = re.compile(r"""href\s*=\s*["']?\s*([^\s"'<>#]+#[^\s"'<>]+)""", re.IGNORECASE)
-_FOUND: Final = 512
-"""How many addresses are remembered: those of a post are asked for several times in a row."""
+_CACHED_ADDRESSES: Final = 512
+"""Size of the cache; the addresses of a post are looked up several times in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Media:
         self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
         self._hosts = {host_of(text) for text in [self._base, *patterns]}
-        self._there = lru_cache(maxsize=_FOUND)(self._places_there)
-        self.find = lru_cache(maxsize=_FOUND)(self._look_up)
+        self._there = lru_cache(maxsize=_CACHED_ADDRESSES)(self._places_there)
+        self.find = lru_cache(maxsize=_CACHED_ADDRESSES)(self._look_up)
         """Returns the archive's facts about an address, or ``None`` if it is no picture or file of the blog."""
 
     def _look_up(self, address: str) -> PostPicture | None:
@@ -135,9 +135,9 @@ class Media:
         Args:
             post: the post.
             reason: why the bytes of pictures are not in this export; by default, that follows from the options.
-            written: the names of those whose bytes are.
-            referred: whether their addresses are in it.
-            links: whether its links are.
+            written: the names of the pictures whose bytes are in it.
+            referred: whether it contains their addresses.
+            links: whether it contains the post's links.
             home: returns a post's new address by its id, if it depends on the post with the link.
         """
         home = home or self._home
@@ -163,7 +163,7 @@ class Media:
             report.changed("entries", Reason.DATE_REPLACED, post.id)
 
     def _leads_out(self, address: str, post: ExportPost, home: Home | None) -> bool:
-        """Report a link's fate, and return whether it leads to an entry outside of this export."""
+        """Report the outcome for a link, and return whether it leads to an entry outside of this export."""
         url = absolute(address, self._base) or ""
         entry_id = self._own.entry_of(address)
         if entry_id is not None and entry_id in self._posts and home is not None and home(entry_id) is not None:
@@ -176,7 +176,7 @@ class Media:
         return home is not None and entry_id is not None and entry_id not in self._posts
 
     def new_address(self, picture: PostPicture) -> str:
-        """Return where a target will find a picture: under the base that was named, or where it always was."""
+        """Return the address of a picture for a target: below the media base URL, or its old address."""
         if self._folder_url and picture.source is not None:
             return self._folder_url + picture.name
         return picture.asset.url
@@ -200,7 +200,7 @@ class Media:
         return self._asked_of.get(entry_id, frozenset())
 
     def place_in(self, entry_id: str, address: str) -> str | None:
-        """Return the id that an address leads to in the text of a post; ``None`` where that has no such place."""
+        """Return the id that an address leads to in the text of a post; ``None`` if the text does not have it."""
         place = place_of(address.partition("#")[2])
         return place if place is not None and place in self._there(entry_id) else None
 
@@ -223,7 +223,7 @@ class Media:
         return {entry_id: frozenset(places) for entry_id, places in found.items()}
 
     def _noting(self, entries: Iterable[tuple[str, Raw]]) -> Iterator[tuple[str, Raw]]:
-        """Note which addresses with a fragment are in the entries, while these are read for theirs."""
+        """Collect the fragments of links while the entries are read for their addresses."""
         for entry_id, raw in entries:
             for text in raw.values():
                 if isinstance(text, str) and "#" in text:
@@ -253,7 +253,7 @@ class Media:
         )
 
     def _resolved(self, folder: str | None, address: str) -> str | None:
-        """Return the address that the new home has for one; ``None`` where it stays."""
+        """Return the new address for an old one; ``None`` if it does not change."""
         picture = self.find(address)
         if picture is not None:
             held = folder is not None and picture.source is not None
@@ -261,7 +261,7 @@ class Media:
         return self.new_home(address)
 
     def new_home(self, address: str) -> str | None:
-        """Return where a post of this export will be, given its old address; ``None`` for any other address."""
+        """Return the new address of a post of this export, given its old one; ``None`` for any other address."""
         entry_id = None if self._home is None else self.own_post(address)
         new = None if self._home is None or entry_id is None else self._home(entry_id)
         if new is None or entry_id is None:
@@ -273,7 +273,7 @@ class Media:
     def own_post(self, address: str) -> str | None:
         """Return the id of the post of this export that an address leads to; ``None`` for any other address."""
         entry_id = self._own.entry_of(address)
-        # The address of a post that is not in this export would tell its title.
+        # The address of a post outside of this export would reveal its title.
         return entry_id if entry_id is not None and entry_id in self._posts else None
 
     def _by_pattern(self, entry_id: str) -> str | None:
@@ -310,9 +310,9 @@ def old_addresses(post: ExportPost, options: ExportOptions) -> Iterator[str]:
 
 
 def new_address(posts: Posts, entry_id: str) -> str | None:
-    """Return the address of an entry in the new home; ``None`` without a pattern, or where it lacks one of its fields.
+    """Return the new address of an entry; ``None`` without a pattern, or if the entry lacks a field of it.
 
-    Beside the record's own fields there are :data:`MADE_FIELDS`.
+    In addition to the record's own fields there are :data:`MADE_FIELDS`.
     """
     pattern = posts.options.new_url
     if pattern is None:
@@ -347,10 +347,10 @@ def _spellings(url: str) -> Iterator[str]:
 
 
 def _name(asset: Asset) -> str:
-    """Return a name in ASCII: a readable beginning where the address has one, and digits that tell contents apart."""
+    """Return a name in ASCII: a readable beginning, if the address has one, and digits of the content's hash."""
     if asset.sha256 is None:
         return ""
     last = urlsplit(asset.url).path.rpartition("/")[2]
     stem = "".join(char for char in last.rpartition(".")[0] if char.isascii() and (char.isalnum() or char in "-_"))[:40]
-    digits = asset.sha256[:_SHOWN_DIGITS]
+    digits = asset.sha256[:_HASH_DIGITS]
     return f"{stem}-{digits}.{extension_of(asset.content_type or '')}".lstrip("-")

@@ -25,7 +25,7 @@ from exporter.message import message
 from exporter.model.publication import PostStatus
 
 LINE_BYTES: Final = 7_000
-MOST_BYTES: Final = 8_190
+MAX_BYTES: Final = 8_190
 _TRIMMED: Final = " \t\n\r\0\x0b\u3000\xa0\ufeff"
 _RISKY = re.compile(r"-{5}|[A-Z][A-Z ]{0,40}:")
 _ODD_ENDS = re.compile("[\x85\u2028\u2029]")
@@ -42,7 +42,7 @@ _HIDDEN_BREAK: Final = "<!--\n-->"
 
 
 class Defused(NamedTuple):
-    """A body's text; how many characters were removed, lines defused and broken, and how many are too long still."""
+    """A body's text; the number of removed characters, of escaped and broken lines, and of lines still too long."""
 
     text: str
     removed: int
@@ -52,7 +52,7 @@ class Defused(NamedTuple):
 
 
 def defused(html: str) -> Defused:
-    """Return HTML that shows the same and that no importer cuts, trims or takes for its own."""
+    """Return HTML that shows the same and that no importer cuts, trims or misreads."""
     clean = cleaned(html)
     text = _ODD_ENDS.sub("\n", clean.text)
     text = _PRE.sub(lambda found: f"{found[1]}{_kept_lines(found[2])}{found[3]}", text)
@@ -65,7 +65,7 @@ def defused(html: str) -> Defused:
             safe = _guarded(part)
             guarded += safe != part
             lines.append(safe)
-    too_long = sum(_size(line) > MOST_BYTES for line in lines)
+    too_long = sum(_size(line) > MAX_BYTES for line in lines)
     return Defused("\n".join(lines).rstrip("\n"), clean.characters, guarded, broken, too_long)
 
 
@@ -138,7 +138,7 @@ _LINE_ENDS: Final = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u202
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the files, and the pictures where they are asked for."""
+    """Yield the files, and the pictures if requested."""
     writer = _Writer(posts)
     yield from split(posts, "movabletype", ".txt", Frame(), writer.entries())
     yield from writer.copies
@@ -176,7 +176,7 @@ class _Writer(ImportFile):
         yield "--------"
 
     def _more(self, post: ExportPost) -> str:
-        """Return the continuation, led by its link text, for which the format has no place."""
+        """Return the continuation after its link text, for which the format has no field."""
         lead = collapse(post.record.more_title).replace("&", "&amp;").replace("<", "&lt;")
         if lead:
             self.report.changed("entries", Reason.LEAD_MOVED, post.id)

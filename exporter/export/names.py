@@ -1,4 +1,4 @@
-"""Names of entries in file systems and in addresses, each once. Pure."""
+"""Unique names of entries in file systems and addresses. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def page_path(date: datetime | None, title: str, entry_id: str) -> str:
 def file_name(date: datetime | None, title: str, entry_id: str) -> str:
     """Return an entry's file name, at most 200 bytes in UTF-8.
 
-    Its last part tells the id apart from every other, also when case is folded, so names never collide.
+    Its last part is unique to the id, even if the file system ignores case, so names never collide.
     """
     last = safe_id(entry_id)
     day = "" if date is None else date.date().isoformat()
@@ -80,11 +80,11 @@ ADDRESS_BYTES: Final = 200
 """The column of WordPress for names in addresses (``wp_posts.post_name``, ``wp_terms.slug``)."""
 
 Spelling = Callable[[str], str]
-"""Returns a name as a target takes it, unchanged in meaning; empty where it would make another one of it."""
+"""Returns a name in the target's spelling; empty if the target would change it."""
 
 _PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _TAKEN_BY_WORDPRESS: Final = frozenset({"atom", "embed", "feed", "rdf", "rss", "rss2"})
-"""Names that mean its feeds; a post of that name gets another one (``wp_unique_post_slug``)."""
+"""Names of its feeds; a post with such a name gets another one (``wp_unique_post_slug``)."""
 
 _CHANGED_BY_WORDPRESS: Final = re.compile(
     r"[^a-z0-9_\-\x80-\U0010ffff]|[\x80-\xbf\xd7\u02ca\u0300-\u036f\u2000-\u206f\u2122\ufff0-\uffff]|--|^-|-$"
@@ -93,7 +93,7 @@ _CHANGED_BY_WORDPRESS: Final = re.compile(
 
 
 def plain_name(name: str) -> str:
-    """Return a name of ASCII letters, digits, hyphens and underscores, which every target takes."""
+    """Return a name of ASCII letters, digits, hyphens and underscores, which every target accepts."""
     wanted = name.lower()
     return wanted if _PLAIN.fullmatch(wanted) else ""
 
@@ -110,7 +110,7 @@ def wordpress_name(name: str) -> str:
 
 
 class UniqueNames:
-    """Names for addresses: an entry's own where the target takes it and it is not taken, else ``entry-ID``."""
+    """Names for addresses: the entry's own if the target accepts it and it is free, else ``entry-ID``."""
 
     def __init__(self, spelling: Spelling = plain_name) -> None:
         self._spelling = spelling

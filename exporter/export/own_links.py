@@ -1,4 +1,4 @@
-"""How the blog makes the addresses of its entries, as far as the links between them show it. Pure."""
+"""Infer the pattern of entry addresses from the links between entries. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from exporter.html.links import AddressPattern, absolute
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 
-LEAST_MATCHES: Final = 3
+MIN_MATCHES: Final = 3
 """Fewer addresses of one form may be chance."""
 
-_LEAST_SHARE: Final = 0.5
+_MIN_SHARE: Final = 0.5
 """The share of matching addresses that must be those of entries; below it the similarity may be chance."""
 
-_MOST_SHARING: Final = 8
-"""A value that more entries share, such as a year or a flag, tells none of them."""
+_MAX_SHARING_ENTRIES: Final = 8
+"""A value that more entries share, such as a year or a flag, identifies none of them."""
 
 _LINK: Final = re.compile(r"""href\s*=\s*["']?\s*((?:https?:)?/[^\s"'<>]*)""", re.IGNORECASE)
 _CUTS: Final = (re.compile(r"([/?&=;.])"), re.compile(r"([/?&=;.\-_])"))
@@ -39,7 +39,7 @@ class InferredPattern(NamedTuple):
 
 
 def infer_entry_url(service: Records, records: RecordSource) -> InferredPattern | None:
-    """Return the pattern that most links between entries follow; ``None`` where they show none.
+    """Return the pattern that most links between entries follow; ``None`` if they show none.
 
     Args:
         service: reads the records.
@@ -47,7 +47,7 @@ def infer_entry_url(service: Records, records: RecordSource) -> InferredPattern 
     """
     host = f"https://{records.blog_id}/"
     addresses = list(dict.fromkeys(_own_addresses(records, host)))
-    if len(addresses) < LEAST_MATCHES:
+    if len(addresses) < MIN_MATCHES:
         return None
     values = {part for each in addresses for cut in _CUTS for part in cut.split(each.removeprefix(host))}
     entries, by_value = _entries(service, records, values)
@@ -58,13 +58,13 @@ def infer_entry_url(service: Records, records: RecordSource) -> InferredPattern 
     for text, entry_at in sorted(found.items(), key=lambda each: (-len(each[1]), each[0])):
         pattern = AddressPattern(text, "entry_url")
         matches = len(set(entry_at.values()))
-        if matches >= LEAST_MATCHES and len(entry_at) >= _LEAST_SHARE * sum(map(pattern.fits, addresses)):
+        if matches >= MIN_MATCHES and len(entry_at) >= _MIN_SHARE * sum(map(pattern.fits, addresses)):
             return InferredPattern(pattern, len(entry_at))
     return None
 
 
 def _own_addresses(records: RecordSource, host: str) -> Iterator[str]:
-    """Yield what entries link to on the blog's own host, in their order."""
+    """Yield the targets of links from entries to the blog's own host, in order."""
     named = host.removeprefix("https:")
     for _, raw in records.scan(Kind.ENTRIES):
         for text in raw.values():
@@ -78,7 +78,7 @@ def _own_addresses(records: RecordSource, host: str) -> Iterator[str]:
 def _entries(
     service: Records, records: RecordSource, values: set[str]
 ) -> tuple[list[_Fields], Mapping[str, list[int]]]:
-    """Return the entries of which addresses hold a value, and which of them have a value that tells them."""
+    """Return the entries with a value that occurs in addresses, and for each identifying value its entries."""
     entries: list[_Fields] = []
     by_value: defaultdict[str, list[int]] = defaultdict(list)
     for _, raw in records.scan(Kind.ENTRIES):
@@ -88,7 +88,7 @@ def _entries(
             by_value[value].append(len(entries))
         if fields:
             entries.append(fields)
-    return entries, {value: numbers for value, numbers in by_value.items() if len(numbers) <= _MOST_SHARING}
+    return entries, {value: numbers for value, numbers in by_value.items() if len(numbers) <= _MAX_SHARING_ENTRIES}
 
 
 def _written(value: Any) -> str:

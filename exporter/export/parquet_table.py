@@ -1,7 +1,7 @@
 """Two Parquet tables, of entries and of comments, typed as in the JSON lines; and the writer of any such table. Pure.
 
 Written by arro3, the lightest library that writes Parquet row group by row group; it comes with the extra ``parquet``
-and is imported only here, only when asked for.
+and is imported only here and only on use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from exporter.message import message
 from exporter.text import visible
 
 ROW_GROUP: Final = 1_000
-"""Rows of a row group where rows are long texts."""
+"""Rows in a row group if rows are long texts."""
 
 
 class ColumnType(Enum):
@@ -51,7 +51,7 @@ class Libraries(NamedTuple):
 
 
 def libraries() -> Libraries:
-    """Import what reads and writes Parquet.
+    """Import the Parquet library.
 
     Raises:
         UsageError: the extra is not installed.
@@ -142,7 +142,7 @@ class TableFormat:
 
 
 class _Sink:
-    """A file whose failure waits until the library is done, since it panics where a file cannot be written."""
+    """A file that raises its error after the library is done, because the library panics on a failed write."""
 
     def __init__(self, out: BinaryIO, failed: list[BaseException]) -> None:
         self._out = out
@@ -160,7 +160,7 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Leave it to who opened the file."""
+        """Leave closing to the caller, which opened the file."""
 
 
 def _microseconds(date: str | None) -> int | None:
@@ -172,7 +172,7 @@ def _text(text: str) -> str:
     return visible(text)[0]
 
 
-_BATCH: Final = 100
+_ROWS_PER_BATCH: Final = 100
 _OTHERS: Final = {
     "date": ColumnType.MOMENT,
     "last_update": ColumnType.MOMENT,
@@ -188,7 +188,7 @@ _COMMENT: Final = ("cm_id", "entry_id", "date", "name", "title", "text", "url", 
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield both tables, and the pictures where they are asked for.
+    """Yield both tables, and the pictures if requested.
 
     Raises:
         UsageError: the extra is not installed.
@@ -217,7 +217,7 @@ def _comments(posts: Posts) -> Iterator[dict[str, Any]]:
 def _fill(table: TableFormat, records: Callable[[], Iterator[dict[str, Any]]], out: BinaryIO) -> None:
     def batches() -> Iterator[Any]:
         source = records()
-        while rows := list(islice(source, _BATCH)):
+        while rows := list(islice(source, _ROWS_PER_BATCH)):
             yield table.batch(rows)
 
     table.write(batches(), out)

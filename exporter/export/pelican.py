@@ -20,7 +20,7 @@ _PICTURES = "images"
 
 _ARTICLE = "/an-article-of-this-site"
 _STATIC = "/a-file-of-this-site"
-"""Begin addresses until Pelican's own signs for them take their place, which no address of a body may have."""
+"""Placeholders for Pelican's link syntax, which addresses in bodies must not contain."""
 
 _VIDEO: Final = re.compile(rf"(<video poster=\"{_STATIC}[^<>\"]*\")( src=\"{_STATIC}[^<>\"]*\")([^<>]*>)")
 
@@ -35,7 +35,7 @@ _is_misread = finds(
     r"\{[^{}\n]*\}",  # attributes
     r"^[-+*>\d.) ]*#+[^#\s]",  # headings without a space
 )
-"""Tells what Pelican's reader of Markdown takes for something else than CommonMark does."""
+"""Matches text that Pelican's Markdown reader treats differently from CommonMark."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -60,15 +60,15 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         home=lambda post: f"{_ARTICLE}/{quote(page_name(post))}{ending}",
         most=_CATEGORY_CHARACTERS,
         line_break="  \n",
-        finish=lambda text, _: _signed(text),
+        finish=lambda text, _: _with_internal_links(text),
         risky=_is_misread,
         footnotes=True,
     )
     yield from writer.pages(page)
 
 
-def _signed(text: str) -> str:
-    """Replace Pelican's signs in a page; it reads one sign in each tag, so a video with a poster gets a second tag."""
+def _with_internal_links(text: str) -> str:
+    """Write a page's links in Pelican's syntax. Pelican reads one per tag, so a video with a poster gets two tags."""
     apart = _VIDEO.sub(r"\1\3<source\2>", text)
     return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 

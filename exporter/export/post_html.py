@@ -23,11 +23,11 @@ from exporter.text import visible, without_surrogates
 _LINE_END = re.compile(r"\r\n?")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
-"""What neither nearly all texts nor any cleaned one has."""
+"""Characters that XML cannot hold or that need replacing; nearly all texts have none."""
 
 
 class Cleaned(NamedTuple):
-    """A text every XML parser reads, and how many characters had to be removed or replaced."""
+    """A text that every XML parser reads, and the number of removed or replaced characters."""
 
     text: str
     characters: int
@@ -43,14 +43,14 @@ def cleaned(text: str) -> Cleaned:
 
 
 def visible_xml(text: str) -> Cleaned:
-    """Do what :func:`cleaned` does, and replace what no text file can hold."""
+    """Do what :func:`cleaned` does, and replace characters that no text file can hold."""
     shown, replaced = visible(text)
     clean = cleaned(shown)
     return Cleaned(clean.text, clean.characters + replaced)
 
 
 def cdata(text: str) -> str:
-    """Return a text as a CDATA section, or as two where it holds the end of one."""
+    """Return a text as a CDATA section, or as two if it contains the end of one."""
     return f"<![CDATA[{cleaned(text).text.replace(']]>', ']]]]><![CDATA[>')}]]>"
 
 
@@ -87,7 +87,7 @@ def comment_html(comment: Comment) -> str:
 
 
 def comment_block(found: PostComment) -> str:
-    """Return a comment with its writer and its day, as HTML in which nothing runs."""
+    """Return a comment with its writer and its day, as HTML without active content."""
     comment = found.comment
     name = escape(collapse(comment.name), quote=False)
     url = commenter_link(comment.url) or ""
@@ -104,7 +104,7 @@ def comments_html(comments: Sequence[PostComment]) -> str:
 
 
 def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> None:
-    """Report the bodies and comments of a post of which an export holds the text only, and scripts that it leaves out.
+    """Report the bodies and comments of a post that are exported as text only, and omitted scripts.
 
     Args:
         post: the post.
@@ -124,7 +124,7 @@ def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> N
 def safe_body(body: str, places: Collection[str] = (), prefix: str = "") -> str:
     """Return a body as HTML with every tag closed and without scripts.
 
-    One that is too complex to be parsed is shown as its source; one beyond :mod:`exporter.html.tree` as its text,
+    A body that is too complex to parse is shown as its source; one beyond :mod:`exporter.html.tree` as its text,
     after a sentence that says so: see :func:`report_bodies`. The ids of ``places`` are marked, with ``prefix`` before
     each and in the links to them.
     """

@@ -33,7 +33,7 @@ class Newest(NamedTuple):
 
 
 class Visibility:
-    """Tells of the entries and comments of one state who may see them.
+    """Decides which entries and comments of a state are public.
 
     Args:
         declared: the owner's declarations about the flags.
@@ -62,7 +62,7 @@ class Visibility:
         return more_hidden(then, self._service.publication(now, self._declared, self._newest.as_of))
 
     def why_hidden(self, comment_id: str, comment: Comment) -> Cause | None:
-        """Return why a comment of the state may not be shown; ``None`` when it may."""
+        """Return why a comment of the state may not be shown; ``None`` if it may."""
         if self._newest is None:
             return self._cause(comment)
         raw = self._newest.records.load(Kind.COMMENTS, comment_id)
@@ -83,7 +83,7 @@ _STATUSES: Final = tuple(PostStatus)
 
 
 class PostComment(NamedTuple):
-    """A comment, whether it may be shown, and a moment that no other comment of the export has."""
+    """A comment, whether it may be shown, and a time that is unique in the export."""
 
     comment: Comment
     visible: bool
@@ -100,7 +100,7 @@ class ExportPost:
         status: its status in the new home.
         when: its date; if that is impossible, the nearest known date.
         title: its title on one line, without the spaces around it.
-        category: the name of its category; empty when unknown.
+        category: the name of its category; empty if unknown.
         comments: those that go with it, in the order of their ids.
     """
 
@@ -121,8 +121,8 @@ class Posts:
         options: the options of the export.
         report: records the posts, and the reasons for those left out.
         holds_back: whether the target can keep a comment unapproved.
-        newest: the newest state, where ``records`` is an older one: nothing hidden or removed since is public.
-        spelling: how the target spells the names of posts in addresses, where these are asked for.
+        newest: the newest state, if ``records`` is an older one: nothing hidden or removed since is public.
+        spelling: how the target spells the names of posts in addresses, if it uses them.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class Posts:
                 self.report.left("entries", Reason.NOT_READ, entry_id)
 
     def _refusal(self, post: Post, verdict: Verdict) -> Reason | Cause | None:
-        """Return why an entry is not part of this export; ``None`` when it is."""
+        """Return why an entry is not part of this export; ``None`` if it is."""
         options = self.options
         side = self._side(verdict)
         if side is not options.side:
@@ -277,7 +277,7 @@ class Posts:
         self._comments.finish()
 
     def _keeps(self, cause: Cause) -> bool:
-        """Tell whether a comment that may not be shown is written unapproved; a removed one is only in the rest."""
+        """Return whether a hidden comment is written unapproved; removed ones only in the private export."""
         return self._hidden and (cause.reason is not Hidden.REMOVED or self.options.side is Side.REST)
 
     def _load(self, entry_id: str, row: int) -> ExportPost:
@@ -309,7 +309,7 @@ class Posts:
     def _names(self) -> dict[str, str]:
         """The names of categories by their ids, for entries that are in no list; read when first needed.
 
-        Only entries of this side tell names: one that only private entries tell would be theirs.
+        Only entries of this side are read: a name that only private entries use must stay private.
         """
         names: dict[str, str] = {}
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
@@ -348,7 +348,7 @@ def _old_hosts(records: RecordSource, options: ExportOptions) -> frozenset[str]:
     return frozenset(hosts - {""})
 
 
-_SAMPLES: Final = 3
+_SAMPLES_PER_COMBINATION: Final = 3
 _SAMPLE_CHARACTERS: Final = 60
 
 
@@ -390,7 +390,7 @@ def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[st
         records: the state.
         kind: the records.
         flag: the name of the field.
-        enough: the values after which nothing more is read, once all of them were found.
+        enough: values; the count ends when all of them were found.
     """
     found: Counter[str] = Counter()
     for _, raw in records.scan(kind):
@@ -413,7 +413,7 @@ def _combinations(
         key = tuple(repr(value) for value in flags.values())
         combination = found.setdefault(key, Combination(flags, first=record_id))
         combination.count += 1
-        if len(combination.samples) < _SAMPLES:
+        if len(combination.samples) < _SAMPLES_PER_COMBINATION:
             shown = collapse(sample(raw)[: 4 * _SAMPLE_CHARACTERS])[:_SAMPLE_CHARACTERS]
             combination.samples.append(shown or f"({record_id})")
     return sorted(found.values(), key=lambda one: (-one.count, repr(one.flags)))

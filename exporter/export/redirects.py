@@ -81,7 +81,7 @@ def _lines(head: str, moves: Iterator[_Move], row: Callable[[_Move], str]) -> It
 
 def _nginx(move: _Move) -> str:
     plain = unquote(move.path)
-    if not _sayable(move, plain):
+    if not _is_expressible(move, plain):
         return _note(move)
     exact = len(plain.encode()) <= _EXACT_BYTES
     path = plain if exact else f"^{_SPECIAL.sub(_escaped, plain)}$"
@@ -95,12 +95,12 @@ def _apache(move: _Move) -> str:
     target = unquote(new.path)
     kept = quote(target, safe=_APACHE_KEEPS) == new.path and not set(target) & set('"$\\')
     # Apache itself answers 404 for an escaped slash.
-    if not _sayable(move, plain) or '"' in plain or "%2f" in move.path.lower() or not kept:
+    if not _is_expressible(move, plain) or '"' in plain or "%2f" in move.path.lower() or not kept:
         return _note(move)
     return f'RedirectMatch 301 "^{_SPECIAL.sub(_escaped, plain)}$" "{new._replace(path=target).geturl()}"'
 
 
-def _sayable(move: _Move, path: str) -> bool:
+def _is_expressible(move: _Move, path: str) -> bool:
     """Return whether a path can be written in one line, and whether servers compare it unchanged."""
     written = all(char.isprintable() or char == "\N{IDEOGRAPHIC SPACE}" for char in path)
     return move.is_path and written and "//" not in path and not {".", ".."} & set(path.split("/"))

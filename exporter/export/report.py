@@ -39,7 +39,7 @@ _LINES: Final[Mapping[Part, str]] = {
 }
 KINDS: Final = ("entries", "comments", "pictures", "categories")
 _OF_IDS: Final = ("entries", "comments")
-"""The kinds whose names in a report are ids of the service; those of the others are words that people chose."""
+"""The kinds whose names in a report are ids of the service; those of the others are texts that people wrote."""
 
 _PRIVATE: Final = (Hidden.FLAG, Hidden.REMOVED)
 """Why an entry is private; for all other reasons it is a draft."""
@@ -49,20 +49,20 @@ _NOT_SAVED: Final = {
     Reason.GONE: "gone",
     Reason.NOT_SAVED: "not_saved",
 }
-_NAMED: Final = 5
-_NAMED_LONG: Final = 2
-_SHORT: Final = 24
+_MAX_SHORT_IDS: Final = 5
+_MAX_LONG_IDS: Final = 2
+_SHORT_ID_CHARACTERS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Records of a kind that share a fate and its reason.
+    """Records of a kind that share an outcome and its reason.
 
     Attributes:
         kind: one of :data:`KINDS`.
         cause: the reason.
         count: how many records.
-        ids: their ids, or the names of pictures and categories; empty where these must not be named.
+        ids: their ids, or the names of pictures and categories; empty if these must not be named.
         times: how often it happened to all of them together.
     """
 
@@ -74,19 +74,19 @@ class Row:
 
     @property
     def code(self) -> str:
-        """The name of the reason, the same in every language and version of the program."""
+        """The reason's name, which is the same in every language and version of the program."""
         return self.cause.reason.name.lower()
 
 
-class Fading(NamedTuple):
-    """Records with one fate on the closing day: their number, and the ids of the entries concerned."""
+class ClosingLoss(NamedTuple):
+    """Records with one outcome on the closing day: their number, and the ids of the entries concerned."""
 
     number: int
     entries: Sequence[str] = ()
 
 
-class _Fate(IntEnum):
-    """The fates of a picture in ascending order; only a picture whose bytes are in the export is written."""
+class _PictureOutcome(IntEnum):
+    """The outcomes for a picture, from worst to best; only a picture whose bytes are in the export is written."""
 
     LEFT = 0
     REFERRED = 1
@@ -94,25 +94,25 @@ class _Fate(IntEnum):
 
 
 class Link(StrEnum):
-    """The fate of a link to the blog itself, by its name in ``OUT.report.json``."""
+    """The outcome of a link to the blog itself, by its name in ``OUT.report.json``."""
 
     REWRITTEN = "rewritten"
     """It leads to the place that the entry has in the new home."""
     OLD_HOST = "old_host"
-    """It leads to the old blog, and dies with it."""
+    """It leads to the old blog, and ends with it."""
     DEAD = "dead"
     """It has the address of an entry that the archive does not have: the old blog deleted it."""
 
 
 class Report:
-    """The account of one export; every record that went in is written, referred to or left out, with the reason.
+    """The report of one export: every record is written, referred to or left out, with the reason.
 
     Entries and comments are counted as the archive holds them; pictures and categories as far as entries of this export
     have them, so that nothing of the others is named.
 
     Args:
         public: whether the entries are public; otherwise the report names ids and flags, but no categories and no
-            addresses of pictures, because people chose those.
+            addresses of pictures, because people wrote those.
 
     Attributes:
         old_hosts: the hosts that close with the old blog, set by the reader of its posts.
@@ -126,8 +126,8 @@ class Report:
         self._changes: defaultdict[tuple[str, Cause], Counter[str]] = defaultdict(Counter)
         self._limits: defaultdict[Cause, list[str]] = defaultdict(list)
         self._categories: dict[str, bool] = {}
-        self._pictures: dict[int, _Fate] = {}
-        self._addresses: defaultdict[tuple[_Fate, Cause], dict[str, None]] = defaultdict(dict)
+        self._pictures: dict[int, _PictureOutcome] = {}
+        self._addresses: defaultdict[tuple[_PictureOutcome, Cause], dict[str, None]] = defaultdict(dict)
         self._links: Counter[str] = Counter()
         self._own_links = Counter(dict.fromkeys(Link, 0))
         self._inferred: tuple[str, int] | None = None
@@ -152,46 +152,48 @@ class Report:
         if category:
             self._categories[category] = True
 
-    def wrote_beside(self, comments: int) -> None:
+    def wrote_separately(self, comments: int) -> None:
         """Count comments that were written to a separate file."""
         self.written["comments"] += comments
 
     def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
-        """Count a picture or file once, by its best fate.
+        """Count a picture or file once, by its best outcome.
 
         Args:
             address: its old address.
-            why: why its bytes are not in the export; ``None`` when they are.
-            referred: whether an address of it is, where its bytes are not.
+            why: why its bytes are not in the export; ``None`` if they are.
+            referred: whether the export has its address instead of its bytes.
         """
-        fate = _Fate.WRITTEN if why is None else _Fate.REFERRED if referred else _Fate.LEFT
+        outcome = (
+            _PictureOutcome.WRITTEN if why is None else _PictureOutcome.REFERRED if referred else _PictureOutcome.LEFT
+        )
         digest = hash(address)
         before = self._pictures.get(digest)
-        if before is not None and before >= fate:
+        if before is not None and before >= outcome:
             return
-        self._pictures[digest] = fate
+        self._pictures[digest] = outcome
         if before is not None:
             for (of, _), addresses in self._addresses.items():
                 if of is before:
                     addresses.pop(address, None)
         if why is not None:
-            self._addresses[fate, Cause(why)][address] = None
+            self._addresses[outcome, Cause(why)][address] = None
 
     def link(self, address: str, entry_id: str) -> None:
         """Count a link that an entry keeps unchanged, if it leads to a host that closes with the old blog."""
         if host_of(address) in self.old_hosts:
             self._links[entry_id] += 1
 
-    def own_link(self, fate: Link) -> None:
+    def own_link(self, outcome: Link) -> None:
         """Count a link to the blog itself; one address counts once in a text."""
-        self._own_links[fate] += 1
+        self._own_links[outcome] += 1
 
     def left(self, kind: str, why: Reason | Cause, record_id: str) -> None:
-        """Name a record that is in no file, and say why."""
+        """Name a record that is in no file, with the reason."""
         self._left[kind, _cause(why)].append(record_id)
 
     def changed(self, kind: str, what: Reason | Cause, record_id: str, times: int = 1) -> None:
-        """Name a record of which something had to be written otherwise, and how often."""
+        """Name a record of which parts had to be changed, and how often."""
         if times:
             self._changes[kind, _cause(what)][record_id] += times
 
@@ -210,34 +212,34 @@ class Report:
         causes = ((cause, ids) for (kind, cause), ids in self._left.items() if kind == "entries")
         return sum(len(ids) for cause, ids in causes if cause.newest or cause.reason is Hidden.REMOVED)
 
-    def closing(self) -> dict[str, Fading]:
+    def closing(self) -> dict[str, ClosingLoss]:
         """Return the losses when the old blog closes, and what only the archive keeps, by the names in CLOSING."""
-        fates: Counter[str] = Counter()
-        for (fate, cause), addresses in self._addresses.items():
-            if fate is _Fate.REFERRED and cause.reason is not Reason.NEW_ADDRESS:
+        outcomes: Counter[str] = Counter()
+        for (outcome, cause), addresses in self._addresses.items():
+            if outcome is _PictureOutcome.REFERRED and cause.reason is not Reason.NEW_ADDRESS:
                 name = "fetched" if cause.reason is Reason.FETCHED else "old_address"
-                fates[name] += sum(host_of(address) in self.old_hosts for address in addresses)
+                outcomes[name] += sum(host_of(address) in self.old_hosts for address in addresses)
             elif cause.reason in _NOT_SAVED:
-                fates[_NOT_SAVED[cause.reason]] += len(addresses)
+                outcomes[_NOT_SAVED[cause.reason]] += len(addresses)
         entries: defaultdict[str, list[str]] = defaultdict(list)
         for (kind, cause), ids in self._left.items():
             if kind == "entries" and isinstance(cause.reason, Hidden):
                 entries["private" if cause.reason in _PRIVATE else "drafts"] += ids
         not_read = self._left.get(("entries", Cause(Reason.NOT_READ)), [])
         return {
-            **{name: Fading(fates[name]) for name, (kind, _) in CLOSING.items() if kind == "pictures"},
-            "not_read": Fading(len(not_read), not_read),
-            "links": Fading(self._links.total(), list(self._links)),
-            **{name: Fading(len(entries[name]), entries[name]) for name in ("drafts", "private")},
+            **{name: ClosingLoss(outcomes[name]) for name, (kind, _) in CLOSING.items() if kind == "pictures"},
+            "not_read": ClosingLoss(len(not_read), not_read),
+            "links": ClosingLoss(self._links.total(), list(self._links)),
+            **{name: ClosingLoss(len(entries[name]), entries[name]) for name in ("drafts", "private")},
         }
 
     def rows(self) -> dict[Part, list[Row]]:
-        """Return the rows for all records with another fate than being written."""
+        """Return the rows for all records that were not written."""
         lost = [name for name, is_written in self._categories.items() if not is_written]
         categories = {("categories", Cause(Reason.ENTRIES_LEFT_OUT)): lost} if lost else {}
         return {
-            "left_out": self._rows({**self._left, **categories, **self._of_pictures(_Fate.LEFT)}),
-            "by_address": self._rows(self._of_pictures(_Fate.REFERRED)),
+            "left_out": self._rows({**self._left, **categories, **self._of_pictures(_PictureOutcome.LEFT)}),
+            "by_address": self._rows(self._of_pictures(_PictureOutcome.REFERRED)),
             "changed": self._rows(self._changes),
             "preflight": self._rows({("entries", cause): ids for cause, ids in self._limits.items()}),
             "closing": [
@@ -249,14 +251,14 @@ class Report:
 
     def totals(self) -> dict[str, dict[str, int]]:
         """Return how many records of each kind came in, are written, and are referred to."""
-        fates = Counter(self._pictures.values())
+        outcomes = Counter(self._pictures.values())
         written = Counter(self._categories.values())[True]
-        received = {**self._received, "pictures": fates.total(), "categories": len(self._categories)}
-        out = {**self.written, "pictures": fates[_Fate.WRITTEN], "categories": written}
+        received = {**self._received, "pictures": outcomes.total(), "categories": len(self._categories)}
+        out = {**self.written, "pictures": outcomes[_PictureOutcome.WRITTEN], "categories": written}
         return {
             "in": {kind: received.get(kind, 0) for kind in KINDS},
             "out": {kind: out.get(kind, 0) for kind in KINDS},
-            "referred": {kind: fates[_Fate.REFERRED] if kind == "pictures" else 0 for kind in KINDS},
+            "referred": {kind: outcomes[_PictureOutcome.REFERRED] if kind == "pictures" else 0 for kind in KINDS},
         }
 
     def document(self) -> dict[str, Any]:
@@ -265,7 +267,7 @@ class Report:
         pattern, matches = self._inferred or (None, 0)
         return {
             **self.totals(),
-            "links": {str(fate): count for fate, count in self._own_links.items()},
+            "links": {str(outcome): count for outcome, count in self._own_links.items()},
             "inferred": None if pattern is None else {"old_url": pattern, "links": matches},
             **{
                 part: [
@@ -313,7 +315,7 @@ class Report:
                 message(
                     "links to the blog itself: {rewritten:,} lead to the new home, {old_host:,} to the old blog still, "
                     "{dead:,} to entries that are gone",
-                    **{str(fate): count for fate, count in self._own_links.items()},
+                    **{str(outcome): count for outcome, count in self._own_links.items()},
                 )
             )
         for part, form in _LINES.items():
@@ -324,9 +326,9 @@ class Report:
         if not rows["closing"]:
             yield say(message("closing: nothing of this is lost when the old blog closes"))
 
-    def _of_pictures(self, fate: _Fate) -> dict[tuple[str, Cause], list[str]]:
+    def _of_pictures(self, outcome: _PictureOutcome) -> dict[tuple[str, Cause], list[str]]:
         rows = self._addresses.items()
-        return {("pictures", cause): list(found) for (of, cause), found in rows if of is fate and found}
+        return {("pictures", cause): list(found) for (of, cause), found in rows if of is outcome and found}
 
     def _rows(self, found: Mapping[tuple[str, Cause], list[str] | Counter[str]]) -> list[Row]:
         rows = [
@@ -360,6 +362,6 @@ def inferred_line(pattern: str, matches: int) -> str:
 
 
 def names(ids: Sequence[str]) -> str:
-    """Return the first of some ids, fewer where they are as long as addresses."""
-    most = _NAMED if all(len(each) <= _SHORT for each in ids[:_NAMED]) else _NAMED_LONG
+    """Return the first few ids; fewer if they are long, such as addresses."""
+    most = _MAX_SHORT_IDS if all(len(each) <= _SHORT_ID_CHARACTERS for each in ids[:_MAX_SHORT_IDS]) else _MAX_LONG_IDS
     return ", ".join(ids[:most]) + (", …" if len(ids) > most else "")

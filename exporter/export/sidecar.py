@@ -21,8 +21,8 @@ from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.text import without_surrogates
 
-_FEWEST: Final = 3
-"""The fewest characters of a comment that Disqus takes."""
+_MIN_COMMENT_CHARACTERS: Final = 3
+"""The minimum length of a comment in Disqus."""
 _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dsq="http://www.disqus.com/"
   xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:wp="http://wordpress.org/export/1.0/">
@@ -54,7 +54,7 @@ def _json(posts: Posts) -> Iterator[bytes]:
             posts.report.changed("comments", Reason.SURROGATES, found.comment.id, replaced)
             yield end + text.encode()
             end = b",\n"
-        posts.report.wrote_beside(len(post.comments))
+        posts.report.wrote_separately(len(post.comments))
     yield b"\n]}\n"
 
 
@@ -77,7 +77,7 @@ def _thread(post: ExportPost, posts: Posts) -> Iterator[str]:
     yield f"<wp:post_date_gmt>{_gmt(post.when)}</wp:post_date_gmt>"
     yield "<wp:comment_status>open</wp:comment_status>"
     for found in post.comments:
-        if len(text_of(found.comment.text).strip()) < _FEWEST:
+        if len(text_of(found.comment.text).strip()) < _MIN_COMMENT_CHARACTERS:
             posts.report.limit(Reason.COMMENT_SHORT, post.id)
         yield from _comment(found)
     yield "</item>"

@@ -26,8 +26,8 @@ from exporter.html.text import collapse
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NAME_CHARACTERS: Final = 60
-_LINKED: Final = 1024
-"""How many posts' places are remembered: the newest ones link to each other, all others to few."""
+_CACHED_PLACES: Final = 1024
+"""Size of the cache of posts' places: the newest posts link to each other, others to few."""
 
 MORE: Final = "<!--more-->"
 BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
@@ -52,7 +52,7 @@ class PageWriter:
 
     Args:
         posts: the posts of the export.
-        way: from a page to its pictures, with a slash at the end; unused where they have an address.
+        way: from a page to its pictures, with a slash at the end; unused if they have an address.
         risky: tells Markdown that the generator would take for its own commands.
         most: the maximum length in characters for a category's name, from which generators make folders.
         finish: returns a page's final text, given the text and the names of its pictures.
@@ -76,7 +76,7 @@ class PageWriter:
         prefix: Callable[[str], str] = own_prefix,
     ) -> None:
         self._posts = posts
-        known = lru_cache(maxsize=_LINKED)(lambda entry_id: home(posts.post(entry_id)))
+        known = lru_cache(maxsize=_CACHED_PLACES)(lambda entry_id: home(posts.post(entry_id)))
         self._media = Media(posts, known if posts.options.new_url is None else None, prefix)
         self._html = posts.options.body == "html"
         self._report = posts.report
@@ -115,7 +115,7 @@ class PageWriter:
             parts += [self._heading(2, t("Comments ({n})", n=len(post.comments))), *map(self._comment, post.comments)]
         self._media.account(post)
         report_bodies(post, self._report)
-        # Generators put bodies into feeds, and fail where XML cannot hold a character.
+        # Generators put bodies into feeds, and fail if XML cannot hold a character.
         clean = visible_xml("\n\n".join(part for part in parts if part))
         self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
         names = [] if self._way is None else [each.name for each in self._media.pictures(post) if each.source]

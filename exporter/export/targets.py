@@ -34,7 +34,7 @@ class Fact:
         matter: of what.
         says: the fact, in a few words.
         source: the address of a page, or the path of a test.
-        kept: whether the new home has afterwards what entries have of it; ``None`` where the fact is of something else.
+        kept: whether the new home keeps this part of entries; ``None`` if the fact is about something else.
         confirmed: whether the target's makers say so, or it was tried in the program; others may be wrong.
     """
 
@@ -54,9 +54,9 @@ class Target:
         title: its own name.
         forms: the formats it takes; its name stands for the first.
         facts: the known facts about it.
-        max_entries: the most entries in a file; 0 where no limit is known.
-        max_bytes: the most bytes in a file; 0 where no limit is known.
-        title_characters: the most characters of a title; 0 where no limit is known.
+        max_entries: the most entries in a file; 0 if no limit is known.
+        max_bytes: the most bytes in a file; 0 if no limit is known.
+        title_characters: the most characters of a title; 0 if no limit is known.
         blocks: whether it knows WordPress' blocks.
     """
 
@@ -75,7 +75,7 @@ class Target:
         return self.forms[0]
 
     def keeps(self, matter: Matter) -> bool | None:
-        """Tell whether the new home has what entries have of a matter; ``None`` where that is not confirmed."""
+        """Return whether the new home keeps a part of entries; ``None`` if that is not confirmed."""
         return next((fact.kept for fact in self.facts if fact.matter is matter and fact.confirmed), None)
 
 

@@ -38,7 +38,7 @@ _LOGIN: Final = "blog-author"
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the WXR files, and the pictures where they are asked for."""
+    """Yield the WXR files, and the pictures if requested."""
     writer = _Writer(posts)
     yield from split(posts, "wordpress", ".xml", writer.frame(), writer.entries())
     yield from writer.copies

@@ -1,1 +1,1 @@
-"""Many blogs: a list of them, a ledger of what was done, and one budget of requests for each host."""
+"""Back up many blogs: a list of them, a ledger of attempts, and one request budget for each host."""

@@ -1,7 +1,7 @@
-"""Reads the list of a fleet: text, CSV or TOML with one blog a line, and settings for single blogs.
+"""Read a fleet's list: text, CSV or TOML with one blog per line, and settings for single blogs.
 
-A list may name a million blogs, so text and CSV are read line by line. It is written by a person or a program that
-asked a service for its blogs, so every line is checked before anything is asked for.
+A list may name a million blogs, so text and CSV are read line by line. A person or another program wrote it, so every
+line is checked before the first request.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from exporter.settings import SETTINGS, check_setting
 _ID_COLUMNS: Final = ("blog_id", "blog", "id")
 _TOML: Final = ".toml"
 _PRIORITY: Final = "priority"
-_LONGEST_ID: Final = 200
-_LONGEST_LINE: Final = 65_536
+_MAX_ID_BYTES: Final = 200
+_MAX_LINE_CHARACTERS: Final = 65_536
 _HIGHEST: Final = 1_000_000
 _FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
-"""Marks of paths, and those that no domain has: with them a line is of another form than it was read as."""
+"""Characters of paths and others that no domain has: a line with them has another form than was assumed."""
 _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
 ALLOWED_IN_LISTS: Final = frozenset(
     {
@@ -52,8 +52,8 @@ class ListedBlog:
 
     Attributes:
         blog_id: the blog.
-        priority: those with a higher number go first; 0 where the line says nothing.
-        settings: the settings of the line, as checked text.
+        priority: those with a higher number go first; 0 by default.
+        settings: the line's settings, as checked text.
         line: its number in the file, from 1; for TOML the number of the blog.
     """
 
@@ -64,10 +64,10 @@ class ListedBlog:
 
 
 def read_list(path: Path) -> Iterator[ListedBlog]:
-    """Yield the blogs of a file: CSV and TOML by the ending, text otherwise.
+    """Yield the blogs in a file; its name's ending selects CSV, TOML or text.
 
     Raises:
-        UsageError: the file cannot be read, or a line of it cannot be right, which the message names; or it lists none.
+        UsageError: the file cannot be read, lists no blog, or has an invalid line, which the message names.
     """
     readers = {".csv": _read_csv, _TOML: _read_toml}
     blog = None
@@ -100,14 +100,14 @@ def _read_text(path: Path) -> Iterator[ListedBlog]:
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), ""), 1):
-        if len(line) > _LONGEST_LINE:
-            raise _wrong(path, number, message("it is longer than {n:,} characters", n=_LONGEST_LINE))
+    for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE_CHARACTERS + 1), ""), 1):
+        if len(line) > _MAX_LINE_CHARACTERS:
+            raise _wrong(path, number, message("it is longer than {n:,} characters", n=_MAX_LINE_CHARACTERS))
         yield number, line
 
 
 def _read_csv(path: Path) -> Iterator[ListedBlog]:
-    """Yield the blogs of a CSV file: a header with ``blog_id``, ``priority`` and settings; without one, IDs alone."""
+    """Yield the blogs in a CSV file: a header with ``blog_id``, ``priority`` and settings; without one, IDs alone."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader((line for _, line in _lines(path, file)), strict=True)
         header: list[str] | None = None
@@ -202,9 +202,9 @@ def trouble_with_id(blog_id: str) -> str | None:
         return message("it names no blog")
     odd = blog_id.startswith((".", "-")) or blog_id.endswith((".", " ")) or not _FORBIDDEN.isdisjoint(blog_id)
     if odd or any(unicodedata.category(mark)[0] in "CZ" for mark in blog_id):
-        return message("{text} is not a blog ID such as NAME.blog.example.jp", text=repr(blog_id[:_LONGEST_ID]))
-    if len(blog_id.encode("utf-8", "surrogatepass")) > _LONGEST_ID:
-        return message("the blog ID is longer than {n} bytes", n=_LONGEST_ID)
+        return message("{text} is not a blog ID such as NAME.blog.example.jp", text=repr(blog_id[:_MAX_ID_BYTES]))
+    if len(blog_id.encode("utf-8", "surrogatepass")) > _MAX_ID_BYTES:
+        return message("the blog ID is longer than {n} bytes", n=_MAX_ID_BYTES)
     return None
 
 

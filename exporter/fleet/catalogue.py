@@ -35,7 +35,7 @@ from exporter.archive.safe_files import inner
 from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError, NoSpace, UsageError
 from exporter.fleet.catalogue_rows import BLOGS, COLUMNS, EDITION, PARTS, TABLES, Row, blog_rows, damaged_row
-from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.fleet.work import FATAL, trouble_of
 from exporter.message import message
 from exporter.service.registry import service_of
@@ -63,13 +63,13 @@ class CatalogueResult:
     """Counts for a catalogue, or for one folder of the fleet.
 
     Attributes:
-        blogs: how many it has.
-        entries: how many entries they have.
+        blogs: the number of blogs.
+        entries: the number of their entries.
         read: archives that were read now.
         kept: archives that had not changed since the last time.
         dropped: archives that no longer exist.
         trouble: names of archives that failed, with reasons, the first thousand.
-        troubles: how many could not be read.
+        troubles: the number of archives that could not be read.
         changed: whether the catalogue differs from the one before.
     """
 
@@ -83,7 +83,7 @@ class CatalogueResult:
     changed: bool = False
 
     def add(self, part: CatalogueResult) -> None:
-        """Count what became of a folder."""
+        """Count the result of a folder."""
         self.blogs += part.blogs
         self.entries += part.entries
         self.read += part.read
@@ -95,7 +95,7 @@ class CatalogueResult:
 
 
 class _ShardTask(NamedTuple):
-    """The task of a worker: the fleet, one folder, the work folder, and the known rows of its blogs."""
+    """A worker's task: the fleet, one folder, the work folder, and the known rows of its blogs."""
 
     root: Path
     shard: str
@@ -105,7 +105,7 @@ class _ShardTask(NamedTuple):
 
 
 class _ShardChanges(NamedTuple):
-    """The result of a worker, and the database with the changes; ``None`` without changes."""
+    """A worker's result, and the database with the changes; ``None`` without changes."""
 
     shard: str
     result: CatalogueResult
@@ -131,7 +131,7 @@ def update(
         on_shard: called after each folder with the sums of all folders so far.
 
     Raises:
-        UsageError: something else has the name, or it is among the archives.
+        UsageError: the path belongs to another file, or is inside the archives.
         NoArchive: there are no archives.
         ArchiveLocked: another process updates it.
         NoSpace, BlogExporterError: it cannot be written.
@@ -147,7 +147,7 @@ def update(
             shards = sorted({*shards_in(root), *catalogue.shards()})
             reading = settings.without_secrets()
             tasks = (_ShardTask(root, shard, work, catalogue.known(shard), reading) for shard in shards)
-            with closing(each_done(pool, _read_shard, tasks)) as parts:
+            with closing(results_as_completed(pool, _read_shard, tasks)) as parts:
                 for changes in parts:
                     catalogue.take(changes)
                     result.add(changes.result)
@@ -270,7 +270,7 @@ class _ShardReader:
         return row
 
     def _drop(self, blog_id: str) -> None:
-        """Have the rows that the catalogue holds of a blog removed."""
+        """Delete a blog's rows from the catalogue."""
         self._connection.execute("INSERT OR IGNORE INTO changed VALUES (?)", (blog_id,))
 
     def _trouble(self, name: str, reason: str) -> None:
@@ -279,7 +279,7 @@ class _ShardReader:
 
 
 class _Catalogue:
-    """The database while it is brought up to date."""
+    """The database during an update."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, target: Path, *, fresh: bool) -> None:
         self._connection = connection
@@ -289,7 +289,7 @@ class _Catalogue:
         self._changed = fresh
 
     def shards(self) -> set[str]:
-        """Return the folders that it has blogs of."""
+        """Return the folders whose blogs it contains."""
         with _translated(self._path):
             found = self._connection.execute("SELECT DISTINCT substr(archive, 1, 2) FROM blogs")
             return {str(shard) for (shard,) in found} & set(SHARDS)
@@ -322,7 +322,7 @@ class _Catalogue:
         self._changed = True
 
     def finish(self, made_at: str) -> None:
-        """Make all of it durable, and give a new catalogue its name."""
+        """Flush everything to disk, and rename a new catalogue into place."""
         with _translated(self._path):
             if self._fresh:
                 self._connection.execute("BEGIN IMMEDIATE")

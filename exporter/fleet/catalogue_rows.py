@@ -1,6 +1,6 @@
 """The tables of a catalogue and the rows of one archive.
 
-Columns have the names that the exports ``parquet`` and ``sqlite`` give the same things. The catalogue holds no texts of
+Columns are named as in the exports ``parquet`` and ``sqlite``. The catalogue holds no texts of
 entries and comments: ``show``, ``search`` and ``export`` give these.
 """
 
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 Put = Callable[[str, Row], None]
 
 EDITION: Final = 1
-"""Increased whenever the same archive would give other rows, so that all archives are read again."""
+"""Increased when the rows of an archive change, so that all archives are read again."""
 BLOGS: Final = "blogs"
 COLUMNS: Final = {
     BLOGS: """
@@ -78,12 +78,12 @@ PARTS: Final = tuple(table for table in TABLES if table != BLOGS)
 _ADDED_UP: Final = frozenset(
     {*PARTS, "private_entries", "unread_entries", "characters", "files_saved", "files_missing", "file_bytes"}
 )
-_LARGEST: Final = 2**63 - 1
+_MAX_INTEGER: Final = 2**63 - 1
 _FAILED: Final = frozenset({"failed", "refused", "interrupted"})
-_TITLE: Final = 500
-_LOOKED_AT: Final = 4_000
-_FEWEST: Final = 2
-_JAPANESE_SHARE: Final = 20
+_MAX_TITLE_CHARACTERS: Final = 500
+_READ_CHARACTERS: Final = 4_000
+_MIN_LETTERS: Final = 2
+_LETTERS_PER_KANA: Final = 20
 _SCRIPTS: Final = {
     "ko": re.compile("[\u1100-\u11ff\uac00-\ud7af]"),
     "und-Hani": re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"),
@@ -99,9 +99,9 @@ _KANA: Final = re.compile("[\u3041-\u30ff\uff66-\uff9d]")
 
 
 def state_of(newest: int | None, outcome: str | None, *, complete: bool) -> str:
-    """Return the state of a blog after its newest run, in the words of a fleet's ledger.
+    """Return a blog's state after its newest run, as a fleet's ledger names it.
 
-    ``new``: there is no version yet. ``failed``: the newest run saved nothing, an earlier one did.
+    ``new``: there is no version yet. ``failed``: the newest run saved nothing, but an earlier one did.
     """
     if newest is None:
         return "new" if outcome is None else "failed"
@@ -114,14 +114,14 @@ def title_of(archive: Archive) -> str | None:
     """Return the blog's title from the archive's settings file; ``None`` if it has no title."""
     with contextlib.suppress(UsageError):
         title = collapse(str(read_archive_settings(archive.path).values.get("site_title", "")))
-        return title[:_TITLE] or None
+        return title[:_MAX_TITLE_CHARACTERS] or None
     return None
 
 
 def damaged_row(blog_id: str, reason: str, known: Mapping[str, Any] | None) -> Row:
     """Return the row of a blog whose archive cannot be read: its last good values, and the reason.
 
-    No archive has its mark, so that it is read again each time.
+    Its fingerprint matches no archive, so it is read again each time.
     """
     row = dict.fromkeys(TABLES[BLOGS]) if known is None else dict(known)
     counts = {part: row[part] or 0 for part in PARTS}
@@ -131,7 +131,7 @@ def damaged_row(blog_id: str, reason: str, known: Mapping[str, Any] | None) -> R
 
 
 def archive_place_text(blog_id: str) -> str:
-    """Return where a blog's archive is below its fleet's folder, with slashes."""
+    """Return the path of a blog's archive in its fleet's folder, with slashes."""
     return archive_place(Path(), blog_id).as_posix()
 
 
@@ -145,7 +145,7 @@ def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
         put: takes a table's name and a row with all of its columns.
 
     Raises:
-        ArchiveDamaged: something of it cannot be read.
+        ArchiveDamaged: a part of it cannot be read.
     """
     blog = _Blog(archive.info.blog_id, service, put)
     newest = archive.newest()
@@ -205,7 +205,7 @@ class _Blog:
         }
 
     def put(self, table: str, row: Row) -> None:
-        """Hand over a row of another table."""
+        """Pass a row of another table to ``put``."""
         self.counts[table] += 1
         self._put(table, {"blog_id": self.blog_id, **row})
 
@@ -285,7 +285,7 @@ class _Blog:
             self.put("comments", row)
 
     def _files(self, state: State, uses: Counter[str], missing: Counter[str]) -> None:
-        """Hand over the rows of pictures and uploads; an upload that no address is known of has none."""
+        """Pass the rows of pictures and uploads to ``put``; an upload without a known address has none."""
         seen: set[str] = set()
         for url, raw in state.scan(Kind.ASSETS):
             asset = Asset.from_raw(raw)
@@ -330,7 +330,7 @@ class _Blog:
         self.put("files", {**about, **named, "blog_id": self.blog_id})
 
     def versions(self, archive: Archive) -> None:
-        """Hand over a row for each version, the oldest first."""
+        """Pass a row for each version to ``put``, the oldest first."""
         for number in archive.versions():
             found = archive.manifest(number)
             counts = {
@@ -354,7 +354,7 @@ class _Blog:
             self.put("versions", row)
 
     def runs(self, archive: Archive) -> Row | None:
-        """Hand over a row for each run, the oldest first, and return the newest."""
+        """Pass a row for each run to ``put``, the oldest first, and return the newest."""
         row: Row | None = None
         with contextlib.suppress(OSError):
             for number, run in enumerate(archive.runs(), 1):
@@ -405,7 +405,7 @@ def _written(value: Any) -> str | None:
 
 
 def _whole(value: Any) -> int | None:
-    return value if type(value) is int and -_LARGEST <= value <= _LARGEST else None
+    return value if type(value) is int and -_MAX_INTEGER <= value <= _MAX_INTEGER else None
 
 
 def _text(value: Any) -> str | None:
@@ -413,15 +413,15 @@ def _text(value: Any) -> str | None:
 
 
 def language_of(text: str) -> str | None:
-    """Return a text's language as a BCP 47 tag, told from its script; ``None`` where it has no letters to speak of.
+    """Return a text's language as a BCP 47 tag, from its script; ``None`` if it has too few letters.
 
-    A script that many languages share gives ``und-`` and its name, such as ``und-Latn``: English is not told from
-    French. One kana in twenty letters is Japanese, since nothing else is written with them.
+    A script that many languages share gives ``und-`` and its name, such as ``und-Latn``: English and French are not
+    distinguished. A text with one kana in twenty letters is Japanese, since only Japanese uses kana.
     """
-    beginning = text[:_LOOKED_AT]
+    beginning = text[:_READ_CHARACTERS]
     kana = len(_KANA.findall(beginning))
     counts = Counter({tag: len(script.findall(beginning)) for tag, script in _SCRIPTS.items()})
     letters = kana + counts.total()
-    if letters < _FEWEST:
+    if letters < _MIN_LETTERS:
         return None
-    return "ja" if kana * _JAPANESE_SHARE >= letters else counts.most_common(1)[0][0]
+    return "ja" if kana * _LETTERS_PER_KANA >= letters else counts.most_common(1)[0][0]

@@ -1,8 +1,8 @@
 """A worker pool in an existing Dask cluster, or in one that it starts on this machine.
 
-Each call is a plain task. If its worker dies, Dask runs it again; if its workers die too often, the call
-counts as dead. Workers need the same version of this program and the fleet's folder under the same path; each proves
-that by reading a marker file.
+Each call is a plain task. If its worker dies, Dask runs it again; if its workers die too often, the call fails. Workers
+need the same version of this program and the fleet's folder under the same path; each proves that by reading a marker
+file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ADDRESS: Final = re.compile(r"(tcp|tls|ws|wss)://[^\s/@?#]+")
 
 
 class _Marker(NamedTuple):
-    """A file by which a worker proves that it sees a folder: its path and text, and the folder for messages."""
+    """A marker file that proves to a worker that it sees the same folder, and the folder for messages."""
 
     folder: Path
     path: Path
@@ -50,7 +50,7 @@ class _Marker(NamedTuple):
 
 @dataclass(frozen=True)
 class _Job:
-    """What all calls of a command share; it goes to every worker, so it holds no secret."""
+    """The data that all calls of a command share; it is sent to every worker, so it holds no secret."""
 
     markers: tuple[_Marker, ...]
     version: str
@@ -136,8 +136,10 @@ class DaskPool:
         from distributed import LocalCluster  # noqa: PLC0415
 
         make_cluster: Any = LocalCluster
-        with dask.config.set({"distributed.scheduler.allowed-failures": 0}):  # each_done and its like try again
-            # Whoever reaches a scheduler can run any code, and loopback is open to all users: so only with a key.
+        with dask.config.set(
+            {"distributed.scheduler.allowed-failures": 0}
+        ):  # callers such as results_as_completed try again
+            # Any client of a scheduler can run any code, and loopback is open to all users, so a key is required.
             cluster = make_cluster(
                 n_workers=self._workers, threads_per_worker=1, security=True, host="127.0.0.1", memory_limit=0,
                 dashboard_address="127.0.0.1:0", local_directory=str(folder), silence_logs=logging.CRITICAL,
@@ -149,7 +151,7 @@ class DaskPool:
             _quietly(cluster.close, timeout=_CLOSE_SECONDS)
 
     def submit(self, number: int, work: Callable[[Any], Any], argument: Any) -> None:
-        """Make a task of a call."""
+        """Submit a call as a task."""
         key = f"{self._run}-{number}"
         future = self._client.submit(_run_call, self._job, pickle.dumps((work, argument)), key=key, pure=False)
         self._futures[future] = number
@@ -204,7 +206,7 @@ class DaskPool:
             raise UsageError(text) from error
         if isinstance(answer, _Refusal):
             raise UsageError(answer.reason)
-        outcome: Outcome = pickle.loads(answer)  # noqa: S301 - whoever controls the workers controls the archives too
+        outcome: Outcome = pickle.loads(answer)  # noqa: S301 - workers can change the archives anyway
         return outcome
 
     def _absent(self, error: Exception) -> BlogExporterError:

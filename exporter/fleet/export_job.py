@@ -1,7 +1,7 @@
 """Exports each archive of a fleet that changed: public entries into one folder, other entries into another.
 
 After an export, ``.BLOG_ID.made`` next to it notes the options and the versions. An export with the same options is
-replaced if its archive has changed, and stays otherwise.
+replaced only if its archive has changed.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _side(
 
 
 def _read(note: Path) -> dict[str, Any]:
-    """Return a note; an empty one where none can be read."""
+    """Return a note; an empty one if it is missing or unreadable."""
     try:
         found = lossless_json.loads(note.read_bytes())
     except (OSError, lossless_json.NotJson):
@@ -130,7 +130,7 @@ def _read(note: Path) -> dict[str, Any]:
 
 
 def _digest(form: str, timezone: str, options: ExportOptions) -> str:
-    """Return what changes whenever the same records would be written otherwise."""
+    """Return a fingerprint of everything except the records that affects the output."""
     named = (each.name for each in fields(options) if each.name != "service")
     parts = [__version__, form, timezone, *(f"{name}={_plain(getattr(options, name))}" for name in named)]
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

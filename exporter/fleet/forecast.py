@@ -1,4 +1,4 @@
-"""When a fleet will be done, by what its blogs have cost so far, and how sure that is. Pure."""
+"""Forecast when a fleet will be done, from the requests of its blogs so far, with an error interval. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Final
 _WINDOW_SECONDS: Final = 600.0
 """The forecast uses the rate during the last ten minutes, because services are slower by day than by night."""
 _SAMPLES: Final = 600
-_FEWEST: Final = 5
-_SURE: Final = 1.96
+_MIN_BLOGS: Final = 5
+_Z_95_PERCENT: Final = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Forecast:
 
     Attributes:
         seconds: from now; ``inf`` while nothing moves.
-        error: half the width of the 95 % interval in seconds, as far as the sizes of blogs decide.
+        error: half the width of the 95 % interval in seconds, considering only the variation of blog sizes.
         rate: requests per second of the last minutes.
         requests: that are still to be sent.
     """
@@ -32,7 +32,7 @@ class Forecast:
     requests: float
 
     def share_within(self, seconds: float) -> float:
-        """Return the share of the remaining work that is done within ``seconds``, 0 … 1."""
+        """Return what share, 0 … 1, of the remaining work is done within ``seconds``, 0 … 1."""
         if not self.requests:
             return 1.0
         return min(1.0, max(0.0, seconds) * self.rate / self.requests)
@@ -53,7 +53,7 @@ class FleetProgress:
 
     def sent(self, now: float, requests: int) -> None:
         """Note the number of requests sent in all, including those for blogs under way."""
-        # The samples are spread over the window, however often this is called.
+        # The samples are spread over the window, no matter how often this is called.
         if now - self._sent[-1][0] >= _WINDOW_SECONDS / _SAMPLES:
             self._sent.append((now, requests))
 
@@ -69,7 +69,7 @@ class FleetProgress:
         rate = self._rate(now, sent)
         if not left and not under_way:
             return Forecast(0.0, 0.0, rate, 0.0)
-        if self._done < _FEWEST:
+        if self._done < _MIN_BLOGS:
             return None
         sizes = _Sizes(self._taken, under_way)
         requests = left * sizes.mean + sum(sizes.beyond(taken) for taken in under_way)
@@ -78,7 +78,7 @@ class FleetProgress:
         # Two errors add up: the remaining blogs vary around the mean, and the mean comes from a sample.
         number = left + len(under_way)
         deviation = sqrt(sizes.variance * (number + number * number / self._done))
-        return Forecast(requests / rate, _SURE * deviation / rate, rate, requests)
+        return Forecast(requests / rate, _Z_95_PERCENT * deviation / rate, rate, requests)
 
     def _rate(self, now: float, sent: int) -> float:
         while len(self._sent) > 1 and self._sent[1][0] <= now - _WINDOW_SECONDS:
@@ -88,10 +88,10 @@ class FleetProgress:
 
 
 class _Sizes:
-    """How many requests a blog takes, known of those that are done; of those under way, how many it takes at least.
+    """The number of requests of each blog: exact if the blog is done, a minimum if it is under way.
 
-    Small blogs end first, so the mean of the ends alone is too small for as long as many are under way. What those have
-    taken counts too: the estimate of Kaplan and Meier (Journal of the American Statistical Association 53, 1958).
+    Small blogs end first, so the mean of the finished blogs alone is too small while many are under way. The
+    Kaplan-Meier estimator includes those under way (Journal of the American Statistical Association 53, 1958).
     """
 
     def __init__(self, taken: Mapping[int, int], under_way: Collection[int]) -> None:
@@ -112,9 +112,9 @@ class _Sizes:
         self.variance = max(0.0, squares - self.mean * self.mean)
 
     def _rest(self, alive: float, area: float, largest: int) -> float:
-        """Return how many more requests blogs take that are larger than all that is known.
+        """Return the number of further requests of blogs that are larger than all finished ones.
 
-        As if they ended as often as those did that are larger than half of it, or as all did where none of these ended.
+        It uses the rate of endings among the blogs above half that size, or among all blogs if none of those ended.
         """
         half = max((size for size in self._after if 2 * size <= largest), default=0)
         alive_at_half = self._after[half][0] if half else 1.0
@@ -123,6 +123,6 @@ class _Sizes:
         return area / (1.0 - alive)
 
     def beyond(self, taken: int) -> float:
-        """Return how many more requests a blog takes after ``taken``."""
+        """Return the number of further requests of a blog after ``taken``."""
         alive, area = self._after[taken]
         return (self.mean - area) / alive

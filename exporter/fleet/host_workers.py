@@ -1,6 +1,6 @@
-"""Saving the blogs of several services in worker processes, where all blogs of a host belong to one process.
+"""Save the blogs of several services in worker processes; all blogs of a host belong to one process.
 
-So one process knows all requests to a host, and keeps to its budget alone. The hosts are divided into groups, one for
+So one process sends all requests to a host, and can keep its budget alone. The hosts are divided into groups, one for
 each worker. For each group, ``.work/hosts`` in the fleet's folder holds ``N.todo``, to which the main
 process appends blogs, and ``N.done``, to which the worker appends how each attempt ended. Both are JSON lines, so they
 outlive any process: a new worker reads the remaining blogs, and the next run records the attempts of a killed one.
@@ -27,7 +27,7 @@ from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, Interrupted, Terminated, UsageError
 from exporter.fleet.ledger import BlogAttempt, DueBlog, FleetLedger
 from exporter.fleet.overview import fleet_lock
-from exporter.fleet.pool import Died, Raised, WorkerPool, ended_early
+from exporter.fleet.pool import Died, Raised, WorkerPool, worker_died_error
 from exporter.fleet.saving import BlogSaver, rare_collections, settings_for
 from exporter.http.address_guard import check_base_url, origin_of
 from exporter.http.engine import Engine
@@ -37,7 +37,7 @@ from exporter.settings import Settings
 _POLL_SECONDS: Final = 0.1
 _PROGRESS_SECONDS: Final = 1.0
 _GRACE_SECONDS: Final = 0.8
-"""Time that attempts have to end in order when the run is stopped; the command itself ends within two seconds."""
+"""Time for attempts to end cleanly when the run is stopped; the command itself ends within two seconds."""
 _LOCK_SECONDS: Final = 60.0
 """How long to wait for a worker that another run left behind; it notices within a second."""
 _MAX_DEATHS: Final = 10
@@ -107,7 +107,7 @@ def _append(path: InnerPath, values: Iterable[Any]) -> None:
 def hosts_of(blogs: Iterable[DueBlog], settings_of: Callable[[DueBlog], Settings]) -> set[str]:
     """Return the origins of the services of some blogs.
 
-    Blogs of one domain with the same settings of their own are looked at once. A blog with wrong settings has no
+    Blogs of one domain with the same settings of their lines are resolved once. A blog with wrong settings has no
     service; the attempt to save it says why.
     """
     alike = {(blog.blog_id.partition(".")[2], blog.alike): blog for blog in blogs}
@@ -122,12 +122,12 @@ def _origin(blog: DueBlog, settings_of: Callable[[DueBlog], Settings]) -> str:
 
 
 class HostWorkers:
-    """Implements :class:`~exporter.fleet.run.Backups` with one worker for each group of hosts.
+    """Implements :class:`~exporter.fleet.fleet_run.Backups` with one worker for each group of hosts.
 
     Args:
-        pool: runs the workers, and is entered already.
-        groups: how many workers; no more than the pool has slots.
-        task: what all groups share.
+        pool: runs the workers; it must be entered already.
+        groups: the number of workers, at most the pool's slots.
+        task: the fields that all groups share.
         settings_of: returns a blog's settings, including those of its line; raises a UsageError.
     """
 
@@ -174,22 +174,22 @@ class HostWorkers:
                 atomic.remove_folder(folder)
 
     @property
-    def room(self) -> int:
-        """How many more blogs it can take now."""
+    def free_slots(self) -> int:
+        """The number of blogs that can be started now."""
         return self._at_once - len(self._open)
 
     @property
     def under_way(self) -> Collection[int]:
-        """For each blog that is being saved, how many requests were sent so far, as of a second ago."""
+        """The number of requests sent for each blog that is being saved, as of a second ago."""
         return [self._sent.get(blog.number, 0) for blog, _ in self._open.values()]
 
     @property
     def requests(self) -> int:
-        """How many requests were sent so far, as of a second ago."""
+        """The number of requests sent so far, as of a second ago."""
         return sum((self._reported | self._counted).values())
 
     def start(self, blogs: Sequence[DueBlog]) -> None:
-        """Begin to save blogs, each in the worker of its host."""
+        """Start saving blogs, each in the worker of its host."""
         now = time.time()
         added: dict[int, list[Any]] = {}
         for blog in blogs:
@@ -234,7 +234,7 @@ class HostWorkers:
         self._pool.submit(group, save_hosts, self._tasks[group])
 
     def _ended_in(self, group: int) -> Iterator[BlogAttempt]:
-        """Yield the attempts that a worker noted since the last time, and take in its progress."""
+        """Yield the attempts that a worker noted since the last time, and update the progress."""
         with contextlib.suppress(OSError, lossless_json.NotJson):
             progress: Any = lossless_json.loads(self._files[group].progress.read_bytes())
             name = progress["worker"]
@@ -257,7 +257,7 @@ class HostWorkers:
             self.start(again)
 
     def _after_deaths(self) -> Iterator[BlogAttempt]:
-        """Start the tasks of workers that ended again, without the blogs during which workers die again and again."""
+        """Restart the tasks of dead workers, without the blogs that repeatedly kill workers."""
         for group, outcome in self._pool.done(0):
             self._running.discard(group)
             if isinstance(outcome, Raised):
@@ -278,7 +278,7 @@ class HostWorkers:
             else:
                 self._early_ends[group] += 1
                 if self._early_ends[group] >= _MAX_DEATHS:
-                    raise ended_early("")
+                    raise worker_died_error("")
             self._begin(group)
 
     def _give_up(self, keys: Iterable[tuple[int, int]], exit_code: int, kind: str, reason: str) -> list[BlogAttempt]:
@@ -293,7 +293,7 @@ def recover(root: Path, ledger: FleetLedger) -> None:
     """Record the attempts that workers noted for a killed run, after all these workers have ended.
 
     Raises:
-        ArchiveLocked: one of them goes on.
+        ArchiveLocked: one of them is still running.
         ArchiveDamaged: no worker can have written the notes.
     """
     folder = _folder(root)
@@ -315,7 +315,7 @@ def recover(root: Path, ledger: FleetLedger) -> None:
 
 
 def save_hosts(task: HostTask) -> None:
-    """Save the blogs of a group of hosts until the main process says that there are no more; the task of a worker."""
+    """Save the blogs of a group of hosts until the main process sends no more; runs in a worker."""
     lock = _Files(task.root, task.group).lock
     with lock:
         # Another worker may still hold it: one that the cluster believes dead, or one of a run that was killed.

@@ -23,7 +23,7 @@ from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, op
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import UsageError
 from exporter.fleet.catalogue_rows import archive_place_text, state_of, title_of
-from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.fleet.work import FATAL, trouble_of
 from exporter.message import message
 from exporter.model.kinds import Kind
@@ -76,7 +76,7 @@ def make_index_page(root: Path, settings: Settings, pool: WorkerPool, language: 
 
     Raises:
         NoArchive: there are no archives.
-        UsageError: something else has these names, or nothing can be written.
+        UsageError: other files have these names, or nothing can be written.
         NoSpace: there is no room.
     """
     require_fleet(root)
@@ -86,7 +86,7 @@ def make_index_page(root: Path, settings: Settings, pool: WorkerPool, language: 
     result = IndexPageResult(Path(index))
     shards = shards_in(root)
     tasks = (CardTask(root, shard, settings.without_secrets()) for shard in shards)
-    with contextlib.closing(each_done(pool, make_cards, tasks)) as outcomes:
+    with contextlib.closing(results_as_completed(pool, make_cards, tasks)) as outcomes:
         for outcome in outcomes:
             result.read += outcome.read
             result.trouble += outcome.trouble
@@ -110,7 +110,7 @@ def make_index_page(root: Path, settings: Settings, pool: WorkerPool, language: 
 
 
 def _require_own(index: InnerPath, folder: InnerPath) -> None:
-    """Refuse to replace what this program did not write."""
+    """Refuse to replace files that this program did not write."""
     kind = index.kind()
     own = kind is None
     if kind == "":

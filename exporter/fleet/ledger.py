@@ -2,11 +2,11 @@
 
 After any crash, the next run reads the ledger and continues with the blogs that are still due. Attempts are only added;
 the row of a blog holds the meaning of its newest attempt. During a run the file is in write-ahead mode, so that ``fleet
-status`` can read it. Afterwards it is not, so that a read-only disk can hold it. If a power cut loses the row of an
-attempt, the next run backs up that archive once more.
+status`` can read it. Afterwards it is not, so that a read-only disk can hold it. If a power cut loses an attempt's row,
+the next run backs up that archive once more.
 
 A fleet's folder may come from a stranger. The ledger is refused if its tables differ from this program's, because a
-trigger could write other settings into a blog's row, or if no run of this program could have written its values.
+trigger could change the settings of a blog. It is also refused if this program could not have written its values.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ FILE_NAME: Final = "fleet.sqlite"
 FORMAT: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _NO_RIGHT: Final = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
-_MOST_LISTINGS: Final = 1_000_000_000
-_FAR: Final = timedelta(days=2).total_seconds()
-"""A wait that no failure has, however often: a clock was wrong when it was written down."""
-NOT_SENSE: Final = (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError)
-"""What reading raises where something is not as this program writes it."""
+_MAX_LISTINGS: Final = 1_000_000_000
+_MAX_WAIT_SECONDS: Final = timedelta(days=2).total_seconds()
+"""Longer than any wait after failures: a longer one was recorded with a wrong clock."""
+INVALID_VALUE_ERRORS: Final = (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError)
+"""The errors of reading values that this program did not write."""
 
 _SCHEMA: Final = (
     "CREATE TABLE fleet (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -113,8 +113,8 @@ class DueBlog:
         number: its number in the ledger.
         blog_id: the blog.
         settings: those of its line.
-        failures: attempts in a row that did not save all of it.
-        due_at: since when it is due, in seconds since 1970.
+        failures: consecutive attempts that did not save all of it.
+        due_at: when it became due, in seconds since 1970.
         saved: whether an earlier attempt saved it, so that its archive must exist.
     """
 
@@ -127,7 +127,7 @@ class DueBlog:
 
     @property
     def alike(self) -> str:
-        """What blogs with the same settings of their own have in common."""
+        """A key that is equal for blogs with the same settings of their lines."""
         return _written(self.settings)
 
 
@@ -140,7 +140,7 @@ class BlogAttempt:
         exit_code: as ``backup`` has it: 0 saved, 3 partial.
         kind: the class of the error; ``None`` without one.
         reason: the text of the error.
-        version: the version that was made, ``None`` where nothing changed.
+        version: the version that was made, ``None`` if nothing changed.
         requests: sent to the service, retries included.
         bytes: received from it.
         worker: the name of the worker process; empty for the main process.
@@ -169,7 +169,7 @@ class Listing:
     """What reading a list changed.
 
     Attributes:
-        blogs: how many are listed.
+        blogs: the number of listed blogs.
         new: those that no list had before.
         repeated: lines that name a blog again.
         left_out: blogs of the list before that are not in this one.
@@ -183,14 +183,14 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many listed blogs are in each state, and how many of all are due by a time."""
+    """The number of listed blogs in each state, and of those due by a time."""
 
     states: Mapping[BlogState, int] = field(default_factory=dict)
     due: int = 0
 
     @property
     def blogs(self) -> int:
-        """How many are listed."""
+        """The number of listed blogs."""
         return sum(self.states.values())
 
 
@@ -206,7 +206,7 @@ _ADD_ATTEMPT: Final = (
 
 
 class FleetLedger:
-    """The ledger of the fleet in a folder; one process writes it, under the fleet's lock, any number read it."""
+    """The ledger of the fleet in a folder; one process writes it, under the fleet's lock; any number may read it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -296,7 +296,7 @@ class FleetLedger:
 
         Args:
             now: the time.
-            options: the options of the command, for readers of the ledger.
+            options: the command's options, for readers of the ledger.
             again_before: blogs that were saved before this time are due again; ``None`` for no such time.
             retry_now: whether failed blogs are due at once.
         """
@@ -307,7 +307,7 @@ class FleetLedger:
                 )
             self._connection.execute(
                 "UPDATE blogs SET due_at = ?1 WHERE due_at > ?2 OR (due_at > ?1 AND state = ?3)",
-                (now, now + _FAR, BlogState.NEW),
+                (now, now + _MAX_WAIT_SECONDS, BlogState.NEW),
             )
             if retry_now:
                 self._connection.execute("UPDATE blogs SET due_at = ?1 WHERE due_at > ?1", (now,))
@@ -318,12 +318,12 @@ class FleetLedger:
         return self._run
 
     def note_progress(self, progress: Mapping[str, Any]) -> None:
-        """Write down how far the run is, for ``fleet status``."""
+        """Record the progress of the run, for ``fleet status``."""
         with self._transaction():
             self._connection.execute("UPDATE runs SET progress = ? WHERE number = ?", (json.dumps(progress), self._run))
 
     def end_run(self, now: float, exit_code: int) -> None:
-        """Write down how the run ended."""
+        """Record the end of the run."""
         with self._transaction():
             self._connection.execute(
                 "UPDATE runs SET finished_at = ?, exit_code = ? WHERE number = ?", (now, exit_code, self._run)
@@ -332,8 +332,8 @@ class FleetLedger:
     def due(self, now: float, most: int, *, without: Iterable[int] = (), aside: Iterable[str] = ()) -> list[DueBlog]:
         """Return listed blogs that are due and were not tried in this run.
 
-        Those of the highest priority come first; among equals those that nothing is saved of, those not tried yet
-        before all; then in the order of the list.
+        They are sorted by priority. At equal priority, new blogs come first, then those never saved, then the others in
+        list order.
 
         Args:
             now: the time.
@@ -355,7 +355,7 @@ class FleetLedger:
         return found[:most]
 
     def due_alike(self, now: float, alike: str) -> int:
-        """Count those that :meth:`due` would return of blogs with these settings."""
+        """Count the blogs that :meth:`due` would return of blogs with these settings."""
         with self._translated():
             (found,) = self._connection.execute(
                 "SELECT count(*) FROM blogs INDEXED BY due WHERE due_at IS NOT NULL AND due_at <= ? AND listed = ?"
@@ -381,7 +381,7 @@ class FleetLedger:
         return DueBlog(number, blog_id, json.loads(settings), failures, due_at, saved_at is not None)
 
     def record(self, attempts: Iterable[tuple[BlogAttempt, float | None]]) -> list[BlogState]:
-        """Write down how attempts ended, each with the time at which its blog is due again.
+        """Record the results of attempts, each with the time when its blog is due again.
 
         Returns:
             The states of the blogs before.
@@ -446,7 +446,7 @@ class FleetLedger:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except NOT_SENSE as error:
+        except INVALID_VALUE_ERRORS as error:
             raise trouble(self._path, error) from error
 
 
@@ -486,7 +486,7 @@ def check_format(connection: sqlite3.Connection, path: Path) -> int:
         raise _not_one(path)
     values = dict(connection.execute("SELECT name, value FROM fleet"))
     numbers = [str(values.get("format", "")), str(values.get("listing", "0"))]
-    if not all(number.isascii() and number.isdecimal() and int(number) < _MOST_LISTINGS for number in numbers):
+    if not all(number.isascii() and number.isdecimal() and int(number) < _MAX_LISTINGS for number in numbers):
         raise _not_one(path)
     if int(numbers[0]) > FORMAT:
         text = message("{path} was written by a newer version of this program: update it.", path=path)
@@ -528,7 +528,7 @@ def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Cou
 
 
 def trouble(path: Path, error: Exception) -> BlogExporterError:
-    """Translate an error of SQLite, or one of :data:`NOT_SENSE`."""
+    """Translate an error of SQLite, or one of :data:`INVALID_VALUE_ERRORS`."""
     code = getattr(error, "sqlite_errorcode", 0)
     if is_full_disk(error):
         return NoSpace(message("There is no space left for {path}: make room, then run the fleet again.", path=path))

@@ -40,26 +40,26 @@ class _Worker:
 
     Attributes:
         connection: carries calls to it and outcomes back.
-        in_hand: numbers and pickles of unanswered calls, in order.
+        unfinished: numbers and pickles of unanswered calls, in order.
         ready: whether it has started.
     """
 
     def __init__(self) -> None:
         self.connection, theirs = _CONTEXT.Pipe()
-        self.in_hand: deque[tuple[int, bytes]] = deque()
+        self.unfinished: deque[tuple[int, bytes]] = deque()
         self.ready = False
         self._process = _CONTEXT.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
 
-    def hand(self, number: int, call: bytes) -> None:
-        self.in_hand.append((number, call))
+    def send(self, number: int, call: bytes) -> None:
+        self.unfinished.append((number, call))
         with contextlib.suppress(OSError):  # it has died: reading from the pipe reports that
             self.connection.send_bytes(call)
 
     def stop(self) -> None:
         """Ask it to exit."""
-        if self.in_hand:
+        if self.unfinished:
             self._process.terminate()
         else:
             self.connection.close()
@@ -101,11 +101,11 @@ class LocalPool:
         self._workers.clear()
 
     def submit(self, number: int, work: Callable[[Any], Any], argument: Any) -> None:
-        """Hand a call to the worker with the least to do."""
-        self._hand(number, pickle.dumps((work, argument)))
+        """Send a call to the worker with the fewest unfinished calls."""
+        self._send(number, pickle.dumps((work, argument)))
 
-    def _hand(self, number: int, call: bytes) -> None:
-        min(self._workers, key=lambda each: len(each.in_hand)).hand(number, call)
+    def _send(self, number: int, call: bytes) -> None:
+        min(self._workers, key=lambda each: len(each.unfinished)).send(number, call)
 
     def done(self, seconds: float) -> list[tuple[int, Outcome]]:
         """Return the calls that ended; see :meth:`~exporter.fleet.pool.WorkerPool.done`."""
@@ -118,25 +118,25 @@ class LocalPool:
                 found += self._replaced(worker)
                 continue
             if worker.ready:
-                found.append((worker.in_hand.popleft()[0], outcome))
+                found.append((worker.unfinished.popleft()[0], outcome))
             worker.ready = True
             self._false_starts = 0
         return found
 
     def _replaced(self, worker: _Worker) -> list[tuple[int, Outcome]]:
-        """Replace a dead worker, and hand its other calls to the living."""
+        """Replace a dead worker, and send its other calls to live workers."""
         how = worker.join(STOP_SECONDS)
         died: list[tuple[int, Outcome]] = []
-        if worker.ready and worker.in_hand:
-            died.append((worker.in_hand.popleft()[0], Died(how)))
+        if worker.ready and worker.unfinished:
+            died.append((worker.unfinished.popleft()[0], Died(how)))
         elif not worker.ready:
             self._false_starts += 1
             if self._false_starts >= _MAX_FALSE_STARTS:
                 reason = how or message("it ended at once")
                 raise BlogExporterError(message("No worker process can be started: {how}.", how=reason))
         self._workers[self._workers.index(worker)] = _Worker()
-        for number, call in worker.in_hand:
-            self._hand(number, call)
+        for number, call in worker.unfinished:
+            self._send(number, call)
         return died
 
 

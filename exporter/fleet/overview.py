@@ -1,4 +1,4 @@
-"""The state of a fleet for ``fleet status`` and its metrics, read from the ledger, even during a run."""
+"""A fleet's state for ``fleet status`` and its metrics, read from the ledger, even during a run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from typing import Any, Final
 
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import timestamp
-from exporter.fleet.ledger import FILE_NAME, NOT_SENSE, BlogState, check_format, connect, count_blogs, trouble
+from exporter.fleet.ledger import (
+    FILE_NAME,
+    INVALID_VALUE_ERRORS,
+    BlogState,
+    check_format,
+    connect,
+    count_blogs,
+    trouble,
+)
 from exporter.notify.prometheus import Sample, families_text
 
-_SHOWN: Final = 10
+_SHOWN_ROWS: Final = 10
 _OPEN: Final = (BlogState.PARTIAL, BlogState.FAILED)
 
 
@@ -57,12 +65,12 @@ def overview(root: Path, now: float) -> dict[str, Any]:
                 "slowest": _slowest(ledger),
                 "retry": _retry(ledger, listing),
             }
-        except NOT_SENSE as error:
+        except INVALID_VALUE_ERRORS as error:
             raise trouble(path, error) from error
 
 
 def _run(ledger: sqlite3.Connection, *, is_running: bool, now: float) -> dict[str, Any] | None:
-    """Return the newest run; one that neither ended nor is under way has no exit code: it was killed."""
+    """Return the newest run; a killed run has no exit code."""
     found = ledger.execute(
         "SELECT number, started_at, finished_at, exit_code, options, progress FROM runs ORDER BY number DESC LIMIT 1"
     ).fetchone()
@@ -96,7 +104,7 @@ def _run(ledger: sqlite3.Connection, *, is_running: bool, now: float) -> dict[st
 
 
 def _failures(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
-    """Return what keeps blogs from being saved, the most frequent first, each with an example."""
+    """Return the reasons of failures, the most frequent first, each with an example."""
     rows = ledger.execute(
         """
         SELECT a.exit_code, a.kind, count(*), max(b.blog_id), a.reason
@@ -114,7 +122,7 @@ def _slowest(ledger: sqlite3.Connection) -> list[dict[str, Any]]:
         "SELECT b.blog_id, round(a.finished_at - a.started_at, 1), a.requests, a.exit_code FROM attempts a"
         " JOIN blogs b ON b.number = a.blog WHERE a.run = (SELECT max(number) FROM runs)"
         " ORDER BY a.finished_at - a.started_at DESC LIMIT ?",
-        (_SHOWN,),
+        (_SHOWN_ROWS,),
     )
     return [dict(zip(("blog_id", "seconds", "requests", "exit_code"), row, strict=True)) for row in rows]
 
@@ -127,7 +135,7 @@ def _retry(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
         FROM blogs b JOIN attempts a ON a.number = b.attempt
         WHERE b.listed = ? AND b.state IN (?, ?) AND b.due_at IS NOT NULL
         ORDER BY b.failures DESC, b.due_at LIMIT ?""",
-        (listing, *_OPEN, _SHOWN),
+        (listing, *_OPEN, _SHOWN_ROWS),
     )
     names = ("blog_id", "failures", "due_at", "exit_code", "reason")
     return [{**dict(zip(names, row, strict=True)), "due_at": _time(row[2])} for row in rows]

@@ -60,7 +60,7 @@ class WorkerPool(Protocol):
     dashboard: str | None
 
     def submit(self, number: int, work: Callable[[Any], Any], argument: Any) -> None:
-        """Queue a call; the function belongs to a module, and the argument pickles."""
+        """Queue a call of a module-level function; the argument must be picklable."""
 
     def done(self, seconds: float) -> list[tuple[int, Outcome]]:
         """Return the calls that ended, by number, after waiting up to ``seconds`` for the first.
@@ -76,7 +76,7 @@ class WorkerPool(Protocol):
     ) -> None: ...
 
 
-def each_done(
+def results_as_completed(
     pool: WorkerPool,
     work: Callable[[Argument], Answer],
     arguments: Iterable[Argument],
@@ -121,7 +121,7 @@ class _Calls(Generic[Argument, Answer]):
 
     Attributes:
         running: their arguments.
-        died: arguments whose worker died, and how it did.
+        died: arguments whose worker died, with the cause.
     """
 
     def __init__(self, pool: WorkerPool, work: Callable[[Argument], Answer], *, may_die: bool) -> None:
@@ -148,10 +148,10 @@ class _Calls(Generic[Argument, Answer]):
             elif self._may_die:
                 self.died.append((argument, outcome.how))
             else:
-                raise ended_early(outcome.how)
+                raise worker_died_error(outcome.how)
 
 
-def ended_early(how: str) -> BlogExporterError:
+def worker_died_error(how: str) -> BlogExporterError:
     """Return the error for a worker that died before its work was done."""
     return BlogExporterError(
         message(

@@ -25,15 +25,15 @@ from exporter.message import listed, message, said, suggested
 from exporter.settings import Settings, resolve
 from exporter.text import printable
 
-_REASON: Final = 2000
+_MAX_REASON_CHARACTERS: Final = 2000
 _COLLECTIONS: Final = (5_000, 10, 10)
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let Python look for cycles less often inside the block, where hundreds of blogs are in memory at once.
+    """Run garbage collection less often inside the block, because hundreds of blogs are in memory.
 
-    Each search goes through what all of them hold, and finds next to nothing. Less often still would take more memory.
+    Each collection scans all their objects and frees almost nothing. A higher threshold would take more memory.
     """
     before = gc.get_threshold()
     gc.set_threshold(*_COLLECTIONS)
@@ -44,14 +44,14 @@ def rare_collections() -> Iterator[None]:
 
 
 def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None) -> Settings:
-    """Join the operator's settings with those that the list gives a blog.
+    """Merge the operator's settings with a blog's settings from the list.
 
     The operator's token is for the operator's service: the author of a list must not be able to receive it.
 
     Args:
         blog: as the ledger holds it, with the list's settings.
         options: the options of the command line.
-        config: the settings file asked for.
+        config: the settings file of the command line.
 
     Raises:
         UsageError: a setting is wrong or not allowed in a list, or the list would send the token to another origin.
@@ -90,7 +90,7 @@ def _origin(settings: Settings) -> str:
 
 
 class BlogSaver:
-    """Implements :class:`~exporter.fleet.run.Backups`: each blog is a task of the running event loop.
+    """Implements :class:`~exporter.fleet.fleet_run.Backups`: each blog is a task of the running event loop.
 
     Leaving it cancels all tasks.
 
@@ -138,27 +138,27 @@ class BlogSaver:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
-    def room(self) -> int:
-        """How many more blogs it can take now."""
+    def free_slots(self) -> int:
+        """The number of blogs that can be started now."""
         return self._at_once - len(self._tasks)
 
     @property
     def sent(self) -> Mapping[int, int]:
-        """How many requests were sent so far for each blog that is being saved, by its number in the ledger."""
+        """The number of requests sent so far for each blog that is being saved, by its number in the ledger."""
         return {number: client.statistics.requests for number, client in self._clients.items()}
 
     @property
     def under_way(self) -> Collection[int]:
-        """For each blog that is being saved, how many requests were sent so far."""
+        """The number of requests sent so far for each blog that is being saved."""
         return self.sent.values()
 
     @property
     def requests(self) -> int:
-        """How many requests were sent so far for all blogs, pictures elsewhere not counted."""
+        """The number of requests sent so far for all blogs, without those for pictures on other hosts."""
         return self._past + sum(self.under_way)
 
     def start(self, blogs: Sequence[DueBlog]) -> None:
-        """Begin to save blogs."""
+        """Start saving blogs."""
         for blog in blogs:
             task = asyncio.create_task(self.save(blog))
             self._tasks.add(task)
@@ -181,7 +181,7 @@ class BlogSaver:
         return found
 
     def stop(self, error: Interrupted) -> None:
-        """End all attempts soon and in order, and begin no other."""
+        """Stop all attempts cleanly, and start no more."""
         self._end = error
         for backup_run in self._running.values():
             backup_run.stop(error)
@@ -189,7 +189,7 @@ class BlogSaver:
     async def save(self, blog: DueBlog) -> BlogAttempt:
         """Back up a blog into its archive; the attempt holds any error.
 
-        A service that wishes a longer pause than a backup waits for is asked for no other blog until that is over.
+        If a service requests a longer pause than a backup waits, no other blog of it is started until the pause ends.
         """
         started = self._clock.now().timestamp()
         version: int | None = None
@@ -218,7 +218,7 @@ class BlogSaver:
             self._clock.now().timestamp(),
             code if error is None else error.exit_code,
             None if error is None else type(error).__name__,
-            None if reason is None else reason[:_REASON],
+            None if reason is None else reason[:_MAX_REASON_CHARACTERS],
             version,
             sent.requests,
             sent.retries,
@@ -227,7 +227,7 @@ class BlogSaver:
         )
 
     def _paused(self, number: int, failure: BlogExporterError) -> BlogExporterError:
-        """Note a long pause that a service asks for, and stop its other backups; return the error for the blog."""
+        """Record a long pause that a service requests, and stop its other backups; return the error for the blog."""
         service = self._services.get(number, "")
         if isinstance(failure, LongPause):
             self._leave_alone(service, failure)

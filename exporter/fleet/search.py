@@ -15,7 +15,7 @@ from exporter.archive.fleet_folder import SHARDS, archive_named, open_archive, r
 from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError
 from exporter.fleet.local_pool import LocalPool
-from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.fleet.search_index import (
     SECTION,
     IndexOutcome,
@@ -35,9 +35,9 @@ from exporter.search.query import Query
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 
-_BLOCK: Final = 4 << 20
-_ALONE: Final = 256 << 20
-"""Bytes of an index that this process searches before others could have started."""
+_BLOCK_BYTES: Final = 4 << 20
+_ONE_PROCESS_BYTES: Final = 256 << 20
+"""Bytes of an index that this process searches faster than others can start."""
 
 
 class FleetHit(NamedTuple):
@@ -56,10 +56,10 @@ class FleetSearchResult:
     """The result of a search.
 
     Attributes:
-        hits: the best ones, as many as were asked for.
+        hits: the best hits, up to the limit of the query.
         total: the number of matching records in the index.
-        blogs: in how many blogs they are.
-        outdated: hits that are not in the archives any more, or cannot be read there; they are not shown.
+        blogs: the number of blogs that contain them.
+        outdated: the number of hits that the archives no longer contain, or that cannot be read; they are not shown.
     """
 
     hits: list[FleetHit]
@@ -102,7 +102,7 @@ def update_index(
     folder = index_folder(root)
     shards = shards_in(root)
     tasks = (IndexTask(root, shard, settings.without_secrets()) for shard in shards)
-    with contextlib.closing(each_done(pool, index_shard, tasks)) as outcomes:
+    with contextlib.closing(results_as_completed(pool, index_shard, tasks)) as outcomes:
         for outcome in outcomes:
             on_shard(outcome)
     with atomic.translated(folder):
@@ -113,7 +113,7 @@ def update_index(
 
 
 def is_indexed(root: Path) -> bool:
-    """Tell whether a fleet has an index."""
+    """Return whether a fleet has an index."""
     return made_at(root) is not None
 
 
@@ -131,7 +131,7 @@ def search(root: Path, query: Query, settings: Settings, workers: int = 1) -> Fl
     size = sum(_size(task.path) for task in tasks)
     best: list[_Candidate] = []
     total = blogs = 0
-    for found in each_done(LocalPool(workers if size > _ALONE else 1), _search_shard, tasks):
+    for found in results_as_completed(LocalPool(workers if size > _ONE_PROCESS_BYTES else 1), _search_shard, tasks):
         best = heapq.nlargest(query.limit or 0, [*best, *found.best])
         total += found.total
         blogs += found.blogs
@@ -190,7 +190,7 @@ def _lines_with(file: BinaryIO, needles: list[bytes]) -> Iterator[tuple[str, byt
     blog = b""
     rest = b""
     while True:
-        read = file.read(_BLOCK)
+        read = file.read(_BLOCK_BYTES)
         block = rest + read
         end = block.rfind(b"\n") + 1 if read else len(block)
         for section, line in _in_block(block[:end], needles, blog):
@@ -218,7 +218,7 @@ def _in_block(block: bytes, needles: list[bytes], blog: bytes) -> Iterator[tuple
 
 
 def _confirmed(root: Path, candidate: _Candidate, query: Query, settings: Settings) -> FleetHit | None:
-    """Return a hit from the archive itself; ``None`` where that does not hold the words any more."""
+    """Return a hit from the archive itself; ``None`` if that no longer contains the words."""
     found = archive_named(root, candidate.blog_id)
     if found is None:
         return None

@@ -1,9 +1,9 @@
-"""The search index of a fleet: the folded texts of all its blogs, a file for each of the 256 folders.
+"""A fleet's search index: the folded texts of all its blogs, a file for each of the 256 folders.
 
-One index for all, since opening an archive's own costs some milliseconds, which a hundred thousand of them make
-minutes. A file holds a section for each blog: a line that says whose it is, what its archive was like and how long it
-is, then the first lines of :mod:`exporter.search.index_file`. It may be deleted at any time, and vouches for nothing:
-:mod:`exporter.fleet.search` shows no record of it that the archive itself does not confirm.
+There is one index for all blogs, since opening the index of each of 100,000 archives would take minutes. A file holds a
+section for each blog: a line with the blog, the fingerprint of its archive and the section's length, then the first
+lines of :mod:`exporter.search.index_file`. The index may be deleted at any time, and is not trusted:
+:mod:`exporter.fleet.search` shows only records that the archive itself confirms.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SECTION: Final = b"@\t"
 """The beginning of a section's line; no line of a record begins with it."""
 _FOLDERS: Final = (".fleet", "search")
 _EDITION: Final = 1
-_LONGEST_HEAD: Final = 4_000
-_BLOCK: Final = 1 << 20
-_IN_MEMORY: Final = 8 << 20
+_MAX_HEAD_BYTES: Final = 4_000
+_BLOCK_BYTES: Final = 1 << 20
+_IN_MEMORY_BYTES: Final = 8 << 20
 
 
 class IndexTask(NamedTuple):
@@ -58,7 +58,7 @@ class IndexOutcome:
 
 
 class Section(NamedTuple):
-    """A blog in an index: what its archive was when it was read, and where its lines are."""
+    """A blog in an index: the fingerprint of its archive when it was read, and the position of its lines."""
 
     blog_id: str
     mark: str
@@ -77,7 +77,7 @@ def index_path(root: Path, shard: str) -> InnerPath:
 
 
 def head_of(settings: Settings) -> bytes:
-    """Return the first line of every file, which changes whenever the same archives would give other lines."""
+    """Return the first line of every file, which changes with the format of the index."""
     return f"{_EDITION}:{INDEX_EDITION}:{settings.timezone}\n".encode()
 
 
@@ -113,13 +113,13 @@ def index_shard(task: IndexTask) -> IndexOutcome:
 
 def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
     """Yield the sections of an index up to the first damage; an index of another edition has no sections."""
-    if file.readline(_LONGEST_HEAD) != head:
+    if file.readline(_MAX_HEAD_BYTES) != head:
         return
     end = file.seek(0, 2)
     at = len(head)
     while at < end:
         file.seek(at)
-        line = file.readline(_LONGEST_HEAD)
+        line = file.readline(_MAX_HEAD_BYTES)
         parts = line.rstrip(b"\n").split(b"\t")
         if len(parts) != 4 or not line.startswith(SECTION) or not parts[3].isdigit():
             return
@@ -132,7 +132,7 @@ def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
 
 
 def blog_in(line: bytes) -> str:
-    """Return the blog that the line of a section names; empty where it names none."""
+    """Return the blog that the line of a section names; empty if it names none."""
     try:
         return str(lossless_json.loads(line.split(b"\t")[1]))
     except (IndexError, lossless_json.NotJson):
@@ -188,14 +188,14 @@ def _section(blog_id: str, mark: str, length: int) -> bytes:
 def _copied(file: BinaryIO, section: Section) -> Iterator[bytes]:
     file.seek(section.offset)
     left = section.length
-    while left and (block := file.read(min(left, _BLOCK))):
+    while left and (block := file.read(min(left, _BLOCK_BYTES))):
         yield block
         left -= len(block)
 
 
 def _lines_of(found: FoundArchive, services: dict[str | None, Records], settings: Settings) -> BinaryIO:
-    """Return a file with the lines of an archive, positioned at the end; a small one stays in memory."""
-    made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115  closed by who reads it
+    """Return a file with an archive's lines, positioned at the end; a small one stays in memory."""
+    made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES))  # noqa: SIM115  closed by its reader
 
     def read(archive: Archive) -> None:
         made.seek(0)

@@ -1,4 +1,4 @@
-"""Runs a job on every archive of a fleet in many processes: sites, checks, ``latest/`` and search indexes.
+"""Run a job on all archives of a fleet in many processes: sites, checks, ``latest/`` and search indexes.
 
 Each job makes the same call as the command for one archive. An archive that fails does not stop the others, even if it
 kills the process that works on it. No list of the archives is held: a million take the memory of one folder's names.
@@ -29,7 +29,7 @@ from exporter.errors import (
     NoSpace,
     UsageError,
 )
-from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.library.views import MARKDOWN, SITE
 from exporter.message import message, message_n, said
 from exporter.service.registry import service_of
@@ -47,12 +47,12 @@ FAILED: Final = "failed"
 STATES: Final = (MADE, CURRENT, EMPTY, FAILED)
 
 FATAL: Final = (NoSpace, NoMemory, Interrupted, MemoryError)
-"""Errors that say nothing about the archive being read, and end the work."""
+"""Errors that are not about the archive being read; they end the work."""
 _MAX_NAMED: Final = 1000
-_MAX_REASON: Final = 500
+_MAX_REASON_CHARACTERS: Final = 500
 _MAX_FINDINGS: Final = 5
-"""Findings of an archive that its result holds; ``verify`` of that archive names all."""
-_REFUSED: Final = 20
+"""The maximum number of findings in a result; ``verify`` of that archive names all."""
+_MAX_REFUSED_FIRST: Final = 20
 """If a usage error refuses each of the first 20 archives, the options are wrong, and the work ends."""
 Options = TypeVar("Options")
 
@@ -142,7 +142,7 @@ def verify(archive: Archive, options: VerifyOptions) -> Done:
 
 
 def checked(archive: Archive, found: Iterable[Finding]) -> Done:
-    """Return the result of a check, from its findings."""
+    """Return a check's result, given its findings."""
     findings = damage = 0
     shown: list[dict[str, Any]] = []
     for finding in found:
@@ -183,8 +183,8 @@ class ArchiveResult:
         kind: the class of the error; ``None`` for none.
         reason: the text of the error.
         facts: what JSON shows of the archive.
-        seconds: how long it took.
-        cpu_seconds: the processor's time, of that process.
+        seconds: the duration.
+        cpu_seconds: the processor time of that process.
     """
 
     blog_id: str
@@ -212,7 +212,7 @@ class ArchiveResult:
 
 
 def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundArchive) -> ArchiveResult:
-    """Do a job with one archive; the result holds any error. All arguments and the result pickle."""
+    """Run a job on one archive; the result holds any error. All arguments and the result pickle."""
 
     def work() -> Done | None:
         archive = open_archive(found)
@@ -222,7 +222,7 @@ def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundAr
 
 
 def result_of(blog_id: str, path: Path | str, work: Callable[[], Done | None]) -> ArchiveResult:
-    """Do something with an archive; the result holds any error.
+    """Run a function on an archive; the result holds any error.
 
     Args:
         blog_id: its blog.
@@ -286,11 +286,11 @@ def work_over(
     """
     archives = (found for shard in shards_in(root) for found in archives_in(root, shard))
     refused = 0
-    with closing(each_done(pool, partial(do, job, options), archives, lost=lost)) as results:
+    with closing(results_as_completed(pool, partial(do, job, options), archives, lost=lost)) as results:
         for done, result in enumerate(results, 1):
             yield result
             refused += result.kind == UsageError.__name__
-            if refused == done == _REFUSED:
+            if refused == done == _MAX_REFUSED_FIRST:
                 raise UsageError(
                     message("Every archive was refused, the last one so: {reason}", reason=result.reason or "")
                 )
@@ -302,7 +302,7 @@ def trouble_of(error: Exception) -> str:
     """Return why an archive could not be read, shortened."""
     is_fault = isinstance(error, (BlogExporterError, OSError))
     reason = said(error) if is_fault else message("{kind}: {reason}", kind=type(error).__name__, reason=error)
-    return str(reason)[:_MAX_REASON]
+    return str(reason)[:_MAX_REASON_CHARACTERS]
 
 
 def copies_of_a_fleet(store: Store) -> list[str]:
@@ -356,7 +356,7 @@ class WorkTally:
 
     @property
     def archives(self) -> int:
-        """How many archives there were."""
+        """The number of archives."""
         return self.states.total()
 
     def count(self, result: ArchiveResult) -> None:

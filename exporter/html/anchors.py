@@ -1,6 +1,6 @@
 """Anchors in a text that links lead to, and footnotes. Pure.
 
-A short link with a number or a sign leads to a footnote, and a link leads back from it. Hatena, WordPress and Markdown
+A short link with a number or a mark leads to a footnote, and a link leads back from it. Hatena, WordPress and Markdown
 converters write footnotes like this. All other anchors stay links inside the text.
 """
 
@@ -107,7 +107,7 @@ _HOLDING: Final = tag_set("caption dd dt li td th")
 
 
 FOOTNOTE: Final = "#footnote"
-"""The tag of an element that represents a reference and contains its sign; HTML has no such tag.
+"""The tag of an element that represents a reference and contains its mark; HTML has no such tag.
 
 Its attributes are the ``label`` of its footnote, and as ``time`` the number of this reference to it."""
 
@@ -118,10 +118,10 @@ _NO_REFERENCE: Final = CODE_BLOCKS | DROPPED | HTML_BLOCKS | RUBY | tag_set("a c
 """Tags inside which a reference would not be recognised."""
 _INLINE: Final = tag_set("b small span strong sup")
 _TRIM: Final = " \t\n\r\f:："
-_MOST_CHARACTERS: Final = 4_000
-_MOST_FOOTNOTES: Final = 1_000
-_DEEPEST: Final = 40
-_SIGN_NODES: Final = 12
+_MAX_CHARACTERS: Final = 4_000
+_MAX_FOOTNOTES: Final = 1_000
+_MAX_DEPTH: Final = 40
+_MARK_NODES: Final = 12
 
 _Path = tuple[Element, ...]
 
@@ -141,11 +141,11 @@ class Numbering(NamedTuple):
 
 
 class Footnote(NamedTuple):
-    """A footnote: its label, its content without the links back, and the sign of each reference to it."""
+    """A footnote: its label, its content without the links back, and the mark of each reference to it."""
 
     label: str
     held: Element
-    signs: list[str]
+    marks: list[str]
 
 
 def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
@@ -169,7 +169,7 @@ def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
             found.setdefault(id(note[-1]), (note, []))[1].append(path)
     notes: list[Footnote] = []
     taken: list[_Path] = []
-    for note, references in found.values() if len(found) <= _MOST_FOOTNOTES else ():
+    for note, references in found.values() if len(found) <= _MAX_FOOTNOTES else ():
         held = note[-1]
         inside = Counter(place for place in map(_leads_to, _elements(held)) if place is not None)
         own = {name for each in (held, *_elements(held)) for name in _names(each)}
@@ -182,14 +182,14 @@ def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
         if any(asked[name] != inside[name] for name in there) or not (own | there).isdisjoint(numbering.asked_for):
             continue
         label = f"{numbering.prefix}{numbering.first + len(notes)}"
-        signs = [_tight(path)[0].text().strip() for path in references]
-        for time, (path, sign) in enumerate(zip(references, signs, strict=True), 1):
+        marks = [_tight(path)[0].text().strip() for path in references]
+        for time, (path, text) in enumerate(zip(references, marks, strict=True), 1):
             mark = _tight(path)[0]
-            mark.tag, mark.children = FOOTNOTE, [sign]
+            mark.tag, mark.children = FOOTNOTE, [text]
             mark.attributes = {"label": label, "time": str(time)}
         _drop(held, backs)
         taken.append(note)
-        notes.append(Footnote(label, held, signs))
+        notes.append(Footnote(label, held, marks))
     _remove(taken)
     return [note._replace(held=Element("body", {}, note.held.children)) for note in notes]
 
@@ -201,7 +201,7 @@ def _paths(body: Element) -> list[_Path]:
     while todo:
         path = todo.pop()
         found.append(path)
-        if len(path) < _DEEPEST:
+        if len(path) < _MAX_DEPTH:
             todo += [(*path, each) for each in reversed(path[-1].children) if isinstance(each, Element)]
     return found[1:]
 
@@ -236,9 +236,7 @@ def _is_note(holder: _Path) -> bool:
     """Return whether an item or paragraph can be a footnote."""
     if any(each.tag in CODE_BLOCKS | DROPPED | HTML_BLOCKS or each.tag == "table" for each in holder):
         return False
-    return len(holder[-1].text()) <= _MOST_CHARACTERS and all(
-        each.tag not in HEADINGS for each in _elements(holder[-1])
-    )
+    return len(holder[-1].text()) <= _MAX_CHARACTERS and all(each.tag not in HEADINGS for each in _elements(holder[-1]))
 
 
 def _is_reference(link: Element, around: _Path) -> bool:
@@ -248,9 +246,9 @@ def _is_reference(link: Element, around: _Path) -> bool:
 def _tight(path: _Path) -> list[Element]:
     """Return a reference, preceded by the tags that contain only it and brackets."""
     found = [path[-1]]
-    text = _sign(path[-1])
+    text = _mark_text(path[-1])
     for each in reversed(path[:-1]):
-        if each.tag not in _INLINE or _sign(each) != text:
+        if each.tag not in _INLINE or _mark_text(each) != text:
             break
         found.insert(0, each)
     return found
@@ -261,9 +259,9 @@ def _around(path: _Path) -> list[Element]:
     return [*_tight(path), *_elements(path[-1])]
 
 
-def _sign(element: Element) -> str:
-    """Return the text of the first few nodes without brackets; an element with more nodes is not a sign."""
-    texts = (each for each in islice(element.walk(), _SIGN_NODES) if isinstance(each, str))
+def _mark_text(element: Element) -> str:
+    """Return the text of the first few nodes without brackets; an element with more nodes is not a mark."""
+    texts = (each for each in islice(element.walk(), _MARK_NODES) if isinstance(each, str))
     return "".join(texts).strip().strip(_BRACKETS)
 
 

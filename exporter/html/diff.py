@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 Match = tuple[int, int, int]
 Op = Literal["equal", "delete", "insert"]
 
-LONG: Final = 20_000
+ALIGNED_BY_LINES_CHARACTERS: Final = 20_000
 """Characters; longer texts are first aligned by lines."""
-_BUDGET: Final = 5_000_000
+_MAX_COMPARISONS: Final = 5_000_000
 """Comparisons."""
-_LONGEST: Final = 1_000_000
+_MAX_CHARACTERS: Final = 1_000_000
 """Above this number of characters, words would take hundreds of megabytes, so only equal ends are kept."""
 
 _MARKS: Final = "\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
@@ -46,9 +46,9 @@ _WORD: Final = re.compile(
     re.DOTALL,
 )
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-_CRUMB: Final = 8
+_MAX_JOINED_CHARACTERS: Final = 8
 """The most characters of equal text that joins two edits."""
-_FARTHEST: Final = 2_000
+_MAX_SHIFT_CHARACTERS: Final = 2_000
 """The most characters that an edit is moved by, so that the time stays linear."""
 _CONTINUES: Final = re.compile("[\u0300-\u036f\u3099\u309a\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]")
 """Characters that belong to the one before them."""
@@ -64,21 +64,21 @@ _BOUNDARY_RANKS: Final = {
 def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
     """Return how ``before`` becomes ``after``.
 
-    The texts of ``equal`` and ``delete`` joined are ``before``, those of ``equal`` and ``insert`` are ``after``; two
+    The texts of ``equal`` and ``delete`` joined are ``before``, those of ``equal`` and ``insert`` are ``after``. Two
     neighbours never have the same operation, and a deletion comes before the insertion that replaces it.
     """
-    if max(len(before), len(after)) > _LONGEST:
+    if max(len(before), len(after)) > _MAX_CHARACTERS:
         return _around(before, after)
-    budget = _Budget(_BUDGET)
+    budget = _Budget(_MAX_COMPARISONS)
     found: list[tuple[Op, str]] = []
-    if max(len(before), len(after)) <= LONG:
-        return list(settled(_joined(_words(before, after, budget))))
+    if max(len(before), len(after)) <= ALIGNED_BY_LINES_CHARACTERS:
+        return list(with_readable_edits(_joined(_words(before, after, budget))))
     for op, old, new in _aligned(_LINE.findall(before), _LINE.findall(after), budget):
         if op:
             found.append(("equal", "".join(old)))
         else:
             found += _words("".join(old), "".join(new), budget)
-    return list(settled(_joined(found)))
+    return list(with_readable_edits(_joined(found)))
 
 
 def _around(before: str, after: str) -> list[tuple[Op, str]]:
@@ -135,7 +135,7 @@ def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
     found: list[tuple[Op, str]] = []
     pending: dict[Op, list[str]] = {"delete": [], "insert": []}
 
-    def settle() -> None:
+    def flush() -> None:
         for op, texts in pending.items():
             if text := "".join(texts):
                 found.append((op, text))
@@ -145,12 +145,12 @@ def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
         if op != "equal":
             pending[op].append(text)
         elif text:
-            settle()
+            flush()
             if found and found[-1][0] == "equal":
                 found[-1] = ("equal", found[-1][1] + text)
             else:
                 found.append(("equal", text))
-    settle()
+    flush()
     return found
 
 
@@ -256,7 +256,7 @@ class _Edit:
         self.equal = other.equal
 
 
-def settled(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, str]]:
+def with_readable_edits(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, str]]:
     """Yield an equivalent diff with short equal texts joined into the edits, and edits moved to sentence starts."""
     first = parts[0][1] if parts and parts[0][0] == "equal" else ""
     before = first
@@ -302,13 +302,16 @@ def _whole(parts: Sequence[tuple[Op, str]]) -> list[_Edit]:
 
 def _is_crumb(before: _Edit, after: _Edit) -> bool:
     text = before.equal
-    return len(text) <= min(_CRUMB, max(before.lengths), max(after.lengths)) and SENTENCE_END.search(text) is None
+    return (
+        len(text) <= min(_MAX_JOINED_CHARACTERS, max(before.lengths), max(after.lengths))
+        and SENTENCE_END.search(text) is None
+    )
 
 
 def _moved(before: str, edit: str, after: str) -> tuple[str, str, str]:
     """Return the text before, the edit and the text after, with the edit at its best position; their sum stays."""
-    text = before[-_FARTHEST:] + edit + after[:_FARTHEST]
-    start, length = len(before[-_FARTHEST:]), len(edit)
+    text = before[-_MAX_SHIFT_CHARACTERS:] + edit + after[:_MAX_SHIFT_CHARACTERS]
+    start, length = len(before[-_MAX_SHIFT_CHARACTERS:]), len(edit)
     low = high = start
     while low > 0 and text[low - 1] == text[low + length - 1]:
         low -= 1
@@ -317,7 +320,7 @@ def _moved(before: str, edit: str, after: str) -> tuple[str, str, str]:
     best = max(range(low, high + 1), key=lambda at: (_rank(text, at) + _rank(text, at + length), -abs(at - start)))
     if _rank(text, best) + _rank(text, best + length) <= _rank(text, start) + _rank(text, start + length):
         return before, edit, after
-    head, tail = before[: max(0, len(before) - _FARTHEST)], after[_FARTHEST:]
+    head, tail = before[: max(0, len(before) - _MAX_SHIFT_CHARACTERS)], after[_MAX_SHIFT_CHARACTERS:]
     return head + text[:best], text[best : best + length], text[best + length :] + tail
 
 
@@ -413,7 +416,7 @@ def count_changes(changes: Iterable[RecordChange]) -> dict[Kind, dict[Change, in
     }
 
 
-_CONTEXT: Final = 30
+_CONTEXT_CHARACTERS: Final = 30
 _SIGNS: Final[dict[Change, str]] = {Change.NEW: "+", Change.CHANGED: "~", Change.GONE: "-"}
 _RED, _GREEN, _YELLOW, _RESET = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
 _COLOURS: Final[dict[Change, str]] = {Change.NEW: _GREEN, Change.CHANGED: _YELLOW, Change.GONE: _RED}
@@ -465,4 +468,6 @@ def diff_text(
 def _field(field: FieldChange, *, colour: bool) -> str:
     parts = word_diff(value_text(field.before), value_text(field.after))
     marks = _COLOURED if colour else _PLAIN
-    return "".join(f"{marks[op][0]}{printable(text)}{marks[op][1]}" for op, text in in_context(parts, _CONTEXT))
+    return "".join(
+        f"{marks[op][0]}{printable(text)}{marks[op][1]}" for op, text in in_context(parts, _CONTEXT_CHARACTERS)
+    )

@@ -272,8 +272,8 @@ _WRAPPED: Final = re.compile(r".*/(?:embed|media\.html|plugins/(?:post|video)\.p
 """Paths of pages that only show another page, whose address is in their query."""
 _QUERY_NAMES: Final = ("url", "href")
 _EMBED_ATTRIBUTES: Final = ("src", "data", "href", "movie")
-_MOST_TITLE_CHARACTERS: Final = 200
-_MOST_QUERY_CHARACTERS: Final = 4_000
+_MAX_TITLE_CHARACTERS: Final = 200
+_MAX_QUERY_CHARACTERS: Final = 4_000
 _BLUESKY: Final = re.compile(r"at://([\w:.%-]{1,200})/app\.bsky\.feed\.post/(\w{1,64})")
 
 
@@ -301,7 +301,7 @@ def embeds(element: Element) -> Iterator[Embed]:
     nested = [node for node in element.walk() if isinstance(node, Element)]
     found = [each.attributes.get(name, "") for each in (element, *nested) for name in _EMBED_ATTRIBUTES]
     found += [each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"]
-    title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MOST_TITLE_CHARACTERS]
+    title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MAX_TITLE_CHARACTERS]
     for address in filter(None, map(_unwrapped, found)):
         yield Embed(next(filter(None, _watched(address)), address), title, _kind(element.tag, address))
 
@@ -394,7 +394,7 @@ def _unwrapped(address: str) -> str:
         parts = urlsplit(address.strip())
     except ValueError:
         return address
-    if not _WRAPPED.fullmatch(parts.path) or len(parts.query) > _MOST_QUERY_CHARACTERS:
+    if not _WRAPPED.fullmatch(parts.path) or len(parts.query) > _MAX_QUERY_CHARACTERS:
         return address
     named = parse_qs(parts.query)
     inner = next((named[name][0].strip() for name in _QUERY_NAMES if name in named), "")

@@ -194,7 +194,7 @@ def _cell_text(cell: Element, marks: Marks) -> str:
     return render_inline(runs.take(), one_line=True).replace("|", "\\|")
 
 
-_MOST_NESTING = 14
+_MAX_NESTING = 14
 """CommonMark parsers have a maximum depth, the lowest is 20; deeper lists and quotes are written flat."""
 
 _OWN_HTML_BLOCK = frozenset({"details", "dialog", "dl", "table"})
@@ -292,7 +292,7 @@ class BlockWriter:
             top.items.append([])
             return self._flush
         cost = 2 if tag in LISTS or tag == "li" else 1 if tag == "blockquote" else 0
-        if not cost or sum(container.cost for container in self._open) + cost > _MOST_NESTING:
+        if not cost or sum(container.cost for container in self._open) + cost > _MAX_NESTING:
             return self._flush
         if tag == "blockquote":
             self._open.append(_Container(cost=cost))

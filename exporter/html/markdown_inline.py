@@ -400,7 +400,7 @@ def _code(token: _Token, before: str) -> str:
     return f"<code>{escape_text(token.value, '>', '<', in_brackets=token.in_link)}</code>"
 
 
-_MOST_MARKS = 24
+_MAX_OPEN_MARKS = 24
 _DELIMITED = frozenset({"strong", "em", "del"})
 _SYNONYMS = {"b": "strong", "i": "em", "s": "del", "strike": "del"}
 
@@ -436,7 +436,7 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
 def _with_tag(tag: str, marks: Marks) -> Marks:
     """Add a mark, unless it already applies, there are too many, or CommonMark does not know the tag."""
     tag = _SYNONYMS.get(tag, tag)
-    if len(marks) >= _MOST_MARKS or (tag not in RUBY and any(mark.tag == tag for mark in marks)):
+    if len(marks) >= _MAX_OPEN_MARKS or (tag not in RUBY and any(mark.tag == tag for mark in marks)):
         return marks
     if tag in _DELIMITED:
         return (*marks, Mark(tag, tag))
@@ -450,7 +450,7 @@ def _line_break(_element: Element, _marks: Marks, runs: Runs) -> None:
 def _link(element: Element, marks: Marks, _runs: Runs) -> Marks:
     url = safe_url(element.attributes.get("href", ""))
     outer = tuple(mark for mark in marks if mark.kind != "link")
-    if url is None or len(outer) >= _MOST_MARKS:
+    if url is None or len(outer) >= _MAX_OPEN_MARKS:
         return marks
     return (*outer, Mark("link", "a", link_target(url, element.attributes.get("title", ""))))
 

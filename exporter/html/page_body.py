@@ -47,13 +47,13 @@ _COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s 
 _WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 _CACHED_TREES: Final = 128
 """More than the entries in a chunk of search data; their pages were written just before."""
-_MOST_CACHED_CHARACTERS: Final = 20_000
-_MOST_COLOURED_CHARACTERS: Final = 200_000
+_MAX_CACHED_CHARACTERS: Final = 20_000
+_MAX_HIGHLIGHTED_CHARACTERS: Final = 200_000
 """Code in longer bodies is not highlighted."""
 _ICON_PIXELS: Final = 48
 """A picture of less width or height is part of a line of text and is not a link."""
 _POSITION: Final = re.compile(r"\s*(?:float|margin)", re.IGNORECASE)
-MOST_CODE_CHARACTERS: Final = 10_000
+MAX_CODE_CHARACTERS: Final = 10_000
 """Longer code is not highlighted."""
 _LANGUAGE_CLASS: Final = re.compile(r"(?:^|\s)(?:lang|language|highlight-source|brush)[-:]\s*([a-z0-9#+.-]{1,20})")
 _LANGUAGE_ATTRIBUTES: Final = ("data-lang", "data-language", "class")
@@ -138,7 +138,7 @@ class BodyWriter:
             return Markup("<pre>{}</pre>").format(text)
         keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
-        colours = colours and len(text) <= _MOST_COLOURED_CHARACTERS
+        colours = colours and len(text) <= _MAX_HIGHLIGHTED_CHARACTERS
         shown = self._written(valid, root, keep_lines=keep_lines, colours=colours)
         return Markup(clean(shown))  # noqa: S704  cleaned in this line
 
@@ -147,7 +147,7 @@ class BodyWriter:
         return plain_text(source, lambda html: self._read(visible(html)[0]))
 
     def _read(self, text: str) -> Element:
-        return _parse(text) if len(text) > _MOST_CACHED_CHARACTERS else self._small(text)
+        return _parse(text) if len(text) > _MAX_CACHED_CHARACTERS else self._small(text)
 
     def _written(self, body: Element, root: str, *, keep_lines: bool, colours: bool) -> str:
         parts: list[str] = []
@@ -310,7 +310,7 @@ def _coloured(pre: Element) -> Markup | None:
         elif node.tag == "br":
             parts.append("\n")
     code = "".join(parts)
-    return None if len(code) > MOST_CODE_CHARACTERS or _NOT_CODE.search(code) else _highlighted(name, code)
+    return None if len(code) > MAX_CODE_CHARACTERS or _NOT_CODE.search(code) else _highlighted(name, code)
 
 
 def _language(element: Element) -> str | None:

@@ -116,7 +116,7 @@ _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Z
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
 _TEXT_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
-_MOST_CACHED_CHARACTERS: Final = 200
+_MAX_CACHED_CHARACTERS: Final = 200
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
 
 
@@ -146,7 +146,7 @@ def _cleaner() -> nh3.Cleaner:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
-        return _cached_style(value) if len(value) <= _MOST_CACHED_CHARACTERS else _page_style(value)
+        return _cached_style(value) if len(value) <= _MAX_CACHED_CHARACTERS else _page_style(value)
     if name in {"href", "cite"}:
         return value if is_link(value) else None
     if name == "src":

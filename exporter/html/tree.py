@@ -69,11 +69,11 @@ BODY_MARKS: Final = 150_000
 """The most tags, character references and line ends of such a body."""
 
 _COUNTED_MARKS: Final = ("<", "&", "\n")
-_MOST_NODES: Final = 5_000_000
-_MOST_STEPS: Final = 2_000_000_000
-_MOST_SEPARATORS: Final = 5_000
+_MAX_NODES: Final = 5_000_000
+_MAX_STEPS: Final = 2_000_000_000
+_MAX_SEPARATORS: Final = 5_000
 _SMALL_TAGS: Final = 1_000
-_USUALLY_OPEN: Final = 10
+_USUALLY_OPEN_TAGS: Final = 10
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)([^>]*)")
 _SEPARATOR = re.compile(r"[\s/]+")
@@ -88,8 +88,8 @@ _NEVER_DEEP = tag_set(
 
 def too_complex(source: str) -> bool:
     """Return whether parsing would need more time or memory than any readable body."""
-    if len(source) > _MOST_SEPARATORS and any(
-        len(found[3]) > _MOST_SEPARATORS and len(_SEPARATOR.findall(found[3])) > _MOST_SEPARATORS
+    if len(source) > _MAX_SEPARATORS and any(
+        len(found[3]) > _MAX_SEPARATORS and len(_SEPARATOR.findall(found[3])) > _MAX_SEPARATORS
         for found in _TAG.finditer(source)
     ):
         return True
@@ -101,7 +101,7 @@ def too_complex(source: str) -> bool:
             work.close(found[2].lower())
         else:
             work.open(found[2].lower(), found[3])
-    return work.nodes() > _MOST_NODES or work.steps() > _MOST_STEPS
+    return work.nodes() > _MAX_NODES or work.steps() > _MAX_STEPS
 
 
 class _Scope:
@@ -127,7 +127,7 @@ class _ParserWork:
     def nodes(self) -> int:
         """Estimate the number of nodes created by reopened formatting."""
         reopened = sum(min(count, 3 * len(self._spellings[tag])) for tag, count in self._most.items())
-        return self._tags * max(0, reopened - _USUALLY_OPEN)
+        return self._tags * max(0, reopened - _USUALLY_OPEN_TAGS)
 
     def steps(self) -> int:
         """Estimate the number of stack entries that the parser examines."""

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from exporter.html.tree import Element, holders, tag_set
 
-DEEPEST: Final = 200
+MAX_DEPTH: Final = 200
 """Deeper elements lose their tags and keep their texts; Firefox displays up to 513 levels."""
 
 _RENAMED: Final = {
@@ -128,7 +128,7 @@ class _Rewriter:
 
     def _element(self, todo: list[tuple[Element | str, _Context]], node: Element, context: _Context) -> None:
         tag = self._tag(node, context)
-        if tag is None or context.depth >= DEEPEST:
+        if tag is None or context.depth >= MAX_DEPTH:
             self._below(todo, node, context)
             return
         shown = Element(tag, _attributes(node, tag, self._ids), [])
@@ -152,7 +152,7 @@ class _Rewriter:
                 return tag
             return None if tag in {"col", "colgroup", "rp"} else ("span" if context.line or tag == "rt" else "div")
         if tag == "a":
-            return None if context.linked or _says_nothing(node) else tag
+            return None if context.linked or _is_empty_link(node) else tag
         if tag == "rtc":
             return None
         if tag == "dl" and not _paired(node):
@@ -231,7 +231,7 @@ def _is_first(cell: Element, row: Element) -> bool:
     return next(child for child in row.children if isinstance(child, Element)) is cell
 
 
-def _says_nothing(node: Element) -> bool:
+def _is_empty_link(node: Element) -> bool:
     """Return whether a link has no visible content."""
     return "href" in node.attributes and not any(
         child.strip() if isinstance(child, str) else child.tag in _SEEN for child in node.walk()

@@ -25,7 +25,7 @@ from exporter.text import printable
 PORTS: Final = frozenset({80, 443, 8080})
 """Ports of web servers; a service on another port may misinterpret a request."""
 
-_MOST_CHARACTERS = 8192
+_MAX_CHARACTERS = 8192
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _DOCUMENTATION = ipaddress.ip_network("3fff::/20")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -61,8 +61,8 @@ class AddressGuard:
             AddressRefused: the address is not http or https, has no host, holds a user name, or is not a URL.
             NotPublic: the address names another port.
         """
-        if len(address) > _MOST_CHARACTERS:
-            raise AddressRefused(message("the address is longer than {longest} characters", longest=_MOST_CHARACTERS))
+        if len(address) > _MAX_CHARACTERS:
+            raise AddressRefused(message("the address is longer than {longest} characters", longest=_MAX_CHARACTERS))
         try:
             url = _parsed(address, encoded=True)
             port = url.port

@@ -149,7 +149,7 @@ class Inflate:
         self._waiting += data
 
     def take(self) -> bytes:
-        """Return the next decoded bytes, at most 256 KiB; empty when all are taken.
+        """Return the next decoded bytes, at most 256 KiB; empty if all are taken.
 
         Raises:
             BadBody: the bytes are not in this encoding.

@@ -36,10 +36,10 @@ from exporter.message import message, said
 from exporter.text import printable
 
 _SECONDS = re.compile(r"([+-]?)([0-9]+)(?:\.[0-9]+)?")
-_MOST_DIGITS = 12
+_MAX_DIGITS = 12
 _TOO_MANY_REQUESTS = 429
 _INSTANT_SECONDS = 0.001  # too short to send anything, and sums of seconds are no more exact than this
-_SILENT_ADDRESSES = 3  # addresses without an answer after which a host is given up
+_MAX_SILENT_ADDRESSES = 3  # addresses without an answer after which a host is given up
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ def seconds_to_wait(value: str | None, now: datetime, sent_at: str | None = None
     if number is not None:
         if number[1] == "-":
             return 0.0
-        return float(number[0]) if len(number[2]) <= _MOST_DIGITS else float("inf")
+        return float(number[0]) if len(number[2]) <= _MAX_DIGITS else float("inf")
     moment = _date(value)
     if moment is None:
         return None
@@ -461,7 +461,7 @@ class HostWatch(Watch):
         """Count an address without retries left against the host that failed; it is not repeated."""
         if failure.origin is not None and isinstance(failure, Unreachable | RequestTimeout):
             self._silent[failure.origin] += 1
-            if self._silent[failure.origin] >= _SILENT_ADDRESSES:
+            if self._silent[failure.origin] >= _MAX_SILENT_ADDRESSES:
                 self._given_up[failure.origin] = message("did not answer")
         return False
 

@@ -19,12 +19,12 @@ _CONGESTION = frozenset({429, 503})  # statuses by which a host says that it is 
 _SMOOTHING = 0.125  # weight of the newest latency in the moving average
 _LATENCY_FACTOR = 4.0
 _LATENCY_SLACK_SECONDS = 0.5  # below this, a multiple of the baseline is noise
-_FIRST_LIMIT = 4.0
-_FIRST_REST = 2  # answers before the limit grows again after a refusal; doubled up to the longest
-_LONGEST_REST = 512
+_INITIAL_CONCURRENCY = 4.0
+_MIN_REST_ANSWERS = 2  # answers before the limit grows again after a refusal; doubled up to the longest
+_MAX_REST_ANSWERS = 512
 
 _DRIFT_SECONDS: Final = 0.001  # how much faster the service's clock may run in a second
-_SPACING: Final = 0.9  # fraction of an even spacing, so that one late request does not delay all others
+_SPACING_FACTOR: Final = 0.9  # fraction of an even spacing, so that one late request does not delay all others
 _LATE_SECONDS = 0.05  # how late a start may be without delaying the next ones
 _CUT_OFF_SECONDS = 1.0  # time in which a service notices that a connection was closed
 
@@ -67,7 +67,7 @@ class AdaptiveLimit:
     """
 
     def __init__(self) -> None:
-        self.concurrency, self.limit = float("inf"), _FIRST_LIMIT
+        self.concurrency, self.limit = float("inf"), _INITIAL_CONCURRENCY
         self.cuts = 0
         # The latest group of refusals: the limit before them minus their cuts, its lower bound, and the result.
         self._remaining = self._lowest = 1.0
@@ -105,7 +105,7 @@ class AdaptiveLimit:
             self.cuts += 1
             self._latency = None
             one_more = turn.under_way > self._accepted and not self._starting
-            self._rest = min(max(_FIRST_REST, 2 * self._rest), _LONGEST_REST) if one_more else 0
+            self._rest = min(max(_MIN_REST_ANSWERS, 2 * self._rest), _MAX_REST_ANSWERS) if one_more else 0
             self._lowest = max(1.0, self.limit / 2) if self._answers and not self._starting else 1.0
             self._remaining, self._cut = self.limit, 2 if self._starting else 1
             self._starting, self._answers = False, 0
@@ -149,7 +149,7 @@ class RateWindow:
         self.rate = rate
         self.places = ceil(rate)
         self.seconds = self.places / rate + _DRIFT_SECONDS
-        self.interval = _SPACING / rate
+        self.interval = _SPACING_FACTOR / rate
         self._clock = clock
         self._unanswered: set[int] = set()
         self._counted_until: deque[float] = deque()

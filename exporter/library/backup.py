@@ -184,7 +184,7 @@ class Backup:
 
     Attributes:
         outcome: the result of the run, complete after the iteration, even a failed one.
-        refreshed: what was made again in ``latest/``.
+        refreshed: the views made again in ``latest/``.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class Backup:
         return self._run.outcome
 
     def stop(self, error: BlogExporterError) -> None:
-        """End the backup soon and cleanly. Iterating then raises ``error``; the next run resumes from what was read."""
+        """End the backup soon and cleanly. Iterating then raises ``error``; the next run resumes."""
         self._end = error
         self._stopping.set()
         self._run.stop(error)
@@ -273,7 +273,7 @@ class Backup:
     def _catch_up(self) -> tuple[LatestCheck, int]:
         """Bring ``latest/`` up to date after a run that crashed, and make its damaged files again.
 
-        This happens before any request, because the service may be down. Returns what is still damaged, and the number
+        This happens before any request, because the service may be down. Returns the remaining damage, and the number
         of repaired files.
         """
         layout = Layout(self._root)

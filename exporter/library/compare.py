@@ -71,7 +71,7 @@ def expected_posts(
         archive: its folder.
         options: the options of the export or move; this function sets ``side`` and ``as_of``.
         at: the version; by default the newest.
-        only: whether public entries, private entries or all were to be moved.
+        only: the entries to expect: public ones, private ones or all.
         check: called with the records before anything else; may raise.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Exports of an archive, and copies of its site. Public and private entries go into separate folders with reports."""
+"""Export an archive, and copy its site. Public and private entries go into separate folders with reports."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from exporter.service.registry import service_of
 from exporter.settings import Settings
 
 Only = Literal["public", "private", "all"]
-_SIMILARITY: Final = 0.5
+_MIN_SIMILARITY: Final = 0.5
 """Of a category's name to the one suggested. Many names have only two characters."""
 
 
 class Exported(NamedTuple):
-    """A folder of an export, its report, the same as in ``OUT.report.json``, and its files."""
+    """An exported folder: its path, its report, as in ``OUT.report.json``, and its files."""
 
     folder: Path
     report: Report
@@ -197,7 +197,7 @@ def newer_state(reader: Archive, version: int) -> Iterator[Newest | None]:
 
 
 def wordpress_posts(state: State, options: ExportOptions, report: Report, newest: Newest | None) -> Posts:
-    """Return the posts of one side with WordPress' names in addresses, as moves and comparisons need them."""
+    """Return one side's posts with the names that WordPress uses in addresses, for moves and comparisons."""
     return Posts(state, options, report, holds_back=True, newest=newest, spelling=wordpress_name)
 
 
@@ -229,7 +229,7 @@ def require_declared(service: Records, declared: Declared) -> None:
     """Refuse options that do not say which entries are public.
 
     Raises:
-        UsageError: they do not, and do not make drafts of all entries either.
+        UsageError: they do not, and do not make all entries drafts.
     """
     if service.is_undeclared(declared):
         raise UsageError(message("Nothing says yet which entries are public: declare it, or make drafts of all."))
@@ -267,7 +267,7 @@ def _check_category(records: RecordSource, service: Records, name: str | None) -
         return
     known = {collapse(service.post(None, raw).category or "") for _, raw in records.scan(Kind.ENTRY_LIST)}
     if name not in known:
-        near = get_close_matches(name, known, 1, _SIMILARITY)
+        near = get_close_matches(name, known, 1, _MIN_SIMILARITY)
         if near:
             raise NoSuchRecord(
                 message("No entry is of the category {name} (did you mean {near}?).", name=name, near=near[0])
@@ -313,7 +313,7 @@ def _side(
 
 @dataclass(frozen=True, slots=True)
 class SiteCopy:
-    """A copy of the site: its first page, and its report."""
+    """A copied site: its first page and its report."""
 
     start: Path
     document: dict[str, Any]

@@ -50,7 +50,7 @@ class Moved:
 
     Attributes:
         side: which entries.
-        report: the fate of the archive's records.
+        report: the outcome for the archive's records.
         outcome: the records made in the new home.
     """
 
@@ -86,7 +86,7 @@ class NewHome:
 
     Attributes:
         url: its address in a browser.
-        map_file: the path of the map, see :mod:`exporter.move.map_file`.
+        map_file: the map's path, see :mod:`exporter.move.map_file`.
         settling: see :data:`~exporter.move.writer.SETTLING`.
     """
 
@@ -96,7 +96,7 @@ class NewHome:
 
 
 def map_path(archive: Path, home: str) -> Path:
-    """Return the default path of a move's map: next to the archive, named after the archive and the home.
+    """Return the default path for a move's map: next to the archive, named after the archive and the home.
 
     Raises:
         UsageError: ``home`` is no address.
@@ -123,11 +123,11 @@ def move_blog(
     Args:
         archive: the archive's folder, which stays unchanged.
         home: the new home.
-        settings: the user of the new home, time-outs and retries; the token of the blog's service is not used.
+        settings: the new home's user, time-outs and retries; the token of the blog's service is not used.
         options: the options of the export; this function sets ``side`` and ``as_of``.
         at: the version; by default the newest. Entries that were hidden or removed later are not public.
         only: which sides to move.
-        dry_run: only read the new home, and return what a move would do.
+        dry_run: only read the new home, and return the changes of a move.
         check: called with the records before anything is sent; may raise.
         watching: the caller's functions.
         clock: the time of day, and waiting.

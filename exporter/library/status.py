@@ -12,9 +12,9 @@ from exporter.archive.reader import known_damage
 from exporter.clock import SystemClock
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
-"""The outcomes of runs that saved what they could read."""
-_CLOCKS_DIFFER: Final = timedelta(minutes=5)
-_AFTER_A_FAILURE: Final = timedelta(hours=4)
+"""The outcomes of runs that saved all readable records."""
+_CLOCK_TOLERANCE: Final = timedelta(minutes=5)
+_PAUSE_AFTER_FAILURE: Final = timedelta(hours=4)
 """The pause before an automatic retry: neither the service nor the user wants one every hour."""
 
 
@@ -51,7 +51,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         max_age: the greatest age of the last success; ``None`` for no limit.
 
     Raises:
-        NoArchive: no run ever ended, and none is running.
+        NoArchive: no run ever ended or is running.
         ArchiveDamaged: the newest manifest cannot be read.
     """
     last = next(archive.newest_runs(), None)
@@ -65,7 +65,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
     since = str(good["finished_at"]) if good is not None else newest.finished_at if newest is not None else None
     age = None if since is None else SystemClock().now() - datetime.fromisoformat(since)
     # A success in the future means a wrong clock, so the age of the archive is unknown.
-    stale = max_age is not None and (age is None or not -_CLOCKS_DIFFER <= age <= max_age)
+    stale = max_age is not None and (age is None or not -_CLOCK_TOLERANCE <= age <= max_age)
     document: dict[str, Any] = {
         "archive": str(archive.path.absolute()),
         "blog_id": archive.info.blog_id,
@@ -111,9 +111,9 @@ def is_due(archive: Archive, max_age: timedelta) -> bool:
     now = SystemClock().now()
     for run in archive.newest_runs():
         saved = run.get("outcome") in SUCCESSES
-        limit = max_age if saved else _AFTER_A_FAILURE
+        limit = max_age if saved else _PAUSE_AFTER_FAILURE
         age = now - datetime.fromisoformat(str(run["finished_at"]))
-        if run.get("outcome") != "interrupted" and -_CLOCKS_DIFFER <= age < limit:
+        if run.get("outcome") != "interrupted" and -_CLOCK_TOLERANCE <= age < limit:
             return False
         if saved:
             break

@@ -56,7 +56,7 @@ _OF_VERSIONS: Final = {
 }  # fmt: skip
 MARKDOWN: Final = "markdown"
 SITE: Final = "site"
-PAGES_ALONE: Final = 300
+PAGES_BEFORE_SECOND_PROCESS: Final = 300
 """Pages rendered before a second process starts. Starting it costs as much as some hundred pages."""
 
 
@@ -248,7 +248,7 @@ def _made(
 
 
 def with_help(
-    files: Iterable[DerivedFile], is_there: Callable[[DerivedFile], bool], alone: int = PAGES_ALONE
+    files: Iterable[DerivedFile], is_there: Callable[[DerivedFile], bool], alone: int = PAGES_BEFORE_SECOND_PROCESS
 ) -> Iterator[DerivedFile]:
     """Yield the same files in another order: a second process renders some of many pages.
 

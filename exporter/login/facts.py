@@ -17,7 +17,7 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from exporter.login.store import SignInStore
 
-_NOTICE: Final = timedelta(days=7)
+_NOTICE_PERIOD: Final = timedelta(days=7)
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -147,7 +147,7 @@ def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]
         ends = sign_in_ends(settings, warn=warn)
     except UsageError as error:
         return str(error)
-    if ends is None or ends - now > _NOTICE:
+    if ends is None or ends - now > _NOTICE_PERIOD:
         return None
     ending = {"origin": service_origin(settings.base_url or ""), "time": ends.astimezone().isoformat(" ", "minutes")}
     ending["command"] = service_command("login", settings)

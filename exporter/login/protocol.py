@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from exporter.http.engine import Client, Engine
     from exporter.settings import Settings
 
-_LONGEST_SECONDS: Final = 100 * 365 * 86400.0
+_MAX_SECONDS: Final = 100 * 365 * 86400.0
 _VERIFIER_LENGTH: Final = 64
-_LARGEST_RESPONSE: Final = 1 << 18
+_MAX_RESPONSE_BYTES: Final = 1 << 18
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 _GIVE_UP_SECONDS: Final = 120.0
 
@@ -224,11 +224,11 @@ def read_tokens(status: int, body: bytes, now: float) -> Tokens:
 
 
 def _moment(lifetime: float | None, now: float) -> float | None:
-    return None if lifetime is None else now + min(lifetime, _LONGEST_SECONDS)
+    return None if lifetime is None else now + min(lifetime, _MAX_SECONDS)
 
 
 def _before(moment: float | None, now: float) -> float | None:
-    return None if moment is None else min(moment, now + _LONGEST_SECONDS)
+    return None if moment is None else min(moment, now + _MAX_SECONDS)
 
 
 def _number(value: object) -> float | None:
@@ -291,7 +291,7 @@ async def ask_for_tokens(
     return await _sender(engine, address, secrets, retries).fetch(_request(address, content, "sign-in"), parse)
 
 
-async def give_back(engine: Engine, address: str, content: bytes, secrets: list[str]) -> bool:
+async def revoke(engine: Engine, address: str, content: bytes, secrets: list[str]) -> bool:
     """Send a revocation request (RFC 7009), and return whether the service accepted it.
 
     Raises:
@@ -307,7 +307,7 @@ def _sender(engine: Engine, address: str, secrets: list[str], retries: int) -> C
         f"{parts.scheme}://{parts.netloc}",
         Credentials(secrets=tuple(secrets)),
         timeouts=Timeouts(),
-        max_body=_LARGEST_RESPONSE,
+        max_body=_MAX_RESPONSE_BYTES,
         policy=RetryPolicy(retries=retries, give_up_after=_GIVE_UP_SECONDS),
         concurrency=8,
     )

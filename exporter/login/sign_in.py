@@ -18,7 +18,7 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
-from exporter.login.protocol import OAuthAddresses, SignInAttempt, ask_for_tokens, give_back, revoke_request
+from exporter.login.protocol import OAuthAddresses, SignInAttempt, ask_for_tokens, revoke, revoke_request
 from exporter.login.store import KeptIn, SignIn, SignInStore
 from exporter.message import message
 from exporter.settings import Settings
@@ -27,7 +27,7 @@ from exporter.translation import current_language, translated
 WAIT_SECONDS: Final = 300.0
 _HOST: Final = "127.0.0.1"
 _NAMES: Final = (_HOST, "localhost")
-_LARGEST_HEAD: Final = 16384
+_MAX_HEAD_BYTES: Final = 16384
 _HEAD_SECONDS: Final = 10.0
 _PAGE: Final = (
     '<!DOCTYPE html><html lang="{lang}"><meta charset="utf-8"><title>blog-exporter</title>'
@@ -235,7 +235,7 @@ async def _revoke(found: SignIn | None, address: str) -> bool:
         for token in (found.refresh_token, found.access_token) if found is not None else ():
             if token is not None and found is not None:
                 content = revoke_request(found.client_id, found.client_secret, token)
-                taken = await give_back(engine, address, content, found.secrets) and taken
+                taken = await revoke(engine, address, content, found.secrets) and taken
     return taken
 
 
@@ -276,7 +276,7 @@ class Receiver:
         parts = urlsplit(self.redirect_uri)
         port = parts.port if parts.port is not None else 80
         try:
-            self._server = await asyncio.start_server(self._serve, _HOST, port, limit=_LARGEST_HEAD)
+            self._server = await asyncio.start_server(self._serve, _HOST, port, limit=_MAX_HEAD_BYTES)
         except OSError as error:
             raise UsageError(
                 message("Cannot wait for the browser on port {port}: {reason}.", port=port, reason=error.strerror or "")

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from exporter.http.engine import Engine
 
 _MARGIN_SECONDS: Final = 300.0
-_MARGIN_PART: Final = 0.1
+_MARGIN_SHARE: Final = 0.1
 _LOCK_POLL_SECONDS: Final = 0.1
 _LOCK_SECONDS: Final = 180.0
 _PAUSE_SECONDS: Final = 60.0
 COMMAND_SECONDS: Final = 30.0
-_LARGEST_TOKEN: Final = 16384
+_MAX_TOKEN_CHARACTERS: Final = 16384
 
 
 def credentials_for(
@@ -203,7 +203,7 @@ class SignInSource(TokenSource):
         found = self._sign_in
         if found is None or found.expires_at is None or not found.renewable:
             return False
-        margin = min(_MARGIN_SECONDS, (found.expires_at - found.obtained_at) * _MARGIN_PART)
+        margin = min(_MARGIN_SECONDS, (found.expires_at - found.obtained_at) * _MARGIN_SHARE)
         return self._seconds() >= found.expires_at - margin
 
     def _seconds(self) -> float:
@@ -337,7 +337,7 @@ def token_of(command: str, seconds: float = COMMAND_SECONDS) -> str:
             )
         )
     token = out.decode("utf-8", "replace").strip()
-    if not token or len(out) > _LARGEST_TOKEN or "\n" in token:
+    if not token or len(out) > _MAX_TOKEN_CHARACTERS or "\n" in token:
         raise NotAuthorised(message("token_command: {program} must print one line, the token.", program=program))
     return token
 

@@ -26,7 +26,7 @@ from exporter.message import message, suggested
 from exporter.text import printable
 
 _FOLDER: Final = "sign-ins"
-_LARGEST: Final = 1 << 18
+_MAX_FILE_BYTES: Final = 1 << 18
 _KEYRING: Final = "keyring"
 _KEYRING_NAME: Final = "blog-exporter"
 _FILE: Final = "file"
@@ -251,7 +251,7 @@ class SignInStore:
         try:
             with path.open("rb") as file:
                 mode = os.fstat(file.fileno()).st_mode
-                data = file.read(_LARGEST + 1)
+                data = file.read(_MAX_FILE_BYTES + 1)
         except FileNotFoundError:
             return None
         except OSError as error:

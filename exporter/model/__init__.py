@@ -1,1 +1,1 @@
-"""The data of a blog, independent of its service: records, kinds, publication, assets. Pure."""
+"""A blog's data, independent of its service: records, kinds, publication, assets. Pure."""

@@ -1,4 +1,4 @@
-"""The pictures and files of a blog: their records, media types, and paths in the archive. Pure."""
+"""A blog's pictures and files: their records, media types, and paths in the archive. Pure."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def is_sha256(value: object) -> TypeGuard[str]:
 
 
 def asset_path(sha256: str, content_type: str) -> str:
-    """Return the path of a file with this content, relative to the archive. No other code makes such paths.
+    """Return the path, relative to the archive, for a file with this content. No other code makes such paths.
 
     Raises:
         ValueError: ``sha256`` is no SHA-256.
@@ -121,9 +121,9 @@ class Asset:
         content_type: the media type detected from the content.
         bytes: its size.
         sha256: of its content, in hexadecimal; ``None`` if the file was never read.
-        error: why it could not be read, or what is wrong with it; ``None`` if nothing is.
+        error: why it could not be read, or its fault; ``None`` without one.
         refs: the records that need it, ``{"entry": id}`` and ``{"file": id}``; empty if none do any more.
-        width: of a picture, in pixels; ``None`` if unknown.
+        width: the picture's width in pixels; ``None`` if unknown.
         height: likewise.
         source: the address that it was read from, if that is on another server than ``url``.
         accepted: whether the owner accepted the file in spite of ``error``.
@@ -164,7 +164,7 @@ class Asset:
 
     @property
     def reason(self) -> str | None:
-        """Return ``error`` as a message that can be translated if ``status`` says the same, else as it was stored."""
+        """Return ``error`` as a message that can be translated if ``status`` says the same, else unchanged."""
         answered = message("it answered {status}", status=self.status)
         return answered if self.error == answered else self.error
 

@@ -1,4 +1,4 @@
-"""The differences between two states of a record, field by field. Pure."""
+"""The differences between two states, field by field. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE_RECORD: Final = "(as sent)"
 
 
 class Absent(Enum):
-    """The value of a missing field, which differs from ``null``."""
+    """A missing field's value, which differs from ``null``."""
 
     ABSENT = "absent"
 
@@ -85,7 +85,7 @@ class RecordChange:
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
-    """Compare the fields of two raw objects, in the order of the later one, then those of the earlier one alone.
+    """Compare two raw objects by field, in the later one's order; fields only in the earlier one come last.
 
     Values are compared as canonical text, so that ``1``, ``1.0``, ``"1"`` and ``true`` all differ.
     """

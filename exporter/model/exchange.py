@@ -38,7 +38,7 @@ class Response:
         headers: by lower-case name; the last of repeated headers.
         body: the decompressed bytes; of an error perhaps only the first of them.
         objects: the bytes of memory that its parsed JSON may take.
-        advice: what an unauthorised user can do; empty if unknown.
+        advice: the steps for an unauthorised user; empty if unknown.
         token_header: the header with the token; empty if no header had one.
     """
 

@@ -46,7 +46,7 @@ def key_of(value: Any) -> str | None:
 
 
 def sort_key(record_id: str) -> tuple[int, int, str]:
-    """Return the sort key of an id: numbers first, then other ids as text."""
+    """Return an id's sort key: numbers come first, then other ids as text."""
     if _DECIMAL.fullmatch(record_id):
         return (0, int(record_id), record_id)
     return (1, 0, record_id)

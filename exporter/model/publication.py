@@ -61,7 +61,7 @@ class Cause:
         reason: a member of :class:`Hidden`, or of an export's reasons.
         field: the raw field that decided.
         value: its value in Python's notation, or a limit.
-        newest: whether the value is that of the newest version, not of the version that is read.
+        newest: whether the value comes from the newest version instead of the version that is read.
     """
 
     reason: Enum
@@ -81,7 +81,7 @@ _OPENNESS: Final = (PostStatus.PRIVATE, PostStatus.DRAFT, PostStatus.PUBLISH)
 
 
 def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
-    """Return the status of an entry of an older version, which its owner may have hidden or deleted since.
+    """Return the status for an entry in an older version; its owner may have hidden or deleted it since.
 
     Args:
         then: its status in that version.

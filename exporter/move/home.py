@@ -1,6 +1,6 @@
-"""The content of the new home, read through its REST API, and the keys by which a move recognises its own records.
+"""Read the new home's content through its REST API, with the keys by which a move recognises its own records.
 
-WordPress has no place for keys of other programs: its REST API drops record fields (``meta``) that nobody registered.
+WordPress has no place for keys of other programs: its REST API drops record fields (``meta``) that are not registered.
 So each record carries its key in a field that WordPress keeps and can search:
 
 - A post ends with an empty block whose name is the entry's key and a digest. Pages show nothing of it, the editor shows
@@ -99,7 +99,7 @@ def marks_in(content: str) -> tuple[str, str] | None:
 
 
 def comment_address(blog_id: str, comment_id: str) -> str:
-    """Return the e-mail address of a comment, which cannot receive mail."""
+    """Return a comment's e-mail address, which cannot receive mail."""
     return f"comment-{plain_id(comment_id)}@{blog_key(blog_id)}.invalid"
 
 
@@ -115,7 +115,7 @@ def is_comment_address(address: str) -> bool:
 
 
 def comment_agent(digest: str) -> str:
-    """Return the browser name of a comment, given the digest of all that was sent for it, 16 digits."""
+    """Return a comment's browser name, given the 16-digit digest of all that was sent for it."""
     return f"blog-exporter {digest}"
 
 
@@ -140,7 +140,7 @@ class HomePost:
         slug: its name in addresses.
         status: WordPress' word for who may see it.
         digest: of all that was sent for it, or :data:`RESERVED`.
-        untouched: whether nobody changed it since it was made.
+        untouched: whether it is unchanged since it was made.
         fingerprint: of the current values of all fields that a move sets.
         reachable: whether it takes comments.
     """
@@ -173,7 +173,7 @@ class HomeFile:
         id: its number.
         slug: its name in addresses.
         url: the address of its content.
-        post: the number of the post that it is attached to, which decides who sees it; 0 for none.
+        post: the number of its post, whose status decides its visibility; 0 for none.
         status: ``inherit`` or ``private``.
     """
 
@@ -210,7 +210,7 @@ class HomeContent:
     """The records of the new home: posts by the keys of their entries, comments by e-mail address, files by slug.
 
     Attributes:
-        comments: those in the trash too.
+        comments: all comments, including the trash.
         categories: their numbers by slug and by shown name.
         twice: the numbers of duplicates by key.
         foreign: the numbers of posts that this program did not make, by date and slug and by date and title.

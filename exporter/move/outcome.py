@@ -25,7 +25,7 @@ class Thing(StrEnum):
 
 
 class Did(StrEnum):
-    """The fate of a record in a move."""
+    """The outcome for a record in a move."""
 
     MADE = "made"
     CHANGED = "changed"
@@ -132,7 +132,7 @@ class MoveOutcome:
         if not any(key in keys for (of, _, _), keys in self.named.items() if of is thing):
             self.missing[thing].append(key)
 
-    def told(self, thing: Thing, keys: list[str]) -> list[str]:
+    def public_keys(self, thing: Thing, keys: list[str]) -> list[str]:
         """Return the keys that may be shown. Those of posts and comments are ids of the service and always may."""
         return keys if self.public or thing in {Thing.POST, Thing.COMMENT} else []
 
@@ -147,10 +147,10 @@ class MoveOutcome:
         return {
             "things": {thing: {did: counts[did] for did in Did} for thing, counts in self.counts.items()},
             "named": [
-                {"kind": thing, "fate": did, "reason": why, "count": len(keys), "ids": self.told(thing, keys)}
+                {"kind": thing, "fate": did, "reason": why, "count": len(keys), "ids": self.public_keys(thing, keys)}
                 for (thing, did, why), keys in self.named.items()
             ],
-            "missing": {thing: self.told(thing, self.missing.get(thing, [])) for thing in Thing},
+            "missing": {thing: self.public_keys(thing, self.missing.get(thing, [])) for thing in Thing},
             "twice": [{"key": key, "ids": ids} for key, ids in self.twice.items()],
             "exposed": [{"kind": each.thing, "id": each.key, "place": each.place} for each in self.exposed],
             "links_not_notified": {"links": self.links.total(), "hosts": len(self.links)},

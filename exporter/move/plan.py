@@ -77,7 +77,7 @@ class PlannedCategory:
 
 
 class Plan:
-    """The posts of one side of an export, in the form that a WordPress must get them. Iterate over it again and again.
+    """One side's posts in the form to send to WordPress. Iterate over it again and again.
 
     Args:
         posts: the entries; WordPress' rules make their names in addresses.
@@ -127,7 +127,7 @@ class Plan:
         return (post_key(self.blog_id, entry_id) for entry_id in self._posts.ids())
 
     def account(self, post: ExportPost, uploaded: Container[str], links: Places, comments: int) -> None:
-        """Report the fate of an entry that has a post in the new home.
+        """Report the outcome for an entry that has a post in the new home.
 
         Args:
             post: the entry.
@@ -206,7 +206,7 @@ class Plan:
         return self._entry_at(entry_id)
 
     def comment(self, found: PostComment, post: int) -> Fields:
-        """Return the fields of a comment on the post with a number, and report what was cut."""
+        """Return the fields for a comment on the post with a number, and report cut values."""
         who = importer_rules.commenter(found.comment, self._report)
         text = cleaned(comment_html(found.comment)).text
         said = {

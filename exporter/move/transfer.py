@@ -1,4 +1,4 @@
-"""A run of a move: compare the plan with the new home, and send the differences.
+"""Run a move: compare the plan with the new home, and send the differences.
 
 The run can be killed at any moment and resumed. First each entry gets a private post without text, which reserves its
 address. Its pictures follow, attached to the post so that only people who may see the post can see them. Then come its
@@ -70,11 +70,11 @@ class MoveRun:
         writer: sends records; ``None`` for a dry run.
         read: reads a picture from the archive.
         concurrency: the number of records sent at a time.
-        report: gets the fate of the archive's records.
+        report: gets the outcome for the archive's records.
         tell: called with each event.
         brought: the keys of all posts of this plan and of others. Other public posts of the blog in the new home are
             reported. ``None`` if only a part of the blog is moved, so that none are reported.
-        home: the content of the new home, if the caller has just read it.
+        home: the new home's content, if the caller has just read it.
 
     Attributes:
         outcome: the result so far.
@@ -348,7 +348,7 @@ class MoveRun:
             self._did(Thing.POST, post.id, Did.MADE if there.reserved else Did.CHANGED)
 
     async def _change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> str:
-        """Change a post; return the reason of a refusal, else an empty text."""
+        """Change a post; return why it was refused, or an empty text."""
         changed = await self._writer.change(planned, there.id, values) if self._writer is not None else None
         return changed.message if isinstance(changed, RestRefusal) else ""
 

@@ -94,7 +94,7 @@ def countdown(day: date, now: datetime, zone: tzinfo, begun: Iterable[datetime])
         day: the last day of the service.
         now: the current time.
         zone: the time zone of the day.
-        begun: the start times of the last runs, newest first.
+        begun: the last runs' start times, newest first.
     """
     days = (day - now.astimezone(zone).date()).days
     last = list(begun)[:_MAX_RUNS]

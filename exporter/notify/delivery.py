@@ -40,7 +40,7 @@ _TIMEOUTS = Timeouts(connect=2.0, read=3.0, total=3.0)
 _POLICY = RetryPolicy(retries=2, base=0.25, ceiling=0.5, give_up_after=PING_SECONDS, max_retry_after=1.0)
 _MAX_ANSWER_BYTES = 64 * 1024
 _ADDRESS = re.compile(r"[^?#]+(?:\?[^#]*)?")
-_MAX_REASON = 300
+_MAX_REASON_CHARACTERS = 300
 _PIPE_BYTES = 4096
 
 
@@ -161,7 +161,7 @@ def run_command(
         last = said.read().decode("utf-8", "replace").strip().splitlines()[-1:]
         if not last:
             return message("it ended with {code}", code=code)
-        return message("it ended with {code}: {said}", code=code, said=last[0][:_MAX_REASON])
+        return message("it ended with {code}: {said}", code=code, said=last[0][:_MAX_REASON_CHARACTERS])
 
 
 def _file(files: contextlib.ExitStack, content: bytes = b"") -> IO[bytes] | None:

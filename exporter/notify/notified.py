@@ -20,10 +20,10 @@ from exporter.archive.atomic import FILE_MODE
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import timestamp
 
-_MOST_BYTES: Final = 256 * 1024
-_MOST_TROUBLES: Final = 500
-_ROOM: Final = 2048
-"""The minimum size of the file in bytes, so that it has room for a trouble even on a full disk."""
+_MAX_BYTES: Final = 256 * 1024
+_MAX_TROUBLES: Final = 500
+_MIN_BYTES: Final = 2048
+"""The file's minimum size, so that it has room for a trouble even on a full disk."""
 
 
 class Event(StrEnum):
@@ -43,7 +43,7 @@ class Notified:
 
     Attributes:
         since: the time of the first failed run; ``None`` after a success.
-        times: the time of the last notification for each trouble, by the hash of its name.
+        times: when each trouble was last reported, by the hash of its name.
     """
 
     since: datetime | None = None
@@ -57,7 +57,7 @@ class Notified:
         if not troubles:
             return (Event.HEALED if self.since is not None else None), Notified()
         names = sorted({hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] for name in troubles})
-        kept = names[:_MOST_TROUBLES]
+        kept = names[:_MAX_TROUBLES]
         since = self.since or now
         if not self.times.keys() >= set(kept):
             return Event.FAILED, Notified(since, {**self._newest(), **dict.fromkeys(kept, now)})
@@ -67,13 +67,13 @@ class Notified:
 
     def _newest(self) -> dict[str, datetime]:
         by_time = sorted(self.times.items(), key=lambda each: each[1], reverse=True)
-        return dict(by_time[:_MOST_TROUBLES])
+        return dict(by_time[:_MAX_TROUBLES])
 
     def encode(self) -> bytes:
         """Return the content of the file."""
         times = {name: timestamp(moment) for name, moment in self.times.items()}
         document = {"since": None if self.since is None else timestamp(self.since), "notified": times}
-        return lossless_json.dumps(document).ljust(_ROOM) + b"\n"
+        return lossless_json.dumps(document).ljust(_MIN_BYTES) + b"\n"
 
     @classmethod
     def decode(cls, data: bytes) -> Notified:
@@ -97,7 +97,7 @@ def _moment(text: str) -> datetime:
 def load(path: InnerPath) -> Notified:
     """Return the memory; an unreadable file counts as empty."""
     try:
-        return Notified.decode(path.read_bytes(_MOST_BYTES))
+        return Notified.decode(path.read_bytes(_MAX_BYTES))
     except (OSError, lossless_json.NotJson, ValueError, OverflowError, TypeError, KeyError, AttributeError):
         return Notified()
 

@@ -22,7 +22,7 @@ MADE: Final = "made by blog-exporter schedule"
 """The mark of our files and blocks; files without it are never overwritten."""
 CATCH_UP: Final = ("--unless-newer", "26h")
 """Options for the hourly line, which makes up for a missed or failed night within a few hours."""
-_LONGEST_LINE: Final = 990
+_MAX_LINE_BYTES: Final = 990
 """In bytes: cron cuts commands at 1,000 bytes, or refuses the whole table."""
 _TASKS: Final = "http://schemas.microsoft.com/windows/2004/02/mit/task"
 
@@ -36,7 +36,7 @@ def cron_lines(plan: NightPlan) -> str:
     nightly = f"{plan.at.minute} {plan.at.hour} * * *  {_cron_command(plan.command)}"
     later = (plan.at.minute + 30) % 60
     hourly = f"{later} * * * *  {_cron_command((*plan.command, *CATCH_UP))}"
-    if len(hourly.encode("utf-8")) > _LONGEST_LINE:
+    if len(hourly.encode("utf-8")) > _MAX_LINE_BYTES:
         raise UsageError(
             message("cron accepts lines up to 1,000 bytes, and the paths are too long: use shorter ones, or systemd.")
         )

@@ -20,7 +20,7 @@ from exporter.translation import current_language
 FIRST_HOUR: Final = 3
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
-_NAME_LENGTH: Final = 40
+_MAX_NAME_CHARACTERS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class NightPlan:
 
 def name_of(archive: Path) -> str:
     """Return the name of an archive's schedule."""
-    readable = _NOT_IN_NAMES.sub("-", archive.name.lower()).strip("-")[:_NAME_LENGTH].strip("-")
+    readable = _NOT_IN_NAMES.sub("-", archive.name.lower()).strip("-")[:_MAX_NAME_CHARACTERS].strip("-")
     return "-".join(filter(None, ("blog-exporter", readable, _digest(str(archive))[:8])))
 
 

@@ -38,7 +38,7 @@ class Scheduled:
     Attributes:
         scheduler: the name of the scheduler.
         command: the command as the scheduler's file has it.
-        next: the local time of the next start; empty if none is planned.
+        next: the local time of the next start; empty without a plan.
     """
 
     scheduler: str

@@ -1,4 +1,4 @@
-"""The index of an archive's version: making it, renewing it, and searching it.
+"""Make, update and search the index of an archive's version.
 
 A new version's index takes the lines of unchanged records from the index of an older version.
 """
@@ -92,8 +92,8 @@ class VersionDocuments:
     def read(self, kind: Kind, record_id: str) -> tuple[bytes, SearchDocument] | None:
         """Return the identity and the document of a record; ``None`` if it does not exist.
 
-        The identity changes whenever the document does. The document of an entry depends on its list item too, and an
-        entry that could not be read has only a list item.
+        The identity changes whenever the document does. An entry's document also depends on its list item, and an
+        unreadable entry has only a list item.
 
         Raises:
             ArchiveDamaged: it cannot be read.
@@ -193,7 +193,7 @@ class RecordMatch(NamedTuple):
 
 
 class Index:
-    """The index of a version, open for searching; close it, or use it in ``with``.
+    """A version's index, open for searching; close it, or use it in ``with``.
 
     The index only finds records. Hits show the records themselves.
 
@@ -201,7 +201,7 @@ class Index:
         archive: the archive.
         service: reads its records.
         at: the version; by default the newest. Its index is made or renewed first if needed.
-        folder: where to write a new index. By default, that of the newest version is kept in the archive, and any other
+        folder: where to write a new index. By default, the newest version's index is kept in the archive, and any other
             in a temporary folder until this is closed.
 
     Raises:
@@ -334,7 +334,7 @@ def hit_of(
     match: RecordMatch,
     spans: Sequence[Span],
 ) -> Hit:
-    """Return the hit of a record, given the spans to mark in its best text."""
+    """Return the hit for a record, given the spans to mark in its best text."""
     title = document.title
     if kind is Kind.COMMENTS:
         entry = documents.read(Kind.ENTRIES, document.entry_id)

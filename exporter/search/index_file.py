@@ -1,4 +1,4 @@
-"""The index file: the texts of a version's records, folded, in a form that is searched from beginning to end.
+"""The index file: the folded texts of a version's records, for a search from beginning to end.
 
 The first line names the version that the index belongs to and the number of records. Each record then has two lines.
 The first has kind, id, identity, date and the folded texts, separated by tabs, which no folded text contains. The
@@ -89,7 +89,7 @@ def document_of(kind: Kind, raw: Raw | None, item: Raw | None, service: Records)
     Args:
         kind: entries, comments or files.
         raw: the record; ``None`` for an entry with only a list item.
-        item: the list item of an entry, or ``None``.
+        item: the entry's list item, or ``None``.
         service: reads them.
     """
     if kind is Kind.COMMENTS:
@@ -154,7 +154,7 @@ class IndexedRecord(NamedTuple):
 
 
 def record_head(kind: Kind, record_id: str, identity: bytes) -> bytes:
-    """Return the beginning of a record's lines, which differs for each of its states."""
+    """Return how a record's lines begin, which differs for each of its states."""
     return b"%b\t%b\t%b\t" % (kind.encode(), lossless_json.text(record_id), identity.hex().encode())
 
 

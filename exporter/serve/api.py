@@ -1,4 +1,4 @@
-"""The JSON API: answers from the records of the newest version, or of another one.
+"""The JSON API: answers from the records in the newest version, or in another one.
 
 Everything here blocks and is called from one thread only. Each answer opens the archive again, and a new version makes
 a new index, so a backup may run meanwhile. The archive keeps no index.
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 _QUERY_CHARACTERS: Final = 1_000
-_PAGE_LIMIT: Final = 500
+_MAX_HITS: Final = 500
 _PAST_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS)
 _PAST_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment"}
 
 
 class PastHit(NamedTuple):
-    """An earlier state of a record that contains the terms, which its current state does not.
+    """An earlier state that contains the terms, of a record whose current state does not.
 
     Attributes:
         document: the object that the API sends.
@@ -59,7 +59,7 @@ class PastHit(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The hits of a search in the version, in similar spellings and in earlier versions, and the number of each."""
+    """The search hits in the version, in similar spellings and in earlier versions, and the number of each."""
 
     version: int
     hits: list[Hit]
@@ -123,7 +123,7 @@ class Api:
 
     def entries(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return up to ``limit`` entries from ``offset`` on, ordered by id."""
-        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, _PAGE_LIMIT)
+        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, _MAX_HITS)
 
         def work(archive: Archive) -> dict[str, Any]:
             version = archive.resolve(self._at)
@@ -177,7 +177,7 @@ class Api:
             raise UsageError(
                 message("A query has at most {longest_query} characters.", longest_query=_QUERY_CHARACTERS)
             )
-        limit = _number(asked, "limit", 20, _PAGE_LIMIT)
+        limit = _number(asked, "limit", 20, _MAX_HITS)
         kind, since = asked.get("kind") or None, asked.get("since") or None
         query = parse_query([text], kind, since, limit=limit, timezone=self._settings.timezone)
 
@@ -306,7 +306,7 @@ def _number(asked: Mapping[str, str], name: str, default: int, most: int) -> int
 
 
 def marked_parts(part: Excerpt) -> list[tuple[str, bool]]:
-    """Return the parts of an excerpt, each with whether a term matched it."""
+    """Return an excerpt's parts, each with whether a term matched it."""
     found, done = [("…" if part.start else "", False)], 0
     for start, end in part.marks:
         found += [(part.text[done:start], False), (part.text[start:end], True)]

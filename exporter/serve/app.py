@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _START: Final = f"/{SITE}/index.html"
 _SEARCH: Final = f"/{SITE}/search.html"
 _PIECE_BYTES: Final = 1 << 18
-_CONNECTIONS: Final = 100
+_MAX_CONNECTIONS: Final = 100
 """A browser opens six. With a file for each, they stay below every system's limit of open files."""
 _IDLE_SECONDS: Final = 60.0
 """How long a connection may be idle, before a request or before it takes the next piece of a file."""
@@ -64,7 +64,7 @@ _HEADERS: Final = {
 }
 """Sent with every answer. No page of another site can read, frame or embed it, and no link reveals the token."""
 _STORED_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'; sandbox"
-"""For stored files, which strangers may have written: an SVG opened by itself runs no script."""
+"""For stored files, which strangers may have written: an SVG opened alone runs no script."""
 _SILENT: Final = logging.getLogger(f"{__name__}.silent")
 _SILENT.setLevel(logging.CRITICAL + 1)
 
@@ -82,7 +82,7 @@ class _LimitedServer(web.Server):
     """Closes the oldest connections when there are too many."""
 
     def __call__(self) -> Any:
-        for connection in self.connections[: 1 - _CONNECTIONS]:
+        for connection in self.connections[: 1 - _MAX_CONNECTIONS]:
             connection.force_close()
         return super().__call__()
 
@@ -96,7 +96,7 @@ class _Thread:
         threading.Thread(target=self._run, name="records", daemon=True).start()
 
     def do(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Submit work; return a future of the running event loop, which can be cancelled until the work begins."""
+        """Submit work; return an asyncio future that can be cancelled until the work begins."""
         future: Future[Any] = Future()
         self._todo.put((future, work))
         return asyncio.wrap_future(future)
@@ -116,7 +116,7 @@ class _Thread:
 
 
 class _Blocking(NamedTuple):
-    """The answers that block and so need the thread: those of the API, and the search page."""
+    """The blocking answers, which need the thread: the API and the search page."""
 
     api: Api
     page: SearchPage
@@ -304,7 +304,7 @@ def is_own_name(header: str, host: str) -> bool:
 
     Args:
         header: as sent, perhaps with a port.
-        host: where the server listens.
+        host: the address to listen on.
     """
     name = header[: header.rfind(":")] if header[header.rfind("]") + 1 :].count(":") == 1 else header
     name = name.strip("[]").lower()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
 
 SITE: Final = "latest/site"
-"""The path of the site in an archive and in addresses, so that its pages find their pictures by the same links."""
+"""The site's path in an archive and in addresses, so that its pages find their pictures by the same links."""
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _STORED: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,10})?")
 _PIECE_BYTES: Final = 1 << 18
@@ -58,7 +58,7 @@ class ServedFiles:
 
     Args:
         layout: of the archive.
-        site: the folder of the site, in the archive or elsewhere.
+        site: the site's folder, in the archive or elsewhere.
     """
 
     def __init__(self, layout: Layout, site: InnerPath) -> None:

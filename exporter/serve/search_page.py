@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 _KINDS: Final = (("entry", "entries"), ("comment", "comments"), ("file", "files"))
-_STEP: Final = 20
-_PAGE_LIMIT: Final = 500
+_HITS_PER_STEP: Final = 20
+_MAX_HITS: Final = 500
 
 
 class SearchPage:
@@ -74,9 +74,11 @@ def _more(found: Found | None, query: str, kind: str) -> str:
     if found is None:
         return ""
     shown = max(len(found.hits) + len(found.similar), len(found.past))
-    if shown >= min(_PAGE_LIMIT, max(found.total + found.similar_total, found.past_total)):
+    if shown >= min(_MAX_HITS, max(found.total + found.similar_total, found.past_total)):
         return ""
-    return "?" + urlencode({"q": query, "kind": kind, "limit": min(_PAGE_LIMIT, shown + _STEP)}, errors="replace")
+    return "?" + urlencode(
+        {"q": query, "kind": kind, "limit": min(_MAX_HITS, shown + _HITS_PER_STEP)}, errors="replace"
+    )
 
 
 def _row(hit: Hit, archive: Archive) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from exporter.message import message, said
 from exporter.model.exchange import Request, Response
 from exporter.text import printable
 
-_MESSAGE_SHOWN = 300
-_BODY_SHOWN = 500
+_MESSAGE_CHARACTERS = 300
+_BODY_CHARACTERS = 500
 _BLANK = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*")
 _HTML_TYPES = ("text/html", "application/xhtml")
 _WITHOUT_TOKEN: Final = re.compile(
@@ -132,11 +132,11 @@ def _proxy_of(response: Response) -> str:
 
 def message_text(text: object) -> str:
     """Return a service's message, safe for a terminal; empty if it is not text."""
-    return printable(text, _MESSAGE_SHOWN) if isinstance(text, str) else ""
+    return printable(text, _MESSAGE_CHARACTERS) if isinstance(text, str) else ""
 
 
 def refusal(request: Request, response: Response, reason: str) -> ApiError:
     """Return the error for a response that breaks the service's contract. Its texts are safe for a terminal."""
-    body = printable(response.body[: 4 * _BODY_SHOWN].decode("utf-8", errors="replace"), _BODY_SHOWN)
+    body = printable(response.body[: 4 * _BODY_CHARACTERS].decode("utf-8", errors="replace"), _BODY_CHARACTERS)
     shown = {name: printable(value, 100) for name, value in request.params.items()}
     return ApiError(request.operation, shown, response.status, reason, body)

@@ -26,6 +26,7 @@ from exporter.service.interface import (
     Call,
     Capabilities,
     EntryAnswer,
+    FactBasis,
     FlagSettings,
     KnownFact,
     Page,
@@ -33,7 +34,6 @@ from exporter.service.interface import (
     Profile,
     Refused,
     Role,
-    Standing,
     Validators,
     Values,
     WrongRecord,
@@ -44,11 +44,11 @@ from exporter.text import printable
 
 _DATE_TIME = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?)?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
-_SHOWN = 60
+_VALUE_CHARACTERS = 60
 _EARLIEST_YEAR = 1000
 """API 2.2: a year has four digits. The day of a shorter year is unknown."""
 _NOT_MODIFIED = 304
-_RESULT_SHOWN = 60
+_RESULT_CHARACTERS = 60
 _DIGITS = re.compile(r"[+-]?[0-9]{1,18}")
 _USER = Request("user", "/v1/user", {}, {})
 _NAME: Final = "blog-v1"
@@ -108,7 +108,7 @@ _ROLES: Final[Mapping[Kind, Mapping[str, Role]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The settings for reading responses: each is an assumption where the API document states nothing.
+    """The settings for reading responses: each is an assumption about a fact that the API document does not state.
 
     Attributes:
         success_result: other values of ``result`` are not shown (2.8); all of them count as failure.
@@ -141,15 +141,15 @@ _FLAG_SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 def _documented(value: str) -> KnownFact:
-    return KnownFact(value, Standing.DOCUMENTED, message("the service's public page for developers"))
+    return KnownFact(value, FactBasis.DOCUMENTED, message("the service's public page for developers"))
 
 
 def _observed(value: str, source: str = message("pages and uploads of public blogs")) -> KnownFact:
-    return KnownFact(value, Standing.OBSERVED, source)
+    return KnownFact(value, FactBasis.OBSERVED, source)
 
 
 def _chosen(value: str) -> KnownFact:
-    return KnownFact(value, Standing.CHOSEN, message("no limit is documented, so this value is low"))
+    return KnownFact(value, FactBasis.CHOSEN, message("no limit is documented, so this value is low"))
 
 
 NINJA: Final = Profile(
@@ -533,7 +533,7 @@ def _check_result(request: Request, response: Response, envelope: Mapping[str, A
     if isinstance(result, dict | list):  # may be nested too deeply to be shown
         shown: str = message("that is no word")
     else:
-        shown = printable(repr(result[:_RESULT_SHOWN] if isinstance(result, str) else result), _RESULT_SHOWN)
+        shown = printable(repr(result[:_RESULT_CHARACTERS] if isinstance(result, str) else result), _RESULT_CHARACTERS)
     reason = message_text(envelope.get("message"))
     text = message("result {result}", result=shown)
     if reason:
@@ -670,7 +670,7 @@ class FieldReader:
         return None
 
     def _problem(self, field: str, value: object, reason: str) -> None:
-        self.problems.append(Problem(field, _shown(value)[:_SHOWN], reason))
+        self.problems.append(Problem(field, _shown(value)[:_VALUE_CHARACTERS], reason))
 
 
 def _shown(value: object) -> str:

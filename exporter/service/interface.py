@@ -28,7 +28,7 @@ BLOG_HOSTS: Final = "blog_hosts"
 """The fact that lists the hosts of a service's blogs. It is not a setting: it selects the profile of a blog."""
 
 
-class Standing(StrEnum):
+class FactBasis(StrEnum):
     """How reliable a fact is."""
 
     DOCUMENTED = "documented"
@@ -46,7 +46,7 @@ class KnownFact:
     """A known fact: its value as in a settings file, its reliability, and its source."""
 
     value: str
-    standing: Standing
+    basis: FactBasis
     source: str
 
 

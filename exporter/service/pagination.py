@@ -8,7 +8,7 @@ from collections.abc import Callable
 from exporter.message import message
 from exporter.service.interface import Call, Cursor, Page, PageFacts
 
-_MOST_DOUBTS = 5
+_MAX_DOUBTS = 5
 """Doubts to report. One is enough to make a list incomplete."""
 BARREN_PAGES = 3
 """Pages in a row without a new id that end a list that goes beyond its stated end."""
@@ -43,13 +43,13 @@ class _NumberedPages(ABC):
     def doubts(self) -> list[str]:
         """The contradictions between pages. One is a page that is shorter than another but not the last."""
         if len(self._counts) < 2:
-            return self._doubts[:_MOST_DOUBTS]
+            return self._doubts[:_MAX_DOUBTS]
         last, most = max(self._counts), max(self._counts.values())
         short = next((page for page, count in self._counts.items() if count < most and page != last), None)
         if short is None:
-            return self._doubts[:_MOST_DOUBTS]
+            return self._doubts[:_MAX_DOUBTS]
         fewer = message("holds {count} items, and another page holds {most}", count=self._counts[short], most=most)
-        return [*self._doubts, self._sentence(short, fewer)][:_MOST_DOUBTS]
+        return [*self._doubts, self._sentence(short, fewer)][:_MAX_DOUBTS]
 
     @property
     def complete(self) -> bool:

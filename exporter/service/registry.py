@@ -8,7 +8,7 @@ from typing import Any, Final
 from exporter.errors import UsageError
 from exporter.message import message
 from exporter.service.blog_v1 import BlogV1
-from exporter.service.interface import BlogService, KnownFact, Profile, Standing, Values
+from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
@@ -59,7 +59,7 @@ def service_of(settings: Values, name: str | None = None) -> BlogService:
 
 def own_profile(name: str, table: Mapping[str, Any], path: object) -> Profile:
     """Return a table of the settings file at ``path`` as a profile. Its values are checked when they are used."""
-    facts = {key: KnownFact(setting_text(value), Standing.OWN, str(path)) for key, value in table.items()}
+    facts = {key: KnownFact(setting_text(value), FactBasis.OWN, str(path)) for key, value in table.items()}
     return Profile(name, name, facts)
 
 

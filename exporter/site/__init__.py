@@ -39,7 +39,7 @@ class SiteOptions:
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _PARTS: Final = ("html", "model", "search", "service", "site")
-"""The parts of this program whose code shows in pages, besides ``text.py``."""
+"""The parts of this program whose code affects pages, in addition to ``text.py``."""
 _SUFFIXES: Final = frozenset({".py", ".html", ".css", ".js", ".svg"})
 
 
@@ -49,7 +49,7 @@ def edition(service: Records, options: SiteOptions) -> str:
 
 
 def has_pillow() -> bool:
-    """Tell whether Pillow is installed, which makes thumbnails; the extra ``site`` asks for it."""
+    """Return whether Pillow is installed, which makes thumbnails; the extra ``site`` asks for it."""
     return find_spec("PIL") is not None
 
 

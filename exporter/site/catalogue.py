@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from exporter.site.thumbnails import Thumbnails
 
 _BEGINNING_CHARACTERS: Final = 110
-_CUT_OFF: Final = 20
+_UNSAFE_END_CHARACTERS: Final = 20
 """Characters at the end of the excerpt that may be half of a tag or reference."""
-_FIRST_LOOK: Final = 500
-_LOOKED_AT: Final = 200_000
-"""How much of a body is read for its beginning: as a rule the first is enough."""
+_FIRST_PART_CHARACTERS: Final = 500
+_READ_CHARACTERS: Final = 200_000
+"""Characters of a body that are read for its beginning; usually the first limit is enough."""
 _PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
 
 def beginning_of(body: str) -> str:
-    """Return how a body begins, without its pictures; it ends in ``…`` where the body goes on."""
-    text = _joined_line(body[:_FIRST_LOOK])
-    if len(text) < _BEGINNING_CHARACTERS + _CUT_OFF and len(body) > _FIRST_LOOK:
-        text = _joined_line(body[:_LOOKED_AT])
+    """Return the beginning of a body without its pictures; it ends in ``…`` if the body continues."""
+    text = _joined_line(body[:_FIRST_PART_CHARACTERS])
+    if len(text) < _BEGINNING_CHARACTERS + _UNSAFE_END_CHARACTERS and len(body) > _FIRST_PART_CHARACTERS:
+        text = _joined_line(body[:_READ_CHARACTERS])
     return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
 
 
@@ -55,19 +55,19 @@ V = TypeVar("V")
 
 ORPHANS_PAGE: Final = "comments/orphans.html"
 COMMENTS_ON_PAGE: Final = 500
-"""More are split: a phone takes seconds over the elements of some thousand comments."""
-_TITLE_KEPT: Final = 200
+"""More comments are split into pages, because phones need seconds for a few thousand of them."""
+_MAX_TITLE_CHARACTERS: Final = 200
 _NO_IDENTITY: Final = bytes(32)
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_CACHED: Final = 128
+_CACHED_VALUES: Final = 128
 """More than a chunk of the search data holds: it is made after the pages of its entries, from the same records."""
-_LARGEST_CACHED: Final = 20_000
+_MAX_CACHED_CHARACTERS: Final = 20_000
 
 
 class SmallCache(Generic[K, V]):
-    """The last values made, by key; few and small ones, so that memory does not grow with the blog.
+    """A cache of a few small values by key, so that memory does not grow with the blog.
 
     Args:
         make: makes the value of a key.
@@ -80,19 +80,19 @@ class SmallCache(Generic[K, V]):
         self._values: dict[K, V] = {}
 
     def get(self, key: K) -> V:
-        """Return the value for a key, made or kept."""
+        """Return the value for a key, from the cache if possible."""
         found = self._values.get(key)
         if found is None:
             found = self._make(key)
-            if self._size(found) <= _LARGEST_CACHED:
-                if len(self._values) >= _CACHED:
+            if self._size(found) <= _MAX_CACHED_CHARACTERS:
+                if len(self._values) >= _CACHED_VALUES:
                     del self._values[next(iter(self._values))]
                 self._values[key] = found
         return found
 
 
 class ShownFacts(NamedTuple):
-    """What lists show of a state of an entry; see :class:`PostSummary`."""
+    """The facts that lists show of a state of an entry; see :class:`PostSummary`."""
 
     date: datetime | None
     title: str
@@ -106,17 +106,17 @@ class PostSummary(NamedTuple):
     Attributes:
         id: its id.
         page: the path of its page in the site.
-        date: when it was written; ``None`` when undated.
+        date: when it was written; ``None`` if undated.
         title: the part shown in lists; may be empty.
         category: the category's name from its list item; may be empty.
         private: whether it is marked as private.
-        access: its publication code where that is not the usual one, else empty.
+        access: its publication code if it is unusual, else empty.
         identity: changes with the entry, its list item and its comments.
-        listed: changes with what lists show of it.
+        listed: changes with the facts that lists show.
         length: the characters of its texts, without tags and spaces.
-        comments: how many it has.
+        comments: the number of its comments.
         gone_in: the version that found it gone; ``None`` if it still exists.
-        gone_at: when that was.
+        gone_at: the time of that version.
     """
 
     id: str
@@ -140,7 +140,7 @@ class PostSummary(NamedTuple):
 
 
 class StoredPicture(NamedTuple):
-    """A stored picture: its path relative to the archive, its address, its size where known, and who uses it."""
+    """A stored picture: its path relative to the archive, its address, its size, and the entries that use it."""
 
     path: str
     url: str
@@ -189,14 +189,14 @@ class StoredPictures:
                 self.by_entry[entry_id].append(picture)
 
     def identity(self, entry_id: str) -> str:
-        """Return what changes whenever an entry's page would show other files."""
+        """Return a fingerprint of the files that an entry's page shows."""
         if entry_id not in self._identities:
             return ""
         notes = [self._thumbnails.of(picture.path) for picture in self.by_entry.get(entry_id, ())]
         return "\n".join([*self._identities[entry_id], repr([tuple(note) for note in notes])])
 
     def drawn(self, path: str) -> DrawnPicture:
-        """Return how pages show a stored picture, given its path in the archive."""
+        """Return the data by which pages show a stored picture, given its path in the archive."""
         note = self._thumbnails.of(path)
         size = (note.width, note.height) if note.width and note.height else self._sizes.get(path)
         return DrawnPicture(self._thumbnails.place(path) if note.thumbnail else f"{self._prefix}{path}", size)
@@ -217,11 +217,11 @@ class Catalogue:
         comment_table: the comments.
         posts: the entries by date, the undated first.
         by_id: the same by id.
-        places: where in ``posts`` each id is.
+        places: the index in ``posts`` of each id.
         mentions: the entries whose texts link to an entry, by its id, the oldest first.
-        alike: the ids of the most similar entries by entry id, the closest first.
-        orphans: the ids of comments whose entry is not there.
-        unread: the ids of list items whose entry is not there.
+        alike: for each entry id, the most similar entries, the closest first.
+        orphans: the ids of comments whose entry is missing.
+        unread: the ids of list items whose entry is missing.
     """
 
     def __init__(
@@ -287,13 +287,13 @@ class Catalogue:
         return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
 
     def entry(self, post: PostSummary) -> Post:
-        """Read an entry in full; one that is gone, as it last was."""
+        """Read a whole entry; if it is gone, its last state."""
         if post.gone_in is not None:
             return self.service.post(self._gone[post.id].load())
         return self._entries.get(post.id)
 
     def beginning(self, post: PostSummary) -> str:
-        """Return how an entry begins; of one that was just read for its facts it is known, once."""
+        """Return the beginning of an entry; for an entry just read for its facts it is cached once."""
         known = self._beginnings.pop(post.id, None)
         return beginning_of(self.entry(post).body) if known is None else known
 
@@ -306,7 +306,7 @@ class Catalogue:
         return self._comments.get(tuple(comment_ids))
 
     def each_comment(self, comment_ids: Iterable[str]) -> Iterator[Comment]:
-        """Read comments one at a time, none of which is kept."""
+        """Read comments one at a time, without caching."""
         raws = (self.records.load(Kind.COMMENTS, comment_id) for comment_id in comment_ids)
         return (self.service.comment(raw) for raw in raws if raw is not None)
 
@@ -316,28 +316,28 @@ class Catalogue:
         return None if entry_id is None else self.by_id[entry_id].page
 
     def link_targets(self, kind: Kind, record_id: str) -> str:
-        """Return what changes whenever links of an entry or a comment lead to other pages of the site."""
+        """Return a fingerprint of the pages that links of an entry or a comment lead to."""
         return "\n".join(f"{link} {self.page_of(link)}" for link in self._links[kind].get(record_id, ()))
 
     def record_at(self, kind: Kind, record_id: str, version: int) -> Raw | None:
-        """Read a record as of a version; ``None`` where it was not there, or is damaged."""
+        """Read a record as of a version; ``None`` if it did not exist, or is damaged."""
         try:
             return None if self.history is None else self.history.at(kind, record_id, version)
         except KeyError:
             return self.records.load(kind, record_id)
 
     def shown(self, raw: Raw) -> ShownFacts:
-        """Return what lists show of any state of an entry."""
+        """Return the facts that lists show of any state of an entry."""
         entry = self.service.post(raw)
         access = "" if entry.access == self.service.usual_access else one_line(entry.access)[:20]
-        return ShownFacts(entry.date, one_line(entry.title)[:_TITLE_KEPT], entry.private is True, access)
+        return ShownFacts(entry.date, one_line(entry.title)[:_MAX_TITLE_CHARACTERS], entry.private is True, access)
 
     def category(self, item: Raw) -> str:
         """Return a category's name from a list item."""
         return self._item_facts(item).category
 
     def original_address(self, post: Post) -> str | None:
-        """Return where an entry was on the web, when the form of such addresses is known."""
+        """Return an entry's address on the web, if the pattern of such addresses is known."""
         return next(filter(None, (pattern.fill(post.raw) for pattern in self._patterns)), None)
 
     def identities(self, kind: Kind, ids: Iterable[str]) -> bytes:
@@ -363,7 +363,7 @@ class Catalogue:
         return list(self.each_comment(comment_ids))
 
     def _item_facts(self, raw: Raw) -> ItemFacts:
-        return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_TITLE_KEPT])
+        return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_MAX_TITLE_CHARACTERS])
 
     def _comment_facts(self, raw: Raw) -> CommentFacts:
         comment = self.service.comment(raw)
@@ -377,7 +377,7 @@ class Catalogue:
         title = one_line(entry.title)
         return EntryFacts(
             date=entry.date,
-            title=title[:_TITLE_KEPT],
+            title=title[:_MAX_TITLE_CHARACTERS],
             private=entry.private is True,
             access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
             length=sum(len(part) for text in plain for part in text.split()),
@@ -427,8 +427,8 @@ class Catalogue:
     def _own_links(self, *sources: str) -> list[str]:
         """Return the links in bodies that may lead to other entries, so that pages change with their targets.
 
-        They are found without parsing. What this overlooks leads to the entry's address on the web until the page is
-        made for another reason.
+        They are found without parsing. A link that this misses leads to the web until the page is made for another
+        reason.
         """
         return [link for source in sources for link in self._candidates(source)] if self._patterns else []
 
@@ -452,7 +452,7 @@ def fingerprint(*parts: bytes | str) -> bytes:
 
 
 def safe_name(record_id: str) -> str:
-    """Return the stem of a file name for an id: numbers unchanged, anything else by its hash."""
+    """Return a file name's stem for an id: numbers stay unchanged, other ids are hashed."""
     if _PLAIN_ID.fullmatch(record_id):
         return record_id
     return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]

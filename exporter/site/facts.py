@@ -1,12 +1,12 @@
-"""What lists, addresses and the search need to know of each record, kept from one making of the site to the next.
+"""The facts that lists, addresses and the search need of each record, cached between builds of the site.
 
 ``.work/site.facts`` stores them, so that after a change only changed records are read. In a blog with 5,000 entries,
 reading all others for one new text takes as long as everything else together.
 
 Each line has a kind, a SHA-256 over the program and the rest, and the facts for up to 1,000 records of that kind,
-ordered by id. Two more lines hold similar entries and the inputs of the search's shards in ``latest/``. A line that is
-not what its hash says, or was written by another program or with other options, is passed over. A fact counts for the
-very record it was taken of, whose identity it has, and a shard for the file whose hash it has.
+ordered by id. Two more lines hold similar entries and the inputs of the search's shards in ``latest/``. A line with a
+wrong hash, or from another program version or other options, is ignored. A fact is used only for a record with the same
+identity, and a shard only for a file with the same hash.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.model.records import Raw
 
-MOST: Final = 4
-_MARKS: Final = 16
-_LOOKED_AT: Final = 20_000
+MAX_SIMILAR: Final = 4
+_MARKS_PER_ENTRY: Final = 16
+_READ_CHARACTERS: Final = 20_000
 """Characters of a text from which marks are taken."""
 _TITLE_COUNTS: Final = 3
 """The weight of an occurrence in the title."""
-_LONGEST: Final = 12
+_MAX_WORD_CHARACTERS: Final = 12
 # The first character is written separately, because a class at the start is searched five times as fast as a
 # repetition.
 _KANJI = re.compile("[一-鿿々][一-鿿々]+")
 _WORDS = re.compile("[ァ-ヺー][ァ-ヺー]{2,}"), re.compile("[a-z][a-z]{4,}")
-_STEPS: Final = 8
-"""A mark in two or three entries is worth 49, in 64 to 127 entries 4, and in more nothing."""
-_ENOUGH: Final = 60
+_RARITY_STEPS: Final = 8
+"""The value of a mark is 49 in two or three entries, 4 in 64 to 127 entries, and 0 in more."""
+_MIN_SIMILARITY: Final = 60
 """The minimum similarity: one rare mark shared across two categories is not enough, two are."""
 
 
@@ -64,12 +64,12 @@ class Known(NamedTuple):
 
 def marks_of(title: str, text: str) -> str:
     """Return the marks of an entry with spaces between them; ``text`` is without tags."""
-    counts = _said(text[:_LOOKED_AT])
+    counts = _said(text[:_READ_CHARACTERS])
     for mark, number in _said(title).items():
         counts[mark] += number * _TITLE_COUNTS
-    least = min(sorted(counts.values())[-_MARKS:], default=0)
+    least = min(sorted(counts.values())[-_MARKS_PER_ENTRY:], default=0)
     best = sorted([(-number, crc32(mark.encode()), mark) for mark, number in counts.items() if number >= least])
-    return " ".join([mark for _, _, mark in best[:_MARKS]])
+    return " ".join([mark for _, _, mark in best[:_MARKS_PER_ENTRY]])
 
 
 def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> dict[str, Known]:
@@ -111,9 +111,9 @@ def _closest(
     category, ranked = now[place][2], []
     for other, score in scores.items():
         doubled = score * 3 if now[other][2] == category else score * 2
-        if doubled >= _ENOUGH * 2:
+        if doubled >= _MIN_SIMILARITY * 2:
             ranked.append((-doubled, other))
-    return tuple(now[other][0] for _, other in nsmallest(MOST, ranked))
+    return tuple(now[other][0] for _, other in nsmallest(MAX_SIMILAR, ranked))
 
 
 def _touched(
@@ -122,7 +122,7 @@ def _touched(
     same: set[str],
     owners: Mapping[str, Sequence[int]],
 ) -> set[str]:
-    """Return the marks of changed entries that are or were worth something."""
+    """Return the marks of changed entries with a positive value now or before."""
     change: Counter[str] = Counter()
     for entry_id, known in before.items():
         if entry_id not in same:
@@ -143,13 +143,13 @@ def _touched(
 def _worth(number: int) -> int:
     """Return the value of a mark by its number of entries; 0 without entries."""
     step = number.bit_length() - 1
-    return (_STEPS - step) ** 2 if 0 <= step < _STEPS - 1 else 0
+    return (_RARITY_STEPS - step) ** 2 if 0 <= step < _RARITY_STEPS - 1 else 0
 
 
 def _said(text: str) -> Counter[str]:
     """Return how often a text has each of its marks."""
     lowered = text.lower()
-    counts = Counter([word[:_LONGEST] for words in _WORDS for word in words.findall(lowered)])
+    counts = Counter([word[:_MAX_WORD_CHARACTERS] for words in _WORDS for word in words.findall(lowered)])
     for run, number in Counter(_KANJI.findall(lowered)).items():
         for pair in map(add, run, run[1:]):
             counts[pair] += number
@@ -175,7 +175,7 @@ class EntryFacts(NamedTuple):
         date: when it was written.
         title: the part shown in lists.
         private: whether it is marked as private.
-        access: its publication code where that is not the usual one, else empty.
+        access: its publication code if it is unusual, else empty.
         length: the characters of its texts, without tags and spaces.
         links: those of its texts that may lead to other entries.
         addresses: its possible addresses on the web.
@@ -229,7 +229,7 @@ class CommentFacts(NamedTuple):
 
     Attributes:
         entry_id: the entry it belongs to.
-        day: when it was written, as a proleptic ordinal; 0 when undated.
+        day: when it was written, as a proleptic ordinal; 0 if undated.
         links: those of its text that may lead to entries.
     """
 
@@ -261,7 +261,7 @@ class SiteFacts:
     Args:
         records: the state.
         layout: the archive; ``None`` to keep nothing.
-        edition: changes whenever the same records would give other facts.
+        edition: changes when the program derives other facts from the same records.
     """
 
     def __init__(self, records: RecordSource, layout: Layout | None = None, edition: str = "") -> None:
@@ -320,7 +320,7 @@ class SiteFacts:
         return known
 
     def _merged(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[list[Any], F]]:
-        """Yield a row and the facts of each record: those that are kept where they are of this very record."""
+        """Yield a row and the facts of each record; cached facts are used if they are of the same record."""
         records, known = self._records, self._known(kind)
         before = next(known, None)
         if before is None:
@@ -350,16 +350,16 @@ class SiteFacts:
         return {row[0]: row[1:] for row in self._known(_SHARDS)}
 
     def shard_is(self, path: str) -> None:
-        """Keep the stored facts about a shard that the site still has at ``path``."""
+        """Keep the stored facts about a shard that still exists in the site at ``path``."""
         if path in self._old_shards:
             self._shards[path] = self._old_shards[path]
 
     def shard_was(self, path: str, chunks: Sequence[bytes]) -> tuple[bytes, int]:
-        """Return a shard as ``latest/`` has it, and bit by bit which of the chunks in it are still these.
+        """Return a shard as ``latest/`` has it, and a bit mask of its unchanged chunks.
 
         Args:
             path: of its file in the site.
-            chunks: what changes with each of the chunks that it is of now.
+            chunks: the fingerprints of its current chunks.
         """
         digest, *made_of = self._old_shards.get(path, [""])
         same = sum(1 << at for at, (old, new) in enumerate(zip(made_of, chunks, strict=False)) if old == new.hex())
@@ -370,7 +370,7 @@ class SiteFacts:
         return (content, same) if sha256(content).hexdigest() == digest else (b"", 0)
 
     def note_shard(self, path: str, chunks: Sequence[bytes], content: bytes) -> None:
-        """Keep of what chunks a shard was made."""
+        """Store the fingerprints of the chunks of a shard."""
         self._shards[path] = [sha256(content).hexdigest(), *(chunk.hex() for chunk in chunks)]
         self._changed = True
 

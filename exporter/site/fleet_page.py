@@ -1,7 +1,7 @@
 """The pages over the sites of many blogs: a first page, pages of some hundred blogs, and the names to search in.
 
-They look like the sites, and have their habits: nothing from the network, no script but their own, all that a blog says
-escaped. A page opened from a folder may fetch nothing, so names come as scripts, some thousand in each.
+They look like the sites, and follow the same rules: nothing from the network, only their own scripts, and all text from
+blogs escaped. A page opened from a folder cannot fetch files, so names are in scripts, a few thousand in each.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class BlogCard(NamedTuple):
         blog_id: the blog.
         archive: its archive's folder below the fleet's, with slashes.
         title: its name; empty if it is unknown.
-        entries: how many it has.
-        first: the day of its first entry, ISO 8601; empty where that is not known.
-        last: the same of the last.
+        entries: the number of its entries.
+        first: the day of its first entry, ISO 8601; empty if unknown.
+        last: the day of its last entry.
         state: ``saved``, ``partial``, ``failed``, ``new`` or ``damaged``.
         site: whether it has an offline site.
     """
@@ -147,5 +147,5 @@ def _years(card: BlogCard) -> str:
 
 
 def _address(card: BlogCard) -> str:
-    """Return the way from the fleet's folder to a blog's site, as a link holds it."""
+    """Return the relative link from the fleet's folder to a blog's site."""
     return quote(f"{card.archive}/{_SITE}", safe="/", errors="replace")

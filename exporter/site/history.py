@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from exporter.model.records import Raw
     from exporter.service.interface import Records
 
-_LOOKED_THROUGH: Final = 2
+_MAX_SEARCHED_PAGES: Final = 2
 """Recent pages, for which the versions before theirs are searched: the new version and the one before.
 """
 
 
 class EntryState(NamedTuple):
-    """An entry in one version: its record, or ``None`` where that version found it gone, or holds it damaged."""
+    """An entry in one version: its record, or ``None`` if that version found it gone, or holds it damaged."""
 
     version: int
     date: str
@@ -39,12 +39,12 @@ class EntryState(NamedTuple):
 
 
 class EarlierState(NamedTuple):
-    """A state of an entry that another one followed: from one version on, until that of the next step of its life.
+    """An earlier state of an entry: valid from one version until the version of the next change.
 
     Attributes:
         version: the version that holds it.
-        until: the version of the next step.
-        gone: whether that step is a removal.
+        until: the version of the next change.
+        gone: whether that change is a removal.
         before: the version with the previous state, or 0.
         after: the version with the next state, or 0 if the entry's own page shows that one.
     """
@@ -58,7 +58,7 @@ class EarlierState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GoneEntry:
-    """An entry that is no longer there: which version found that, when, and where its last state is."""
+    """A removed entry: when and in which version it was removed, and the version with its last state."""
 
     version: int
     date: str
@@ -67,7 +67,7 @@ class GoneEntry:
 
     @property
     def identity(self) -> bytes:
-        """What changes with its last state."""
+        """A fingerprint of its last state."""
         return f"gone {self.version} {self.last.path.parent.name} {self.last.offset}".encode()
 
     def load(self) -> dict[str, Any]:
@@ -97,12 +97,12 @@ class Completeness(NamedTuple):
 
     @property
     def excepted(self) -> bool:
-        """Whether something is neither saved nor still to be read."""
+        """Whether a record is neither saved nor pending."""
         return any(each.lost or each.by_choice for each in self.kinds)
 
     @property
     def refused(self) -> bool:
-        """Whether the address guard refused something."""
+        """Whether the address guard refused an address."""
         return any(each.refused for each in self.kinds)
 
     @property
@@ -132,13 +132,14 @@ def completeness_at(archive: Archive, version: int) -> Completeness:
 class ArchiveHistory:
     """The versions up to a given one.
 
-    Only the ids that versions after the first hold are kept, so the first, which holds everything, costs one pass.
+    Only the ids that versions after the first hold are kept, so the first version, which holds everything, is read in
+    one pass.
 
     Damaged parts are left out or named: a state that cannot be restored must not make the rest unreadable. The newest
-    state comes from elsewhere, and is never served damaged.
+    state comes from ``latest/``, and is never served damaged.
 
     Attributes:
-        damaged_versions: those of which something could not be read so far.
+        damaged_versions: the versions with unreadable parts so far.
     """
 
     def __init__(self, archive: Archive, service: Records, at: int | None = None) -> None:
@@ -192,7 +193,7 @@ class ArchiveHistory:
         return (self._state(version, position) for version, position in self._entries.get(entry_id, ()))
 
     def earlier(self, entry_id: str) -> list[EarlierState]:
-        """Return the states of an entry except the last, which the entry's own page shows; oldest first."""
+        """Return an entry's states, oldest first, except the last, which the entry's own page shows."""
         steps = self._entries.get(entry_id, ())
         puts = [at for at, (_, position) in enumerate(steps) if not position.removed]
         found = []
@@ -214,24 +215,24 @@ class ArchiveHistory:
         return self._state(version, steps[version])
 
     def version_before(self, entry_id: str, version: int) -> int | None:
-        """Return the version of the state that an entry had before a version; ``None`` where it was not there."""
+        """Return the version of the state that an entry had before a version; ``None`` if it did not exist."""
         steps = self._entries.get(entry_id, ())
         at = bisect_left(steps, version, key=itemgetter(0))
         return steps[at - 1][0] if at and not steps[at - 1][1].removed else None
 
-    def known_by(self, entry_id: str, version: int) -> bool:
-        """Tell whether a version, or one before it, had an entry that some version has."""
+    def existed_by(self, entry_id: str, version: int) -> bool:
+        """Return whether a version, or one before it, had an entry that some version has."""
         steps = self._entries.get(entry_id)
         return steps is None or steps[0][0] <= version
 
-    def was_there(self, kind: Kind, record_id: str, version: int) -> bool:
-        """Tell whether a version had a record that some version has, damaged or not."""
+    def existed(self, kind: Kind, record_id: str, version: int) -> bool:
+        """Return whether a version had a record that some version has, damaged or not."""
         steps = self._held(kind).get(record_id)
         at = 0 if steps is None else bisect_right(steps, version, key=itemgetter(0))
         return steps is None or bool(at and not steps[at - 1][1].removed)
 
     def at(self, kind: Kind, record_id: str, version: int) -> Raw | None:
-        """Read a record as of a version; ``None`` where it was not there, or is damaged.
+        """Read a record as of a version; ``None`` if it did not exist, or is damaged.
 
         Raises:
             KeyError: no version after the first contains it, so it never changed.
@@ -241,14 +242,14 @@ class ArchiveHistory:
         return None if not at or steps[at - 1][1].removed else self._record(steps[at - 1][1], kind)
 
     def steps(self, kind: Kind, record_id: str) -> list[tuple[int, Raw | None]]:
-        """Read a record as each of its versions holds it, oldest first; none where no version after the first does."""
+        """Read the states of a record, oldest first; none if only the first version holds it."""
         steps = self._held(kind).get(record_id, ())
         return [(version, None if each.removed else self._record(each, kind)) for version, each in steps]
 
     def last_state(self, entry_id: str, version: int) -> int | None:
-        """Return the version with the last state of an entry up to some version, whether it was removed since or not.
+        """Return the version with an entry's last state up to some version, even if the entry was removed since.
 
-        That is 0 where no version after the first holds the entry; ``None`` where it was not there yet.
+        The version is 0 if no version after the first holds the entry; ``None`` if it did not exist yet.
         """
         steps = self._entries.get(entry_id)
         if steps is None:
@@ -285,7 +286,7 @@ class ArchiveHistory:
 
     @cached_property
     def replaced(self) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Of every address that had one file and later another, the versions that held a file, and its path."""
+        """The versions and paths of the files of every address whose file changed."""
         found = {}
         for url, steps in self._held(Kind.ASSETS).items():
             read = self.steps(Kind.ASSETS, url) if len(steps) > 1 else ()
@@ -296,11 +297,11 @@ class ArchiveHistory:
         return found
 
     def file_at(self, url: str, version: int) -> str | None:
-        """Return the path of the file that an address had in a version; ``None`` where it always had the same."""
+        """Return the path of the file that an address had in a version; ``None`` if it always had the same."""
         return next((path for since, path in reversed(self.replaced.get(url, ())) if since <= version), None)
 
     def date(self, version: int) -> str:
-        """Return when a version was committed, as its manifest says; empty where there is no such version."""
+        """Return the commit time in a version's manifest; empty if there is no such version."""
         return self._dates.get(version, "")
 
     def changes(self, version: int) -> tuple[list[RecordChange], int]:
@@ -314,12 +315,12 @@ class ArchiveHistory:
         return found, len(damage)
 
     def _before(self, version: int, damaged: OnDamage, kind: Kind, ids: Collection[str]) -> Mapping[str, LinePosition]:
-        """Return where records were before a version.
+        """Return the positions of records before a version.
 
-        For a page or two the versions before are looked through; for those of a whole site once for all of them. Damage
-        is counted as in the first way.
+        For a page or two, earlier versions are searched; for a whole site, one index is built for all pages. Both count
+        the same damage.
         """
-        once = kind is Kind.ENTRIES or self._asked > _LOOKED_THROUGH
+        once = kind is Kind.ENTRIES or self._asked > _MAX_SEARCHED_PAGES
         held = self._held(kind) if once and ids else {}
         if kind in self._damaged or not once:
             earlier = [row.version for row in self._rows if row.version < version]
@@ -337,14 +338,14 @@ class ArchiveHistory:
         return EntryState(version, self._dates[version], record, record is None and not position.removed)
 
     def _record(self, position: LinePosition, kind: Kind) -> dict[str, Any] | None:
-        """Read the record of a line; ``None`` where it is damaged."""
+        """Read the record of a line; ``None`` if it is damaged."""
         try:
             return self._archive.parsed.of(position.read(partial(self._archive.find_intact, kind)))
         except ArchiveDamaged:
             return None
 
     def _positions(self, kind: Kind) -> dict[str, list[tuple[int, LinePosition]]]:
-        """Return where the versions hold each record of a kind that one after the first holds.
+        """Return the positions of each record of a kind that a version after the first holds.
 
         A damaged line whose record is not known is left out; the page of its version says that something is missing.
         """

@@ -41,7 +41,7 @@ LATIN_PAIRS: Final = 0xE100
 """The first character that stands for a pair of Latin letters."""
 HIRAGANA: Final = 0x3041
 KATAKANA: Final = 0x30A1
-KANA: Final = 95
+KANA_LETTERS: Final = 95
 """The number of letters in either kind, in the same order."""
 KANA_PAIRS: Final = 0xE700
 """The first character that stands for two kana of one kind; the third character names the kind."""
@@ -50,9 +50,9 @@ KANA_CODES: Final = 0x1000
 
 _LAST_WITH_CASE: Final = 0x1FFFF
 """No letter beyond the first two planes of Unicode has a case."""
-_MEAN_CHUNK: Final = 24
-_LARGEST_CHUNK: Final = 96
-_MEAN_SHARD: Final = 20
+_MEAN_CHUNK_POSTS: Final = 24
+_MAX_CHUNK_POSTS: Final = 96
+_MEAN_SHARD_CHUNKS: Final = 20
 _CODEC: Final = f"utf-16-{sys.byteorder[0]}e"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _LATIN_RUN = re.compile("[0-9a-z]{3,}")
@@ -275,7 +275,7 @@ def _latin(three: str) -> str:
 def _kana(three: str) -> str:
     """Return three kana of a kind as a pair."""
     start = HIRAGANA if three[0] < chr(KATAKANA) else KATAKANA
-    return chr(KANA_PAIRS + ((ord(three[0]) - start) * KANA + ord(three[1]) - start) % KANA_CODES) + three[2]
+    return chr(KANA_PAIRS + ((ord(three[0]) - start) * KANA_LETTERS + ord(three[1]) - start) % KANA_CODES) + three[2]
 
 
 def _identity(chunk: _Chunk) -> bytes:
@@ -285,7 +285,7 @@ def _identity(chunk: _Chunk) -> bytes:
 def _chunks(posts: list[PostSummary]) -> Iterator[_Chunk]:
     chunk: list[PostSummary] = []
     for post in posts:
-        if chunk and (len(chunk) >= _LARGEST_CHUNK or _hash(post.id) % _MEAN_CHUNK == 0):
+        if chunk and (len(chunk) >= _MAX_CHUNK_POSTS or _hash(post.id) % _MEAN_CHUNK_POSTS == 0):
             yield _Chunk(safe_name(chunk[0].id), chunk)
             chunk = []
         chunk.append(post)
@@ -296,7 +296,7 @@ def _chunks(posts: list[PostSummary]) -> Iterator[_Chunk]:
 def _grouped(chunks: list[_Chunk]) -> Iterator[list[_Chunk]]:
     group: list[_Chunk] = []
     for chunk in chunks:
-        if group and (len(group) >= CHUNKS_IN_SHARD or _hash(f"shard {chunk.name}") % _MEAN_SHARD == 0):
+        if group and (len(group) >= CHUNKS_IN_SHARD or _hash(f"shard {chunk.name}") % _MEAN_SHARD_CHUNKS == 0):
             yield group
             group = []
         group.append(chunk)

@@ -38,7 +38,7 @@ KIND_NAMES: Final = {
     Kind.USER: message("User"),
     Kind.ASSETS: message_in_context("site", "Pictures and files"),
 }
-_NAME_KEPT: Final = 200
+_MAX_NAME_CHARACTERS: Final = 200
 
 
 def escaped(text: str) -> str:
@@ -144,8 +144,8 @@ class Parts:
     def comment(self, comment: Comment, text: Markup, *, own: bool = False) -> Markup:
         """Return a comment; ``text`` is its body as HTML, ``own`` whether it has the owner's name."""
         language = f' lang="{CONTENT_LANGUAGE}"'
-        name = escaped(one_line(comment.name)[:_NAME_KEPT]) or self.t("(no name)")
-        title = escaped(one_line(comment.title)[:_NAME_KEPT])
+        name = escaped(one_line(comment.name)[:_MAX_NAME_CHARACTERS]) or self.t("(no name)")
+        title = escaped(one_line(comment.title)[:_MAX_NAME_CHARACTERS])
         reply = self.dates.local(one_line(comment.reply or ""))
         link = commenter_link(comment.url)
         parts = [f'<p class="by"><bdi class="who"{language}>{name}</bdi>\n']
@@ -282,7 +282,7 @@ def render_alone(template: str, language: str, values: dict[str, Any]) -> str:
 def data_script(kind: str, name: str, value: Any) -> bytes:
     """Return a classic script that hands ``value`` to the site's own: ``blogData("kind", "name", value)``.
 
-    Nothing but scripts loads where a page was opened from a folder. ``<`` is escaped, so that no text can end a script
+    If a page was opened from a folder, only scripts load. ``<`` is escaped, so that no text can end a script
     or open a comment, and so are the line ends that JSON allows and old scripts do not.
     """
     return script("blogData", kind, name, value)

@@ -13,12 +13,12 @@ from PIL import ExifTags, Image, ImageOps
 
 _SIDE_PIXELS: Final = 960
 """Of the longer side: a line of text on a good screen, and twice the height of a row of pictures."""
-_QUALITY: Final = 78
-_EFFORT: Final = 1
+_WEBP_QUALITY: Final = 78
+_WEBP_METHOD: Final = 1
 _LIGHT_BYTES: Final = 150_000
 _LIGHT_PIXELS: Final = 2_000_000
 """A browser shows a picture below both limits as quickly as its thumbnail."""
-_LEAST_GAIN: Final = 2
+_MIN_SIZE_RATIO: Final = 2
 """A thumbnail is used only if its picture has this many times its bytes."""
 
 _FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
@@ -36,7 +36,7 @@ def reduced(data: bytes) -> tuple[int, int, bytes]:
     """Return the width and height that a picture is shown with, and its thumbnail as WebP.
 
     The thumbnail is empty if the site shows the picture itself: it is small, animated, would take too much memory, or
-    needs a colour profile that a thumbnail cannot have. Of a file that is no picture, or a broken one, all are empty.
+    needs a colour profile that a thumbnail cannot have. For a broken file or one that is not a picture, all are empty.
     """
     Image.MAX_IMAGE_PIXELS = _BOMB_PIXELS
     try:
@@ -60,7 +60,7 @@ def _reduced(data: bytes) -> tuple[int, int, bytes]:
         if _memory(picture, size) > _DECODER_BYTES:
             return width, height, b""
         thumbnail = _thumbnail(picture)
-        return width, height, thumbnail if len(thumbnail) * _LEAST_GAIN <= len(data) else b""
+        return width, height, thumbnail if len(thumbnail) * _MIN_SIZE_RATIO <= len(data) else b""
 
 
 def _orientation(picture: Image.Image) -> object:
@@ -106,6 +106,6 @@ def _thumbnail(picture: Image.Image) -> bytes:
         shown = shown.convert(mode)
     into = io.BytesIO()
     ImageOps.exif_transpose(shown).save(
-        into, "WEBP", quality=_QUALITY, method=_EFFORT, icc_profile=profile, exif=b"", xmp=b""
+        into, "WEBP", quality=_WEBP_QUALITY, method=_WEBP_METHOD, icc_profile=profile, exif=b"", xmp=b""
     )
     return into.getvalue()

@@ -1,9 +1,9 @@
-"""Thumbnails of the archive's pictures, in one size, each made once.
+"""Make thumbnails for the archive's pictures, in one size, each once.
 
-They are files of the site, named by the SHA-256 of their pictures, and never in the archive's ``assets/``. The file
-``.work/site.pictures`` has a line for each picture: its SHA-256, the width and height it is shown with, and the SHA-256
-of its thumbnail, which is empty if the site shows the picture itself. The file depends on the pictures alone, so a new
-version of the program still uses it, and thumbnails in ``latest/`` with these hashes are used again.
+They belong to the site, are named by their pictures' SHA-256, and are never in the archive's ``assets/``. The file
+``.work/site.pictures`` has a line for each picture: its SHA-256, its displayed width and height, and its thumbnail's
+SHA-256. The last is empty if the site shows the picture itself. The file depends only on the pictures, so new program
+versions still use it. Thumbnails in ``latest/`` with these hashes are used again.
 
 Child processes make them, one for each processor (:mod:`exporter.site.thumbnail_maker`). If one crashes or takes too
 long, its picture has no thumbnail.
@@ -67,12 +67,12 @@ class Thumbnails:
         self._notes: dict[str, Note] = {}
 
     def of(self, path: str) -> Note:
-        """Return the note of a picture, given its path in the archive."""
+        """Return a picture's note, given its path in the archive."""
         return self._notes.get(_digest(path), Note(0, 0, ""))
 
     @staticmethod
     def place(path: str) -> str:
-        """Return the path of a picture's thumbnail in the site, given the picture's path in the archive."""
+        """Return a thumbnail's path in the site, given the picture's path in the archive."""
         digest = _digest(path)
         return f"thumbnails/{digest[:2]}/{digest}.webp"
 

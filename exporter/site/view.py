@@ -79,11 +79,11 @@ class PublicRecords:
         return list(self._ids[kind])
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        """Return what changes with the record; ``None`` when it is not public."""
+        """Return what changes with the record; ``None`` if it is not public."""
         return self._records.identity(kind, record_id) if record_id in self._ids[kind] else None
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
-        """Return a record's raw object; ``None`` when it is not public."""
+        """Return a record's raw object; ``None`` if it is not public."""
         if record_id not in self._ids[kind]:
             return None
         return self._assets[record_id].data() if kind is Kind.ASSETS else self._records.load(kind, record_id)
@@ -176,7 +176,7 @@ class SiteView:
         service: reads the records.
         history: the archive's history; without it, removed records and changes are not shown.
         options: the options of the site.
-        layout: the archive's layout, if the facts are to be stored for the next time.
+        layout: the archive's layout, to store the facts for the next build.
         thumbnails: the thumbnails; by default the site has none.
     """
 

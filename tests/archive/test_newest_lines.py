@@ -20,7 +20,7 @@ def test_lines_come_newest_first_whatever_the_blocks(
     path = tmp_path_factory.mktemp("tail") / "lines"
     path.write_bytes(b"".join(line + b"\n" for line in lines) + torn)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(safe_files, "_FIRST_BLOCK", block)
+        patched.setattr(safe_files, "_FIRST_BLOCK_BYTES", block)
         assert list(newest_lines(path)) == lines[::-1]
 
 

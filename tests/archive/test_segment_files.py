@@ -12,7 +12,7 @@ from exporter.archive.state import SegmentFiles
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    monkeypatch.setattr(state, "_BLOCK", 64)
+    monkeypatch.setattr(state, "_BLOCK_BYTES", 64)
     return [b"%d:" % number + b"x" * (number * 7 % 150) + b"\n" for number in range(60)]
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter.check import findings, run
+from exporter.check import findings, service_check
 from exporter.check.facts import CheckResult
-from exporter.check.run import ENTRIES_FOR_ADDRESS, ENTRIES_OF_A_REPORT, REQUESTS, check
+from exporter.check.service_check import ENTRIES_FOR_ADDRESS, ENTRIES_OF_A_REPORT, REQUESTS, check
 from exporter.clock import FixedClock
 from exporter.demo.content import Blog, demo_blog, fields
 from exporter.demo.service import DemoService, ServiceOptions
@@ -95,7 +95,7 @@ async def test_a_long_pause_that_the_renewal_of_a_sign_in_was_told_of_is_no_succ
             opened.client.retrying.throttles.of(opened.client.origin).pause_until(time.monotonic() + 300)
             yield opened
 
-    monkeypatch.setattr(run, "open_service", paused)
+    monkeypatch.setattr(service_check, "open_service", paused)
     result = await checked(tmp_path)
     assert [(each.name, each.answered) for each in result.operations] == [("user", False)]
     assert "the service asks to wait 300 s more" in result.operations[0].problem
@@ -286,7 +286,7 @@ async def test_fields_and_codes_are_told(tmp_path: Path) -> None:
 
 
 async def test_a_wrong_clock_and_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "free_bytes", lambda _: 1000)
+    monkeypatch.setattr(service_check, "free_bytes", lambda _: 1000)
     late = await checked(tmp_path, clock=FixedClock(datetime.now(UTC) - timedelta(hours=1)))
     assert (late.exit_code, codes(late)["no_room"], codes(late)["clock"]) == (28, 28, 0)
     early = await checked(tmp_path, clock=FixedClock(datetime.now(UTC) + timedelta(hours=1)))
@@ -312,7 +312,7 @@ async def test_more_entries_are_read_for_a_report_and_still_bounded(tmp_path: Pa
 def test_what_this_machine_lacks(tmp_path: Path) -> None:
     assert list(findings.missing_parts(lambda _: False, lambda _: None)) == ["Pillow", "arro3", "keyring", "jq"]
     assert findings.missing_parts(lambda _: True, lambda _: "/usr/bin/jq") == {}
-    assert run.free_bytes(tmp_path / "not" / "there") is not None
+    assert service_check.free_bytes(tmp_path / "not" / "there") is not None
 
 
 def test_no_room_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,14 +320,14 @@ def test_no_room_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         raise PermissionError
 
     monkeypatch.setattr(shutil, "disk_usage", fails)
-    assert run.free_bytes(tmp_path) is None
+    assert service_check.free_bytes(tmp_path) is None
 
 
 def test_settings_are_shown_as_they_are_written() -> None:
     given = {"site": "no", "retries": "3", "wait_lock": "90s", "skip_asset_hosts": "b.example,a.example"}
     given["ping_url"] = "https://hc-ping.example/5f0c7a1e"
     settings = resolve(given, environ={"BLOG_EXPORTER_RATE": "2", "BLOG_EXPORTER_TOKEN": "secret"})
-    assert run.in_use(settings) == {
+    assert service_check.in_use(settings) == {
         "retries": ("3", "option --retries"),
         "rate": ("2.0", "variable BLOG_EXPORTER_RATE"),
         "site": ("no", "option --site"),

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from exporter.check.facts import CheckResult
 from exporter.check.report import write_report
-from exporter.check.run import check
+from exporter.check.service_check import check
 from exporter.demo.content import Blog, RawJson, demo_blog, fields
 from exporter.demo.service import DemoService
 from exporter.errors import UsageError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.service.interface import Standing
+from exporter.service.interface import FactBasis
 from exporter.service.registry import PROFILES
 from exporter.settings import SETTINGS, check_profile
 from tests.cli.conftest import Program
@@ -31,7 +31,7 @@ def test_a_built_in_profile_is_made_of_settings_and_says_where_each_is_from(prof
     assert isinstance(profile, type(PROFILES["ninja"]))
     check_profile(profile)
     assert set(profile.settings) < set(SETTINGS)
-    assert all(fact.source and fact.standing is not Standing.OWN for fact in profile.facts.values())
+    assert all(fact.source and fact.basis is not FactBasis.OWN for fact in profile.facts.values())
 
 
 def test_every_fact_is_shown_with_its_standing_and_source(program: Program) -> None:

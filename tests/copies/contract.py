@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.layout import Layout
-from exporter.copies.store import PIECE, ObjectContent, Store, content_of, content_of_file, read_whole
+from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, content_of, content_of_file, read_whole
 from exporter.errors import ArchiveDamaged, NoSuchObject
 
 NAME = "versions/000001/manifest.json"
@@ -20,11 +20,11 @@ class StoreContract:
     """The tests; a subclass has a fixture ``store`` that gives an empty one."""
 
     def test_what_was_stored_is_read_in_whole_and_in_part(self, store: Store) -> None:
-        data = bytes(range(256)) * (PIECE // 200)
+        data = bytes(range(256)) * (PIECE_BYTES // 200)
         assert store.create(NAME, content_of(data))
         assert b"".join(store.read(NAME)) == data
         assert store.read_start(NAME, 10) == data[:10]
-        assert store.read_start(NAME, PIECE + 3) == data[: PIECE + 3]
+        assert store.read_start(NAME, PIECE_BYTES + 3) == data[: PIECE_BYTES + 3]
         assert store.read_start(NAME, len(data) + 2) == data
 
     def test_an_object_may_be_empty(self, store: Store) -> None:
@@ -56,13 +56,13 @@ class StoreContract:
 
     def test_what_turns_out_wrong_on_the_way_is_not_stored(self, store: Store, tmp_path: Path) -> None:
         path = Layout(tmp_path).root / "asset"
-        path.write_bytes(b"x" * (PIECE + 5))
+        path.write_bytes(b"x" * (PIECE_BYTES + 5))
         right = hashlib.sha256(path.read_bytes()).hexdigest()
-        for size, sha256 in ((PIECE + 5, "0" * 64), (PIECE + 4, right), (PIECE + 6, right)):
+        for size, sha256 in ((PIECE_BYTES + 5, "0" * 64), (PIECE_BYTES + 4, right), (PIECE_BYTES + 6, right)):
             with pytest.raises(ArchiveDamaged, match="was not sent"):
                 store.create("assets/ab/abc", content_of_file(path, size, sha256))
         assert list(store.list()) == []
-        assert store.create("assets/ab/abc", content_of_file(path, PIECE + 5, right))
+        assert store.create("assets/ab/abc", content_of_file(path, PIECE_BYTES + 5, right))
         assert read_whole(store, "assets/ab/abc", 1 << 30) == path.read_bytes()
 
     def test_a_failure_half_way_leaves_nothing(self, store: Store) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive
-from exporter.copies.checks import TURNS, check_sample, turn_of
+from exporter.copies.checks import SYNCS_PER_CYCLE, check_sample, turn_of
 from exporter.copies.contents import LocalHistory, SecondCopy
 from exporter.copies.folder import FolderStore
 from exporter.copies.memory import KnownCopy
@@ -48,7 +48,7 @@ def test_a_flipped_bit_is_found_within_thirty_syncs_and_named_until_it_is_gone(
     assert program("sync", archive, copy).code == 0
     for name in parts(archive):
         flip(copy / name)
-        for _ in range(TURNS):
+        for _ in range(SYNCS_PER_CYCLE):
             done = program("sync", archive, copy, "-q")
             if done.code:
                 break
@@ -68,7 +68,11 @@ def test_thirty_turns_read_every_object_that_never_changes(program: Program, arc
     info, known = (archive / "archive.json").read_bytes(), KnownCopy(head=1)
     for name in found.objects:
         flip(tmp_path / "copy" / name)
-    bad = [name for _ in range(TURNS) for name in check_sample(found, LocalHistory(Archive.open(archive)), info, known)]
+    bad = [
+        name
+        for _ in range(SYNCS_PER_CYCLE)
+        for name in check_sample(found, LocalHistory(Archive.open(archive)), info, known)
+    ]
     assert set(bad) == found.objects.keys() - {"README.txt", "FORMAT.md", "runs.jsonl", "SHA256SUMS"}
 
 
@@ -86,7 +90,7 @@ def test_the_copy_in_s3_is_read_too(
     data[len(data) // 2] ^= 1
     client.put_object(Bucket=bucket, Key=f"blogs/mine/{name}", Body=bytes(data))
     client.close()
-    codes = {program("sync", archive, place, "-q").code for _ in range(TURNS)}
+    codes = {program("sync", archive, place, "-q").code for _ in range(SYNCS_PER_CYCLE)}
     assert 13 in codes
 
 
@@ -100,11 +104,11 @@ def test_an_encrypted_copy_is_compared_with_what_was_read_before(
 ) -> None:
     """The machine that sends it cannot decrypt its pictures; they never change, so that tells enough."""
     copy = tmp_path / "copy"
-    for _ in range(TURNS + 1):
+    for _ in range(SYNCS_PER_CYCLE + 1):
         assert program("sync", archive, copy, "--encrypt-to", alice.recipient, "-q").code == 0
     assert not list((copy).glob("*/.work"))
     flip(max(copy.glob("assets/*/*"), key=lambda path: path.stat().st_size))
-    done = [program("sync", archive, copy, "--encrypt-to", alice.recipient, "-q") for _ in range(TURNS)]
+    done = [program("sync", archive, copy, "--encrypt-to", alice.recipient, "-q") for _ in range(SYNCS_PER_CYCLE)]
     assert {each.code for each in done[:-1]} <= {0, 13}
     assert done[-1].code == 13
 

@@ -335,7 +335,7 @@ class TestAttacks:
     def test_keys_by_the_thousand_are_not_tried_for_ever(
         self, copy: FolderStore, alice: Owner, bob: Owner, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("exporter.copies.encrypted._MOST_KEYS", 3)
+        monkeypatch.setattr("exporter.copies.encrypted._MAX_KEYS", 3)
         foreign = forged([bob.recipient], "x")
         for number in range(5):
             copy.create(f"keys/0000{number}.age", content_of(foreign))

@@ -16,7 +16,7 @@ import pytest
 from exporter.archive.layout import Layout
 from exporter.copies.opening import open_store
 from exporter.copies.s3 import S3Store
-from exporter.copies.store import PIECE, ObjectContent, Store, content_of, content_of_file, read_whole
+from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, content_of, content_of_file, read_whole
 from exporter.errors import ArchiveDamaged, UsageError
 from tests.copies.contract import NAME, StoreContract
 from tests.copies.s3_servers import Service, moto
@@ -60,7 +60,7 @@ class TestLargeObjects:
         store = S3Store(f"s3://{service.bucket(locks=locks)}", client, single=10)
         if locks:
             store.lock_new_objects(UNTIL)
-        data = bytes(range(256)) * (PIECE // 100)
+        data = bytes(range(256)) * (PIECE_BYTES // 100)
         assert store.create(NAME, content_of(data))
         assert store.requests["UploadPart"] == 1
         assert not store.create(NAME, content_of(data[::-1]))

@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsError, ReadTimeoutError
 
 from exporter.copies.s3 import S3Store
-from exporter.copies.store import PIECE, content_of
+from exporter.copies.store import PIECE_BYTES, content_of
 from exporter.errors import BlogExporterError, NoSpace, NotAuthorised, ServiceError, Unreachable, UsageError
 from tests.copies.contract import NAME
 from tests.copies.s3_servers import Service, moto
@@ -172,7 +172,7 @@ class TestConditions:
 
 class TestReading:
     def test_a_connection_that_breaks_is_taken_up_again(self, service: Service, client: S3Client) -> None:
-        data = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(PIECE // 10))
+        data = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(PIECE_BYTES // 10))
         store = S3Store(f"s3://{service.bucket()}", client)
         store.create(NAME, content_of(data))
         get = client.get_object
@@ -184,7 +184,7 @@ class TestReading:
 
         has(client, get_object=breaking)
         assert b"".join(store.read(NAME)) == data
-        assert asked == [None, f"bytes={2 * PIECE}-", f"bytes={len(data)}-"]
+        assert asked == [None, f"bytes={2 * PIECE_BYTES}-", f"bytes={len(data)}-"]
 
     def test_one_that_always_breaks_is_an_error(self, service: Service, client: S3Client) -> None:
         store = S3Store(f"s3://{service.bucket()}", client)

@@ -571,7 +571,7 @@ async def test_an_unlisted_entry_that_is_gone_is_no_problem(crawl_of: MakeCrawl)
 async def test_comments_that_name_very_many_entries_do_not_make_a_run_endless(
     crawl_of: MakeCrawl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(removals, "MOST_NAMED_ASKED", 3)
+    monkeypatch.setattr(removals, "MAX_NAMED_REQUESTS", 3)
     held = blog()
     unlist(*range(1, 9))(held)
     held.comments = RecordList({"cm_id": str(number), "entry_id": str(number)} for number in range(1, 9))

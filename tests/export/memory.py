@@ -14,6 +14,7 @@ from typing import Any
 
 from exporter.export.formats import NAMED
 from exporter.export.interface import (
+    ArchiveCopy,
     Content,
     Copy,
     Database,
@@ -23,7 +24,6 @@ from exporter.export.interface import (
     Packed,
     Side,
     Summary,
-    Whole,
 )
 from exporter.export.report import Report
 from exporter.model.kinds import Kind, sort_key
@@ -136,7 +136,7 @@ def export(form: str, source: Memory, **options: Any) -> Made:
     report = Report()
     made = Made({}, {}, report)
     for file in NAMED[form].files(source, chosen, report):
-        assert not isinstance(file, Whole | Summary), "made of an archive on the disk"
+        assert not isinstance(file, ArchiveCopy | Summary), "made of an archive on the disk"
         assert file.path not in made.files
         assert file.path not in made.copies
         match file:

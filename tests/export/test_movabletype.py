@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from exporter.export.interface import Side
-from exporter.export.movabletype import MOST_BYTES, defused
+from exporter.export.movabletype import MAX_BYTES, defused
 from tests.export.hostile import BODIES, comment_word, entry_word, hostile_blog
 from tests.export.memory import Memory, export
 from tests.export.mt_readers import read_carelessly, read_strictly
@@ -73,7 +73,7 @@ def test_a_defused_body_shows_what_it_showed(body: str) -> None:
     made = defused(body)
     plain = re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", body).replace("\ud83d", "�")
     assert shown(made.text) == shown(plain)
-    assert all(len(line.encode()) <= MOST_BYTES for line in made.text.split("\n"))
+    assert all(len(line.encode()) <= MAX_BYTES for line in made.text.split("\n"))
     assert made.long == 0
 
 
@@ -112,7 +112,7 @@ def test_any_body_shows_the_same_in_short_lines(parts: list[str]) -> None:
     body = "".join(parts)
     made = defused(body)
     assert shown(made.text) == shown(body)
-    assert all(len(line.encode()) <= MOST_BYTES for line in made.text.split("\n"))
+    assert all(len(line.encode()) <= MAX_BYTES for line in made.text.split("\n"))
     assert not re.search(r"(?m)^[ \t\u3000]*(-{5}|[A-Z ]+:)", made.text)
 
 

@@ -163,13 +163,13 @@ def test_blocks_end_anywhere(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> No
     update(fleet)
     whole = shown(find(fleet, "海"))
     for size in (1, 7, 64, 301):
-        monkeypatch.setattr(searching, "_BLOCK", size)
+        monkeypatch.setattr(searching, "_BLOCK_BYTES", size)
         assert shown(find(fleet, "海")) == whole
 
 
 def test_a_large_index_is_searched_by_several_processes(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     update(fleet)
-    monkeypatch.setattr(searching, "_ALONE", 1)
+    monkeypatch.setattr(searching, "_ONE_PROCESS_BYTES", 1)
     query = parse_query(["海"], limit=5)
     assert len(search(fleet, query, SETTINGS, 2).hits) == 3
 

@@ -258,7 +258,7 @@ def test_a_blog_that_kills_its_worker_again_and_again_fails(tmp_path: Path) -> N
     async def run() -> list[BlogAttempt]:
         async with HostWorkers(pool, 1, task, lambda _: resolve({"base_url": "https://a.example.jp"})) as workers:
             workers.start([due(1)])
-            assert (workers.room, list(workers.under_way), workers.requests) == (4, [0], 0)
+            assert (workers.free_slots, list(workers.under_way), workers.requests) == (4, [0], 0)
             found: list[BlogAttempt] = []
             while not found:
                 found = await workers.ended(1.0)

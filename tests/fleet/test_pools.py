@@ -20,7 +20,7 @@ from exporter.errors import BlogExporterError, ServiceError, UsageError
 from exporter.fleet import dask_pool
 from exporter.fleet.dask_pool import DaskPool
 from exporter.fleet.local_pool import LocalPool
-from exporter.fleet.pool import WorkerPool, each_done
+from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.fleet.work import work_over
 from exporter.worker import processors
 from tests.fleet.building import blog_name, build_blog, entry
@@ -53,7 +53,7 @@ def pool(request: pytest.FixtureRequest, tmp_path: Path) -> WorkerPool:
 
 
 def test_every_argument_is_answered_by_a_process_that_keeps_to_one_processor(pool: WorkerPool) -> None:
-    found = list(each_done(pool, doubled, range(40)))
+    found = list(results_as_completed(pool, doubled, range(40)))
     assert sorted(answer for answer, _, _ in found) == list(range(0, 80, 2))
     assert os.getpid() not in {process for _, process, _ in found}
     assert {used for _, _, used in found} == {1}
@@ -61,7 +61,7 @@ def test_every_argument_is_answered_by_a_process_that_keeps_to_one_processor(poo
 
 
 def test_one_local_worker_is_this_process() -> None:
-    assert list(each_done(LocalPool(1), doubled, range(2))) == [
+    assert list(results_as_completed(LocalPool(1), doubled, range(2))) == [
         (0, os.getpid(), processors()),
         (2, os.getpid(), processors()),
     ]
@@ -69,12 +69,12 @@ def test_one_local_worker_is_this_process() -> None:
 
 def test_what_a_call_raises_ends_the_work(pool: WorkerPool) -> None:
     with pytest.raises(BlogExporterError, match="ValueError: no threes"):
-        list(each_done(pool, refused, range(9)))
+        list(results_as_completed(pool, refused, range(9)))
 
 
 def test_an_error_of_the_program_arrives_as_it_is(pool: WorkerPool) -> None:
     with pytest.raises(UsageError, match="not this"):
-        list(each_done(pool, usage_error, [1]))
+        list(results_as_completed(pool, usage_error, [1]))
 
 
 def usage_error(_argument: int) -> int:
@@ -83,21 +83,21 @@ def usage_error(_argument: int) -> int:
 
 @pytest.mark.no_cover
 def test_a_process_that_dies_loses_one_argument_which_is_tried_once_more(tmp_path: Path) -> None:
-    found = list(each_done(LocalPool(2), partial(deadly, tmp_path), range(1, 31), lost=buried))
+    found = list(results_as_completed(LocalPool(2), partial(deadly, tmp_path), range(1, 31), lost=buried))
     assert sorted(found) == sorted([*(number for number in range(1, 31) if number % 7), 14, -7, -21, -28])
 
 
 @pytest.mark.no_cover
 def test_so_does_a_worker_of_a_cluster_of_our_own(tmp_path: Path) -> None:
     pool = DaskPool(tmp_path, workers=2)
-    found = list(each_done(pool, partial(deadly, tmp_path), range(1, 16), lost=buried))
+    found = list(results_as_completed(pool, partial(deadly, tmp_path), range(1, 16), lost=buried))
     assert sorted(found) == sorted([*(number for number in range(1, 16) if number % 7), 14, -7])
 
 
 @pytest.mark.no_cover
 def test_without_a_way_to_report_it_a_death_ends_the_work(tmp_path: Path) -> None:
     with pytest.raises(BlogExporterError, match=r"ended before its work was done \(SIGKILL\)"):
-        list(each_done(LocalPool(2), partial(deadly, tmp_path), [1, 7, 2, 3]))
+        list(results_as_completed(LocalPool(2), partial(deadly, tmp_path), [1, 7, 2, 3]))
 
 
 @pytest.mark.no_cover
@@ -118,7 +118,7 @@ def test_an_archive_that_kills_its_process_twice_is_named_and_all_others_are_don
 def test_leaving_ends_what_is_under_way_within_seconds(
     tmp_path: Path, work: Callable[[Path, int], int], left: str
 ) -> None:
-    found = each_done(LocalPool(2), partial(work, tmp_path), iter(range(8)), lost=buried)
+    found = results_as_completed(LocalPool(2), partial(work, tmp_path), iter(range(8)), lost=buried)
     monitor = _Monitor(tmp_path)
     with pytest.raises(KeyboardInterrupt), monitor:
         next(found)
@@ -158,7 +158,7 @@ def test_processes_that_cannot_start_are_named_once() -> None:
     multiprocessing.set_executable("/bin/false")
     try:
         with pytest.raises(BlogExporterError, match="No worker process can be started"):
-            list(each_done(LocalPool(2), doubled, range(4)))
+            list(results_as_completed(LocalPool(2), doubled, range(4)))
     finally:
         multiprocessing.set_executable(os.fsdecode(before))
 
@@ -166,7 +166,7 @@ def test_processes_that_cannot_start_are_named_once() -> None:
 def test_workers_of_another_version_are_refused(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_pool, "__version__", "0.0.1")
     with pytest.raises(UsageError, match=r"blog-exporter, this is 0\.0\.1: install the same everywhere"):
-        list(each_done(DaskPool(tmp_path, scheduler=address), doubled, [1]))
+        list(results_as_completed(DaskPool(tmp_path, scheduler=address), doubled, [1]))
 
 
 def test_workers_that_do_not_see_a_folder_are_refused(
@@ -182,14 +182,14 @@ def test_workers_that_do_not_see_a_folder_are_refused(
 
     monkeypatch.setattr(dask_pool, "_marked", hidden)
     with pytest.raises(UsageError, match=r"does not see the folder .* share it under the same path"):
-        list(each_done(DaskPool(tmp_path, scheduler=address), doubled, [1]))
+        list(results_as_completed(DaskPool(tmp_path, scheduler=address), doubled, [1]))
     assert list(tmp_path.rglob(".blog-exporter-*")) == []
 
 
 def test_a_scheduler_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_pool, "_CONNECT_SECONDS", 0.5)
     with pytest.raises(ServiceError, match=r"The scheduler tcp://127\.0\.0\.1:9 does not answer"):
-        list(each_done(DaskPool(tmp_path, scheduler="tcp://127.0.0.1:9"), doubled, [1]))
+        list(results_as_completed(DaskPool(tmp_path, scheduler="tcp://127.0.0.1:9"), doubled, [1]))
 
 
 def test_a_scheduler_that_dies_ends_the_work(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.html.page_body import MOST_CODE_CHARACTERS, BodyWriter
+from exporter.html.page_body import MAX_CODE_CHARACTERS, BodyWriter
 from exporter.html.page_sanitizer import COLOURS
 from exporter.html.tree import parse
 
@@ -67,7 +67,7 @@ def test_php_needs_no_opening() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "x = 1\n" * (MOST_CODE_CHARACTERS // 6 + 1),
+        "x = 1\n" * (MAX_CODE_CHARACTERS // 6 + 1),
         "\n" * 5_000 + "if x:",
         "a\n " * 3_000,
         "x = [" + "1, 23, 456, " * 50,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exporter.html.diff import Op, in_context, settled, word_diff
+from exporter.html.diff import Op, in_context, with_readable_edits, word_diff
 
 
 def test_an_added_sentence_is_that_sentence() -> None:
@@ -11,18 +11,20 @@ def test_an_added_sentence_is_that_sentence() -> None:
 
 
 def test_an_edit_moves_to_where_a_sentence_begins() -> None:
-    assert list(settled([("equal", "海へ行った"), ("insert", "。山へ行った"), ("equal", "。そして帰った")])) == [
+    assert list(
+        with_readable_edits([("equal", "海へ行った"), ("insert", "。山へ行った"), ("equal", "。そして帰った")])
+    ) == [
         ("equal", "海へ行った。"),
         ("insert", "山へ行った。"),
         ("equal", "そして帰った"),
     ]
-    assert list(settled([("equal", "一行目"), ("delete", "\n二行目"), ("equal", "\n三行目")])) == [
+    assert list(with_readable_edits([("equal", "一行目"), ("delete", "\n二行目"), ("equal", "\n三行目")])) == [
         ("equal", "一行目\n"),
         ("delete", "二行目\n"),
         ("equal", "三行目"),
     ]
     quoted = [("equal", "「はい」"), ("insert", "「いいえ」"), ("equal", "と答えた")]
-    assert list(settled([("equal", "「はい"), ("insert", "」「いいえ"), ("equal", "」と答えた")])) == quoted
+    assert list(with_readable_edits([("equal", "「はい"), ("insert", "」「いいえ"), ("equal", "」と答えた")])) == quoted
 
 
 def test_crumbs_between_edits_are_part_of_them() -> None:
@@ -33,14 +35,14 @@ def test_crumbs_between_edits_are_part_of_them() -> None:
         ("delete", "おひるごろ"),
         ("insert", "夕方ごろ"),
     ]
-    assert list(settled([("equal", "あ、"), *parts, ("equal", "。")])) == [
+    assert list(with_readable_edits([("equal", "あ、"), *parts, ("equal", "。")])) == [
         ("equal", "あ、"),
         ("delete", "きのうはのおひるごろ"),
         ("insert", "おとといはの夕方ごろ"),
         ("equal", "。"),
     ]
     kept: list[tuple[Op, str]] = [("delete", "長い文を消した"), ("equal", "。"), ("insert", "長い文を足した")]
-    assert list(settled(kept)) == kept
+    assert list(with_readable_edits(kept)) == kept
 
 
 def test_no_mark_is_parted_from_its_letter() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.html.tree import Element, parse
-from exporter.html.valid import DEEPEST, looks, valid_html
+from exporter.html.valid import MAX_DEPTH, looks, valid_html
 from tests.html.payloads import PAYLOADS
 from tests.html.test_page_body import writer
 
@@ -90,7 +90,7 @@ def test_a_picture_that_leads_somewhere_has_a_name() -> None:
 
 def test_nothing_is_deeper_than_browsers_draw() -> None:
     html = shown("<div>" * 3000 + "<b>x</b>" + "</div>" * 3000)
-    assert html.count("<div>") == DEEPEST
+    assert html.count("<div>") == MAX_DEPTH
     assert "x" in html
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter.html import diff
-from exporter.html.diff import LONG, Op, word_diff
+from exporter.html.diff import ALIGNED_BY_LINES_CHARACTERS, Op, word_diff
 
 LETTERS = st.text(alphabet="海の日はナミab1 \n、👨\u200d👩\u3099\r", max_size=60)
 
@@ -77,8 +77,8 @@ def test_any_unicode_gives_both_texts_back(before: str, after: str) -> None:
 def test_without_a_budget_the_result_still_holds(before: list[str], after: list[str]) -> None:
     for budget in (0, 50, 500):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(diff, "_BUDGET", budget)
-            patch.setattr(diff, "LONG", 20)
+            patch.setattr(diff, "_MAX_COMPARISONS", budget)
+            patch.setattr(diff, "ALIGNED_BY_LINES_CHARACTERS", 20)
             check("".join(before), "".join(after))
 
 
@@ -87,7 +87,7 @@ def test_long_texts_are_aligned_by_lines_then_words() -> None:
     changed = list(lines)
     changed[1000] = "1000日目は曇って、海がよく見えた。\n"
     before, after = "".join(lines), "".join(changed)
-    assert len(before) > LONG
+    assert len(before) > ALIGNED_BY_LINES_CHARACTERS
     found = [(op, text) for op, text in check(before, after) if op != "equal"]
     assert found == [("delete", "晴れて"), ("insert", "曇って")]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.site import facts as module
-from exporter.site.facts import MOST, Known, marks_of, related
+from exporter.site.facts import MAX_SIMILAR, Known, marks_of, related
 
 _MARKS = st.lists(st.sampled_from("海空山川花鳥風月"), unique=True, max_size=4).map(" ".join)
 _BLOG = st.dictionaries(st.integers(1, 12).map(str), st.tuples(_MARKS, st.sampled_from(["", "旅"])))
@@ -63,7 +63,7 @@ def test_rare_marks_and_one_category_count_for_more() -> None:
     assert alike["1"] == ("3", "2")
     assert alike["4"] == ()
     assert alike["10"] == ()
-    assert len(found({str(number): ("桜 丘 海", "") for number in range(1, 10)})["5"].alike) == MOST
+    assert len(found({str(number): ("桜 丘 海", "") for number in range(1, 10)})["5"].alike) == MAX_SIMILAR
 
 
 def test_what_128_entries_share_says_nothing() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment
 from exporter.service.registry import DEFAULT_SERVICE
-from exporter.site.pages.comments import DEEPEST, Reply, replies
+from exporter.site.pages.comments import MAX_DEPTH, Reply, replies
 from tests.archive.builder import Built, record
 from tests.site.building import build, of_records
 from tests.site.test_view import entry
@@ -76,7 +76,7 @@ def test_no_thread_is_deep_and_every_comment_stands_below_an_earlier_one(said: l
         assert (reply.under is None) == (reply.answers is None)
         assert reply == Reply() or (reply.under or 0) <= (reply.answers or 0) < at
         depths.append(0 if reply.under is None else depths[reply.under] + 1)
-    assert max(depths, default=0) <= DEEPEST
+    assert max(depths, default=0) <= MAX_DEPTH
 
 
 def test_a_chain_of_answers_stays_narrow() -> None:

@@ -87,10 +87,10 @@ _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\xff]")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _TAIL_BYTES = 64 * 1024
-_MOST_SEGMENTS = 10_000
+_MAX_SEGMENTS = 10_000
 _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 _BARE_MARKERS = frozenset({0x01, *range(0xD0, 0xD9)})
-_LARGEST_SIDE = 1_000_000
+_MAX_SIDE_PIXELS = 1_000_000
 
 
 class NotTheFile(Exception):
@@ -264,7 +264,7 @@ def dimensions(file: BinaryIO, content_type: str) -> Size | None:
         size = read(file)
     except struct.error:
         return None
-    return size if size is not None and min(size) > 0 and max(size) <= _LARGEST_SIDE else None
+    return size if size is not None and min(size) > 0 and max(size) <= _MAX_SIDE_PIXELS else None
 
 
 def is_cut_short(file: BinaryIO, content_type: str) -> bool:
@@ -291,7 +291,7 @@ def is_cut_short(file: BinaryIO, content_type: str) -> bool:
 def _scan_start(file: BinaryIO) -> int:
     """Return where a JPEG's pixels begin after any thumbnail in its header; 0 if the header is invalid."""
     file.seek(2)
-    for _ in range(_MOST_SEGMENTS):
+    for _ in range(_MAX_SEGMENTS):
         marker = _next_marker(file)
         if marker == 0xDA:
             return file.tell()
@@ -321,7 +321,7 @@ def _bmp(file: BinaryIO) -> Size:
 
 def _jpeg(file: BinaryIO) -> Size | None:
     file.seek(2)
-    for _ in range(_MOST_SEGMENTS):
+    for _ in range(_MAX_SEGMENTS):
         marker = _next_marker(file)
         if marker is None or marker == 0xDA:
             return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from exporter.html.links import AddressPattern
 
 _FIRST_GAP = timedelta(hours=12)
-_LONGEST_GAP = timedelta(days=30)
+_MAX_GAP = timedelta(days=30)
 
 
 class AssetMode(StrEnum):
@@ -148,7 +148,7 @@ def retry_gap(tries: int) -> timedelta:
     """Return the wait after a file was lost this often in a row: 0, 12 hours, 1, 2, 4 … 30 days."""
     if tries < 2:
         return timedelta(0)
-    return min(_LONGEST_GAP, _FIRST_GAP * (1 << min(tries - 2, 16)))
+    return min(_MAX_GAP, _FIRST_GAP * (1 << min(tries - 2, 16)))
 
 
 class AttemptLog:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from exporter.crawl.ledger import Ledger, PendingState
     from exporter.http.engine import Engine
 
-_SWEEP = 1
-_LEAST_DOUBTED: Final = 3
+_ONLY_SWEEP = 1
+_MIN_MISSING_UPLOADS: Final = 3
 """Missing uploads after which the rule for their addresses is doubted."""
 
 
@@ -156,7 +156,7 @@ async def read_assets(
     result = await download.run()
     before = {url: Asset.from_raw(raw).state for url, raw in records.scan(Kind.ASSETS)}
     for url, data in result.records.items():
-        ledger.observe(url, lossless_json.freeze(data), _SWEEP)
+        ledger.observe(url, lossless_json.freeze(data), _ONLY_SWEEP)
     states, doubted = _states(result)
     uploads = {file_id: _state_of(url, states, settings.mode) for file_id, url in result.uploads.items()}
     shadowed = _shadowed(service, result, records)
@@ -242,7 +242,7 @@ def _states(result: AssetResult) -> tuple[dict[str, AssetState], frozenset[str]]
     by_rule = {url for url in result.uploads.values() if url is not None}
     lost = [url for url in by_rule if states[url] is AssetState.LOST and not _is_embedded(result.records[url])]
     found = sum(states[url] is AssetState.SAVED for url in by_rule)
-    if len(lost) < _LEAST_DOUBTED or found >= (len(lost) if result.inferred else 1):
+    if len(lost) < _MIN_MISSING_UPLOADS or found >= (len(lost) if result.inferred else 1):
         return states, frozenset()
     states.update(dict.fromkeys(lost, AssetState.PENDING))
     return states, frozenset(lost)

@@ -11,16 +11,16 @@ from urllib.parse import quote
 from exporter.html.links import AddressPattern
 from exporter.service.interface import Records
 
-LEAST_MATCHES: Final = 3
+MIN_MATCHES: Final = 3
 """Fewer uploads with addresses of one form may be a coincidence."""
 
-_LEAST_SHARE: Final = 0.5
+_MIN_SHARE: Final = 0.5
 """The share that must follow a rule: among addresses in its form, and among uploads with any such address."""
 
 _SIGNIFICANT_LENGTH: Final = 4
-_BEYOND_CHANCE: Final = 8
-_MOST_SHARING: Final = 8
-_MOST_LIKELY: Final = 8
+_SIGNIFICANT_CHARACTERS: Final = 8
+_MAX_SHARING_UPLOADS: Final = 8
+_MAX_LIKELY_RULES: Final = 8
 """The number of rules that are compared with every address; a blog has one, and each comparison takes time."""
 _TOKEN_ENDS = re.compile(r"[/?&=#;]")
 _WORD = re.compile(r"(?:[0-9A-Za-z]|%[0-9A-Fa-f]{2})+")
@@ -60,7 +60,7 @@ class _Rule(NamedTuple):
         return len(set(self.uploads_at.values()))
 
     def is_significant(self, record: Mapping[str, Any]) -> bool:
-        return any(len(str(record.get(name))) >= _BEYOND_CHANCE for name in self.pattern.fields)
+        return any(len(str(record.get(name))) >= _SIGNIFICANT_CHARACTERS for name in self.pattern.fields)
 
     @property
     def rank(self) -> tuple[int, bool, str]:
@@ -82,7 +82,7 @@ def infer_file_url(
     for number, upload in enumerate(uploads):
         for _, value in upload.encoded:
             by_value[value].add(number)
-    significant = {value: found for value, found in by_value.items() if len(found) <= _MOST_SHARING}
+    significant = {value: found for value, found in by_value.items() if len(found) <= _MAX_SHARING_UPLOADS}
     known = list(addresses)
     rules: dict[str, _Rule] = {}
     likely: list[_Rule] = []
@@ -100,11 +100,11 @@ def infer_file_url(
                 rule = rules.setdefault(rule.pattern.text, rule)
                 rule.uploads_at.setdefault(address, number)
                 found.add(number)
-                if len(rule.uploads_at) == LEAST_MATCHES and len(likely) < _MOST_LIKELY:
+                if len(rule.uploads_at) == MIN_MATCHES and len(likely) < _MAX_LIKELY_RULES:
                     likely.append(rule)
-    for rule in sorted(rules.values(), key=lambda rule: rule.rank)[:_MOST_LIKELY]:
+    for rule in sorted(rules.values(), key=lambda rule: rule.rank)[:_MAX_LIKELY_RULES]:
         likeness = len(rule.uploads_at) / max(1, sum(map(rule.pattern.fits, known)))
-        if rule.matches >= LEAST_MATCHES and likeness >= _LEAST_SHARE and rule.matches >= _LEAST_SHARE * len(found):
+        if rule.matches >= MIN_MATCHES and likeness >= _MIN_SHARE and rule.matches >= _MIN_SHARE * len(found):
             numbers = rule.uploads_at.items()
             records_at = {address: uploads[number].record for address, number in numbers}
             sizes = {address: service.upload(record).bytes for address, record in records_at.items()}

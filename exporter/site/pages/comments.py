@@ -1,7 +1,7 @@
-"""The lists of comments: the newest, those of each year or month, and those whose entry is not there.
+"""The lists of comments: the newest, those of each year or month, and those whose entry is missing.
 
-No page has more than some hundred. A year above that is split into months, and such a month into parts. Parts are
-counted from the oldest comment, so that a new one goes into the last and moves no other.
+A page has at most a few hundred. A larger year is split into months, and a larger month into parts. Parts are
+counted from the oldest comment, so that a new one is added to the last part and moves no other.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from exporter.site.templating import CONTENT_LANGUAGE, escaped, root_of
 if TYPE_CHECKING:
     from exporter.model.records import Comment
 
-DEEPEST: Final = 2
+MAX_DEPTH: Final = 2
 """A deeper answer is placed next to the comment that it answers, so that lines stay wide enough on a phone."""
-_LOOKED_AT: Final = 400
-_LONGEST_NAME: Final = 40
+_READ_CHARACTERS: Final = 400
+_MAX_NAME_CHARACTERS: Final = 40
 _TAG = re.compile(r"<[^<>]*>")
 _NUMBER = re.compile(r">>(?:no\.?)?([0-9]{1,18})(?![0-9])")
 _CALL = re.compile(r"(?:@|>{1,2}|→)(?![>@→]) ?")
@@ -58,19 +58,19 @@ def replies(comments: Sequence[Comment]) -> list[Reply]:
     for at, comment in enumerate(comments):
         answers = _answered(_beginning(comment.text), at, places, by_name) if at else None
         under = answers
-        while under is not None and depths[under] == DEEPEST:
+        while under is not None and depths[under] == MAX_DEPTH:
             under = found[under].under
         found.append(Reply(under, answers))
         depths.append(0 if under is None else depths[under] + 1)
         places[comment.id] = at
         name = fold(comment.name).strip()
-        if name and len(name) <= _LONGEST_NAME:
+        if name and len(name) <= _MAX_NAME_CHARACTERS:
             by_name[name] = at
     return found
 
 
 def _beginning(text: str) -> str:
-    return fold(html.unescape(_TAG.sub(" ", text[:_LOOKED_AT]))).lstrip()
+    return fold(html.unescape(_TAG.sub(" ", text[:_READ_CHARACTERS]))).lstrip()
 
 
 def _answered(text: str, at: int, places: dict[str, int], by_name: dict[str, int]) -> int | None:
@@ -80,14 +80,14 @@ def _answered(text: str, at: int, places: dict[str, int], by_name: dict[str, int
         return place if 0 <= place < at else None
     called = _CALL.match(text)
     start = called.end() if called else 0
-    for end in range(min(len(text), start + _LONGEST_NAME), start, -1):
+    for end in range(min(len(text), start + _MAX_NAME_CHARACTERS), start, -1):
         place = by_name.get(text[start:end], -1)
         if place >= 0 and ((called and _NAME_ENDS.match(text, end)) or _HONORIFIC.match(text, end)):
             return place
     return None
 
 
-_NEWEST: Final = 40
+_NEWEST_COMMENTS: Final = 40
 
 
 class _Leaf(NamedTuple):
@@ -100,7 +100,7 @@ class _Leaf(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """The parts of a page around its comments: their number, links to other pages, and the previous and next page."""
+    """A page's parts around its comments: their number, links to other pages, and the previous and next page."""
 
     total: int
     rows: Sequence[tuple[str, str, int]] = ()
@@ -118,14 +118,14 @@ def comment_files(site: Site) -> Iterator[ViewFile]:
     parts = len(catalogue.orphans)
     if parts:
         rows.append((orphans_page(0), site.t("Comments without an entry"), parts))
-    newest = list(islice(chain.from_iterable(years.values()), _NEWEST))
+    newest = list(islice(chain.from_iterable(years.values()), _NEWEST_COMMENTS))
     yield _page(site, "comments.html", site.t("Comments"), newest, _Shown(len(table), rows))
     for year, places in years.items():
         path = f"comments/{year}.html"
         if leaves[year][0].path != path:
             months = [(leaf.path, leaf.name, len(leaf.places)) for leaf in leaves[year]]
             title = f"{site.t('Comments')} {site.year_name(year)}"
-            yield _page(site, path, title, places[:_NEWEST].tolist(), _Shown(len(places), months))
+            yield _page(site, path, title, places[:_NEWEST_COMMENTS].tolist(), _Shown(len(places), months))
     in_order = [leaf for each in leaves.values() for leaf in each]
     for leaf, newer, older in zip(in_order, [None, *in_order], [*in_order[1:], None], strict=False):
         beside = [each and (each.path, each.title) for each in (newer, older)]
@@ -202,7 +202,7 @@ def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) 
 
 
 def comment_list(site: Site, post: PostSummary) -> str:
-    """Return the comments of an entry as HTML; empty where it has none."""
+    """Return the comments of an entry as HTML; empty if it has none."""
     ids = site.catalogue.comment_ids(post)
     if not ids:
         return ""

@@ -1,6 +1,6 @@
 """The page of each entry: its text, its comments, its neighbours, and the record it was made from.
 
-There are thousands of them, so a function writes them: a template takes five times as long.
+A function writes them, because a template takes five times as long for thousands of pages.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, category_page, file_name, life_link
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
-_MOST_MENTIONS = 30
+_MAX_MENTIONS = 30
 
 
 def see_also_parts(site: Site, post: PostSummary) -> str:
-    """Return what changes whenever that would be another; edits of texts do not, as a rule."""
+    """Return a fingerprint of the lists, which most edits of texts do not change."""
     if post.id not in site.catalogue.mentions and post.id not in site.catalogue.alike:
         return ""
     mentions, alike = _mentions(site, post), _alike(site, post)
@@ -32,7 +32,7 @@ def see_also_parts(site: Site, post: PostSummary) -> str:
 
 
 def see_also(site: Site, post: PostSummary) -> str:
-    """Return both lists as HTML; empty where there is nothing."""
+    """Return both lists as HTML; empty if there is nothing."""
     mentions = _mentions(site, post)
     left = len(site.catalogue.mentions.get(post.id, ())) - len(mentions)
     more = f"<p>{site.parts.t('and {n} more', n=left)}</p>\n" if left else ""
@@ -44,7 +44,7 @@ def see_also(site: Site, post: PostSummary) -> str:
 
 
 def _mentions(site: Site, post: PostSummary) -> Sequence[PostSummary]:
-    return site.catalogue.mentions.get(post.id, [])[:_MOST_MENTIONS]
+    return site.catalogue.mentions.get(post.id, [])[:_MAX_MENTIONS]
 
 
 def _alike(site: Site, post: PostSummary) -> Sequence[PostSummary]:
@@ -74,8 +74,8 @@ def _line(site: Site, post: PostSummary, root: str) -> str:
     )
 
 
-_FEWEST_HEADINGS: Final = 4
-_MOST_HEADINGS: Final = 300
+_MIN_HEADINGS: Final = 4
+_MAX_HEADINGS: Final = 300
 _ATTRIBUTES: Final = r'(?:[^<>"]|"[^"]*")*'
 _HEADING: Final = re.compile(rf"<h([2-6])({_ATTRIBUTES})>(.*?)</h\1>", re.DOTALL)
 _ID: Final = re.compile(r' id="([^"]*)"')
@@ -90,14 +90,14 @@ def with_contents(text: str, label: str) -> str:
         text: HTML that was cleaned: headings hold no headings, and only attributes hold a ``>``.
         label: the heading of the table of contents.
     """
-    if text.count("<h") < _FEWEST_HEADINGS:
+    if text.count("<h") < _MIN_HEADINGS:
         return text
     found: list[tuple[int, str, str]] = []
 
     def placed(heading: re.Match[str]) -> str:
         level, attributes, inside = heading.groups()
         words = " ".join(_UNSAID.sub("", inside).split())
-        if not words or len(found) >= _MOST_HEADINGS:
+        if not words or len(found) >= _MAX_HEADINGS:
             return heading[0]
         own = _ID.search(attributes)
         place = own[1] if own else f"h-{len(found) + 1}"
@@ -105,7 +105,7 @@ def with_contents(text: str, label: str) -> str:
         return heading[0] if own else f'<h{level}{attributes} id="{place}">{inside}</h{level}>'
 
     marked = _HEADING.sub(placed, text)
-    if len(found) < _FEWEST_HEADINGS:
+    if len(found) < _MIN_HEADINGS:
         return text
     name = escaped(label)
     opening = f'<nav class="contents" aria-label="{name}"><details>\n<summary>{name}</summary>'
@@ -113,7 +113,7 @@ def with_contents(text: str, label: str) -> str:
 
 
 def _listed(headings: list[tuple[int, str, str]]) -> str:
-    """Return lists in lists: of level, place and words, the last two as HTML."""
+    """Return nested lists, given the level, anchor and text of each heading, the last two as HTML."""
     parts: list[str] = []
     levels: list[int] = []
     for level, place, words in headings:
@@ -130,8 +130,8 @@ def _listed(headings: list[tuple[int, str, str]]) -> str:
     return "".join(parts)
 
 
-_MOST_PICTURES: Final = 60
-_READ_IN_A_MINUTE: Final = 460
+_MAX_PICTURES: Final = 60
+_CHARACTERS_PER_MINUTE: Final = 460
 """Characters of Japanese: 357 aloud (Trauzettel-Klosinski and Dietz 2012, IReST), and 1.3 times as many in silence, as
 English is read (Brysbaert 2019: 238 words to 183)."""
 _BEGINNING: Final = 1_000
@@ -167,7 +167,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
 
 
 class _EntryPage:
-    """One page; its methods return its parts as HTML, empty where there is nothing of the kind."""
+    """One page; its methods return its parts as HTML, empty if it lacks the part."""
 
     def __init__(
         self, site: Site, post: PostSummary, before: PostSummary | None, after: PostSummary | None, life: str | None
@@ -204,7 +204,7 @@ class _EntryPage:
         if post.date:
             minute = f'<time datetime="{post.date.isoformat()}">{self._site.dates.minute(post.date)}</time>'
             when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
-        minutes = round(post.length / _READ_IN_A_MINUTE)
+        minutes = round(post.length / _CHARACTERS_PER_MINUTE)
         if minutes > 1:
             when += f"<span>{self._t('{n} min read', n=minutes)}</span>"
         if post.category:
@@ -231,13 +231,13 @@ class _EntryPage:
         return with_contents(shown, self._site.t("Contents"))
 
     def _pictures(self, body: str) -> str:
-        """Return the pictures that the entry uses and its text does not show, such as those that words lead to."""
+        """Return the pictures that the entry uses but its text does not show, such as targets of text links."""
         site = self._site
         pictures = site.pictures.by_entry.get(self._post.id)
         if not pictures:
             return ""
         seen = {digest for shown in _SHOWN.findall(body) for digest in _DIGEST.findall(shown)}
-        used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MOST_PICTURES]
+        used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MAX_PICTURES]
         items = "".join(site.shot(each, file_name(each), self._root) for each in used)
         if not items:
             return ""

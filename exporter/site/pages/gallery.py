@@ -16,8 +16,8 @@ from exporter.site.pages.site import Site, file_name
 from exporter.site.templating import root_of
 
 UNUSED: Final = "unused"
-_NEWEST: Final = 48
-_SMALLEST: Final = 48
+_NEWEST_PICTURES: Final = 48
+_MIN_PIXELS: Final = 48
 
 
 class _Item(NamedTuple):
@@ -29,7 +29,7 @@ class _Item(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The pictures of one entry as HTML, the sum of their aspect ratios, and their number."""
+    """One entry's pictures as HTML, the sum of their aspect ratios, and their number."""
 
     post: PostSummary | None
     shots: Markup
@@ -60,7 +60,7 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
 
         return site.file(path, "gallery.html", [title, *parts, _identity(site, shown)], context)
 
-    yield page("gallery.html", title, [item for item in items if item.post][:_NEWEST], [repr(rows)])
+    yield page("gallery.html", title, [item for item in items if item.post][:_NEWEST_PICTURES], [repr(rows)])
     for year, path, _ in rows:
         yield page(path, f"{title} {names[year]}", years[year], [])
 
@@ -69,7 +69,7 @@ def shown_pictures(site: Site) -> Iterator[tuple[StoredPicture, PostSummary | No
     """Yield each stored picture once with the newest entry that uses it; small icons are left out."""
     seen: set[str] = set()
     for picture in site.pictures.all:
-        if picture.path in seen or (picture.width is not None and picture.width < _SMALLEST):
+        if picture.path in seen or (picture.width is not None and picture.width < _MIN_PIXELS):
             continue
         seen.add(picture.path)
         posts = [site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id]

@@ -19,14 +19,14 @@ from exporter.model.records import Raw
 from exporter.site.catalogue import fingerprint, one_line
 from exporter.site.pages.past import past_files
 from exporter.site.pages.site import (
-    MOST_CHANGES,
+    MAX_CHANGES,
     Site,
     entry_anchor,
     entry_history_page,
     life_link,
     state_page,
-    told_by,
     version_page,
+    whole_history_version,
 )
 from exporter.site.templating import KIND_NAMES
 from exporter.text import visible
@@ -63,7 +63,7 @@ class FieldDiff(NamedTuple):
 def field_diffs(
     site: Site, kind: Kind, fields: Sequence[FieldChange], states: tuple[Raw, Raw] | None = None
 ) -> list[FieldDiff]:
-    """Return what changed, in the order of the record's fields.
+    """Return the changes in the order of the record's fields.
 
     Args:
         site: the site.
@@ -87,16 +87,16 @@ def _field_diffs(site: Site, kind: Kind, fields: Sequence[FieldChange], before: 
     service = site.catalogue.service
     attributes, texts = service.attributes.get(kind, {}), service.bodies.get(kind, ())
     old, new = (_values(site, kind, raw) for raw in (before, after))
-    told = set()
+    seen = set()
     for field in fields:
         attribute = attributes.get(field.name, "")
         if field.name in texts:
             name = _attribute_name(site, attribute) or field.name
             yield from _text(name, value_text(field.before), value_text(field.after))
-        elif attribute in told:
+        elif attribute in seen:
             continue
         elif old.get(attribute, "") != new.get(attribute, ""):
-            told.add(attribute)
+            seen.add(attribute)
             yield from _plain(_attribute_name(site, attribute), old.get(attribute, ""), new.get(attribute, ""))
         else:
             # If the values read the same or are unknown, the raw values are shown.
@@ -156,8 +156,8 @@ def _words(name: str, before: str, after: str) -> Iterator[FieldDiff]:
         yield FieldDiff(one_line(name), parts)
 
 
-_MOST_PROOFS: Final = 12
-_MOST_PROBLEMS: Final = 500
+_MAX_PROOFS: Final = 12
+_MAX_PROBLEMS: Final = 500
 _SHOWN_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES)
 
 
@@ -199,7 +199,7 @@ def history_files(site: Site) -> Iterator[ViewFile]:
     for place, row in enumerate(rows):
         yield _version(site, history, row, rows[place - 1] if place else None, place + 1 < len(rows))
     for entry_id, versions in history.changed_entries().items():
-        if told_by(history, entry_id) is not None:
+        if whole_history_version(history, entry_id) is not None:
             continue
         post = site.catalogue.by_id.get(entry_id)
         parts: list[bytes | str] = [entry_id, repr(versions), post.listed if post else b""]
@@ -241,9 +241,9 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
             "first": before is None,
             "before": version_page(before.version) if before else None,
             "after": version_page(row.version + 1) if newer else None,
-            "changes": [_shown(site, history, row.version, change) for change in changes[:MOST_CHANGES]],
+            "changes": [_shown(site, history, row.version, change) for change in changes[:MAX_CHANGES]],
             "damaged": damaged,
-            "more": max(0, len(changes) - MOST_CHANGES),
+            "more": max(0, len(changes) - MAX_CHANGES),
             "proof_of": _proof(site, history, row),
         }
 
@@ -259,11 +259,11 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     at = version - 1 if change.change is Change.GONE else version
     said = site.catalogue.record_at(Kind.COMMENTS, change.record_id, at) if change.kind is Kind.COMMENTS else None
     post_id = change.record_id if is_entry else service.post_id(said or {})
-    # A page of the past is not made again when the entry of an old comment comes later.
-    post = site.catalogue.by_id.get(post_id) if history.known_by(post_id, version) else None
+    # Pages of earlier states do not change when the entry of an old comment appears later.
+    post = site.catalogue.by_id.get(post_id) if history.existed_by(post_id, version) else None
     before = history.version_before(change.record_id, version) if is_entry and post else None
     gone = change.change is Change.GONE
-    has_life = before is not None and (gone or told_by(history, change.record_id, version) is None)
+    has_life = before is not None and (gone or whole_history_version(history, change.record_id, version) is None)
     states, fields = None, list(change.fields)
     if change.change is not Change.CHANGED:
         # A new or removed comment is shown with its text; entries have their own pages.
@@ -307,7 +307,7 @@ def _entry_history(site: Site, history: ArchiveHistory, entry_id: str) -> dict[s
 
 
 def _compared(site: Site, before: EntryState | None, after: EntryState) -> tuple[Change, list[FieldDiff]]:
-    """Return what happened to an entry between two states, and what changed where both can be read."""
+    """Return the kind of an entry's change between two states, and the changed fields if both are readable."""
     if before is None and after.damaged:
         return Change.NEW, []
     if after.damaged or (before is not None and before.damaged):
@@ -324,19 +324,22 @@ def _about(
     site: Site, history: ArchiveHistory | None = None, completeness: Completeness | None = None
 ) -> dict[str, Any]:
     rows = [] if history is None else history.rows()
-    versions = [] if history is None else [_proof(site, history, row) for row in reversed(rows[-_MOST_PROOFS:])]
+    versions = [] if history is None else [_proof(site, history, row) for row in reversed(rows[-_MAX_PROOFS:])]
     return {
         "title": site.t("About this copy"),
         "current": "about",
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,
-        "problems": [] if completeness is None else _in_words(site, completeness.problems[:_MOST_PROBLEMS]),
+        "problems": [] if completeness is None else _in_words(site, completeness.problems[:_MAX_PROBLEMS]),
     }
 
 
 def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, Any]:
-    """Return the facts in a version's manifest. Read for few versions: a night must not pay for all before it."""
+    """Return the facts in a version's manifest.
+
+    Call it for few versions only, so that a nightly build does not read all earlier manifests.
+    """
     manifest, digest = history.manifest(row.version)
     return {
         "row": row,
@@ -345,7 +348,7 @@ def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, An
         "sha256": digest,
         "problem_count": len(manifest.problems),
         "problems": _in_words(
-            site, [(each.kind, each.id or "", each.reason) for each in manifest.problems[:_MOST_PROBLEMS]]
+            site, [(each.kind, each.id or "", each.reason) for each in manifest.problems[:_MAX_PROBLEMS]]
         ),
         "counts": row.counts(),
     }
@@ -357,7 +360,7 @@ def _in_words(site: Site, problems: Sequence[tuple[str, str, str]]) -> list[str]
     return [f"{names.get(kind, kind)} {record_id}: {site.say(reason)}" for kind, record_id, reason in problems]
 
 
-_MOST_COMMENTS: Final = 100
+_MAX_COMMENTS: Final = 100
 """Newest comments shown for an earlier state: an entry that changes often would repeat them many times."""
 
 
@@ -385,9 +388,9 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
     found, following = (history.state(entry_id, each) for each in (state.version, state.until))
     item = site.catalogue.record_at(Kind.ENTRY_LIST, entry_id, state.until - 1)
     entry = None if found.record is None else service.post(found.record, item)
-    alone = told_by(history, entry_id) is not None
+    alone = whole_history_version(history, entry_id) is not None
     comment_ids = _comment_ids(site, history, entry_id, state.until - 1)
-    raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MOST_COMMENTS:])
+    raws = (site.catalogue.record_at(Kind.COMMENTS, each, state.until - 1) for each in comment_ids[-_MAX_COMMENTS:])
     comments = [site.shown(service.comment(raw), path) for raw in raws if raw is not None]
     return {
         "title": one_line(service.title(Kind.ENTRIES, following.record or {}) if entry is None else entry.title),
@@ -405,7 +408,7 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
         "before": state_page(entry_id, state.before) if state.before else None,
         "after": state_page(entry_id, state.after) if state.after else None,
         "comments": comments,
-        "more_comments": max(0, len(comment_ids) - _MOST_COMMENTS),
+        "more_comments": max(0, len(comment_ids) - _MAX_COMMENTS),
     }
 
 
@@ -419,7 +422,7 @@ def _comment_ids(site: Site, history: ArchiveHistory, entry_id: str, version: in
     former = history.former_comments.get(entry_id, ())
     found = [each for each in former if _belongs(site, each, entry_id, version)]
     others = (each for each in catalogue.comment_table.of(entry_id) if each not in former)
-    found += [each for each in others if history.was_there(Kind.COMMENTS, each, version)]
+    found += [each for each in others if history.existed(Kind.COMMENTS, each, version)]
     return sorted(found, key=sort_key)
 
 

@@ -33,7 +33,7 @@ class _Day(NamedTuple):
 
 
 class _Month(NamedTuple):
-    """A month: its number and name, how many entries it has, the weekday of its first day (0: Sunday), and its days."""
+    """A month: its number, name and number of entries, the weekday of its first day (0: Sunday), and its days."""
 
     number: int
     name: str
@@ -81,7 +81,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
 
 
 def _neighbours(years: _Years, year: str) -> tuple[str, str]:
-    """Return the names of the next newer and older year, empty at the ends."""
+    """Return the next newer and older year as text, empty at the ends."""
     names = ["", *years, ""]
     at = names.index(year, 1)
     return names[at - 1], names[at + 1]
@@ -105,7 +105,7 @@ def _year(site: Site, years: _Years, year: str) -> dict[str, Any]:
 
 
 def _calendar(site: Site, year: str, posts: Sequence[PostSummary]) -> list[_Month]:
-    """Return the months that have entries; a day leads to its entry, or to its month where it has several."""
+    """Return the months that have entries; a day leads to its entry, or to its month if it has several."""
     days: defaultdict[int, defaultdict[int, list[PostSummary]]] = defaultdict(lambda: defaultdict(list))
     for post in posts:
         if post.date is not None:
@@ -151,7 +151,7 @@ _ICON_PIXELS: Final = 64
 
 
 class _Card(NamedTuple):
-    """An entry as the home page shows it: how it begins, and its first picture, as seen from there."""
+    """An entry on the home page: its beginning, and its first picture."""
 
     post: PostSummary
     excerpt: str
@@ -209,7 +209,7 @@ def _card(site: Site, post: PostSummary) -> _Card:
 
 
 def _thumbnail(site: Site, post: PostSummary) -> DrawnPicture | None:
-    """Return the first picture of an entry that is no icon."""
+    """Return the first picture of an entry that is not an icon."""
     known = {picture.url: picture for picture in site.pictures.by_entry.get(post.id, ())}
     shown = embedded(site.catalogue.entry(post).body) if known else ()
     addresses = [found.text for found in shown if found.use is Use.SHOWN]

@@ -1,9 +1,9 @@
-"""The data from which a script shows the blog as of any version: today's lists, and what each version changed.
+"""The data from which a script shows the blog as of any version: today's lists, and the changes of each version.
 
 ``data/list-YEAR.js`` has a row for every entry in a year, and for every picture the entries that showed it and the
 versions in which they did. ``data/past-N.js`` has, for version N and some after it, the state *before* the changes in
-each. To show version 3, the script undoes the changes of the newest version, then those of the one before it, down to
-version 4. So a new version rewrites one such file, and older files stay unchanged. ``data/past.js`` says what there is.
+each. To show version 3, the script undoes the newest version's changes, then the previous version's, down to version 4.
+So a new version rewrites one such file, and older files stay unchanged. ``data/past.js`` says what there is.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from exporter.archive.history import VersionRow
     from exporter.site.history import ArchiveHistory
 
-_TOGETHER: Final = 64
+_VERSIONS_PER_FILE: Final = 64
 """The maximum number of versions in a file; files are split by version numbers, so that a prune does not move the
 bounds."""
-_MANY: Final = 500
+_MANY_CHANGES: Final = 500
 """A version with more changes gets a separate file, which later versions do not rewrite."""
 _PRIVATE, _GONE, _DAMAGED = 1, 2, 4
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS)
@@ -75,7 +75,7 @@ _WORDS: Final = {
 
 
 def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
-    """Yield the data; none where there is no past yet."""
+    """Yield the data; none if there is no past yet."""
     rows = history.rows()
     if len(rows) < 2:
         return
@@ -116,8 +116,8 @@ def _minute(site: Site, written: str) -> str:
 
 def _chunk(row: VersionRow) -> tuple[int, int]:
     counts = row.counts()
-    many = sum(counts[kind].new + counts[kind].changed + counts[kind].gone for kind in _KINDS) > _MANY
-    return row.version // _TOGETHER, row.version if many else 0
+    many = sum(counts[kind].new + counts[kind].changed + counts[kind].gone for kind in _KINDS) > _MANY_CHANGES
+    return row.version // _VERSIONS_PER_FILE, row.version if many else 0
 
 
 def _pictures(site: Site) -> dict[str, list[StoredPicture]]:
@@ -157,9 +157,9 @@ def _row(entry_id: str, date: datetime | None, title: str, category: str, flags:
 
 
 def _users(site: Site, history: ArchiveHistory, picture: StoredPicture) -> list[list[Any]]:
-    """Return the entries that ever showed a picture: of each its name, from which version on, and until which.
+    """Return the entries that ever showed a picture, each with its name, first version and last version.
 
-    From 0 is from the first version on, until 0 is until today.
+    A first version of 0 means from the beginning, a last version of 0 means until today.
     """
     found: dict[str, list[int]] = {}
     for version, raw in history.steps(Kind.ASSETS, picture.url) or [
@@ -193,19 +193,19 @@ class _Past:
         self._history = history
 
     def entries(self, version: int) -> Iterator[list[Any]]:
-        """Yield the name of each entry that a version changed, whether it has another text since, and what lists said.
+        """Yield the name of each entry that a version changed, whether its text changed since, and its row in lists.
 
-        Nothing follows for one that was not there; else a row, and at its end the version whose state it was.
+        A new entry has no row; at the end of a row is the version of that state.
         """
         changed = self._history.changed_in(Kind.ENTRIES, version)
         for entry_id in changed:
             if entry_id in self._catalogue.by_id:
-                put = int(self._history.was_there(Kind.ENTRIES, entry_id, version))
+                put = int(self._history.existed(Kind.ENTRIES, entry_id, version))
                 yield self._before(entry_id, version, put)
         for entry_id in self._history.changed_in(Kind.ENTRY_LIST, version):
             if entry_id not in changed and entry_id in self._catalogue.by_id:
                 before, after = (self._category(entry_id, each) for each in (version - 1, version))
-                if before != after and self._history.was_there(Kind.ENTRIES, entry_id, version - 1):
+                if before != after and self._history.existed(Kind.ENTRIES, entry_id, version - 1):
                     yield self._before(entry_id, version, 0)
 
     def _before(self, entry_id: str, version: int, put: int) -> list[Any]:
@@ -213,7 +213,7 @@ class _Past:
         if known is None:
             return [safe_name(entry_id), put]
         raw = self._catalogue.record_at(Kind.ENTRIES, entry_id, known) if known else None
-        there = self._history.was_there(Kind.ENTRIES, entry_id, version - 1)
+        there = self._history.existed(Kind.ENTRIES, entry_id, version - 1)
         facts = post if raw is None else self._catalogue.shown(raw)
         flags = facts.private * _PRIVATE + (not there) * _GONE + (raw is None and bool(known)) * _DAMAGED
         category = self._category(entry_id, version - 1)
@@ -240,7 +240,7 @@ class _Past:
             yield [one_line(comment_id), safe_name(service.post_id(raw)), int(after is not None), html]
 
     def pictures(self, version: int) -> Iterator[list[str]]:
-        """Yield the name, without its ending, of each file that a version has in place of another, and the other."""
+        """Yield the stem of each file that a version replaced another one with, and the stem of the other one."""
         for url in self._history.changed_in(Kind.ASSETS, version):
             before, after = (self._history.file_at(url, each) for each in (version - 1, version))
             if before and after and before != after:

@@ -1,4 +1,4 @@
-"""One site while it is made: what all its pages are made from, and what more than one of them shows."""
+"""A site during a build: the shared input of its pages, and the parts that several pages show."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from exporter.site import SiteOptions
     from exporter.site.history import ArchiveHistory
 
-_NAME_KEPT: Final = 200
-MOST_CHANGES: Final = 300
+_MAX_NAME_CHARACTERS: Final = 200
+MAX_CHANGES: Final = 300
 """Changes shown on a version's page, entries first."""
 
 
 class ShownComment(NamedTuple):
-    """A comment as pages show it: where links to it lead, its HTML, and who wrote it."""
+    """A comment on pages: the target of links to it, its HTML, and its writer."""
 
     anchor: str
     html: Markup
@@ -57,7 +57,7 @@ class Site:
     Attributes:
         options: the options of the site.
         t: translates a sentence of the interface and fills it.
-        parts: writes what there are thousands of.
+        parts: writes frequent parts, such as comments.
         dates: writes dates.
         catalogue: the entries and comments.
         pictures: the stored pictures.
@@ -135,7 +135,7 @@ class Site:
         return ViewFile(path, fingerprint("entry.html", *parts), render)
 
     def ratio(self, picture: StoredPicture) -> float:
-        """Return how many times as wide as high a picture is shown; one that is neither line nor pole where unknown."""
+        """Return the width-to-height ratio of a shown picture, limited to 0.4 … 4; 4:3 if it is unknown."""
         width, height = self.pictures.drawn(picture.path).size or (4, 3)
         return round(min(max(width / height, 0.4), 4), 2)
 
@@ -161,7 +161,9 @@ class Site:
         name = one_line(comment.name)
         text = self.bodies.html(comment.text, root_of(page))
         html = self.parts.comment(comment, text, own=bool(name) and name in self.owners)
-        return ShownComment(f"comment-{escaped(one_line(comment.id))}", html, name[:_NAME_KEPT] or self.t("(no name)"))
+        return ShownComment(
+            f"comment-{escaped(one_line(comment.id))}", html, name[:_MAX_NAME_CHARACTERS] or self.t("(no name)")
+        )
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
@@ -175,7 +177,7 @@ def file_name(picture: StoredPicture) -> str:
 
 
 def category_page(name: str) -> str:
-    """Return the path of a category's page; names may hold anything, so it is called by its hash."""
+    """Return the path of a category's page; names may hold any character, so the path has a hash."""
     return f"category/{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.html"
 
 
@@ -200,21 +202,21 @@ def entry_anchor(entry_id: str) -> str:
 
 
 def entry_history_page(entry_id: str) -> str:
-    """Return the path of an entry's history page, for entries whose history is on several version pages."""
+    """Return the path for the history page of an entry whose history is on several version pages."""
     return f"history/entry-{safe_name(entry_id)}.html"
 
 
-def told_by(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
-    """Return the version whose page shows the whole history of an entry, up to some version or until today.
+def whole_history_version(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
+    """Return the version whose page shows an entry's whole history, up to some version or until today.
 
-    That is the version of its only change, where its page shows all. Most entries change once: separate pages for them
-    would take half as much space as their states.
+    That is the version of the entry's only change, if its page shows all changes. Most entries change once: separate
+    pages for them would take half as much space as their states.
     """
     version = history.only_change(entry_id, at)
-    return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MOST_CHANGES else None
+    return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MAX_CHANGES else None
 
 
 def life_link(history: ArchiveHistory, entry_id: str) -> str:
-    """Return where a reader sees how an entry changed."""
-    version = told_by(history, entry_id)
+    """Return the address of the changes of an entry."""
+    version = whole_history_version(history, entry_id)
     return entry_history_page(entry_id) if version is None else f"{version_page(version)}#{entry_anchor(entry_id)}"

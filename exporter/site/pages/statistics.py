@@ -1,4 +1,4 @@
-"""The page of the blog in numbers, its charts with a table for each, and the calendar of years."""
+"""The statistics page: charts, each with a table, and the calendar of years."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from exporter.site.catalogue import PostSummary
 from exporter.site.pages.site import Site, category_page, year_page
 
 _HEIGHT: Final = 160
-_BASE: Final = 22
-_ROW: Final = 38
-_WIDE: Final = 680
-_NARROW: Final = 330
+_BASE_HEIGHT: Final = 22
+_ROW_HEIGHT: Final = 38
+_WIDE_PIXELS: Final = 680
+_NARROW_PIXELS: Final = 330
 """Width in pixels on a large screen and on a phone."""
-_LETTER: Final = 6.5
-_LONGEST_NAME: Final = 24
+_LETTER_PIXELS: Final = 6.5
+_MAX_NAME_CHARACTERS: Final = 24
 SHADES: Final = 4
 
 
@@ -55,15 +55,15 @@ def bars(values: Sequence[ChartValue], title: str) -> Markup:
     labelled = 0
     parts = []
     for at, bar in enumerate(values):
-        height = bar.value * (_HEIGHT - _BASE - 16) / most
+        height = bar.value * (_HEIGHT - _BASE_HEIGHT - 16) / most
         x = at * step
         shape = Markup('<rect x="{:.2f}%" y="{:.1f}" width="{:.2f}%" height="{:.1f}"/>').format(
-            x + (step - width) / 2, _HEIGHT - _BASE - height, width, height
+            x + (step - width) / 2, _HEIGHT - _BASE_HEIGHT - height, width, height
         )
         tip = Markup('<g><title>{}: {}</title><rect class="hit" x="{:.2f}%" y="0" width="{:.2f}%" height="{}"/>{}</g>')
-        parts.append(_linked(bar.link, tip.format(bar.name, bar.number, x, step, _HEIGHT - _BASE, shape)))
+        parts.append(_linked(bar.link, tip.format(bar.name, bar.number, x, step, _HEIGHT - _BASE_HEIGHT, shape)))
         if bar.value and (said[0] == 1 or at == highest):
-            place = min(max(x + step / 2, 3), 97), _HEIGHT - _BASE - height - 4
+            place = min(max(x + step / 2, 3), 97), _HEIGHT - _BASE_HEIGHT - height - 4
             parts.append(_text(*place, bar.number, spare=said[1] > 1 and at != highest))
         if bar.label:
             if labelled % labels[0] == 0:
@@ -77,14 +77,14 @@ def rows(values: Sequence[ChartValue], title: str) -> Markup:
     most = max((bar.value for bar in values), default=0) or 1
     parts = []
     for at, bar in enumerate(values):
-        y = at * _ROW
+        y = at * _ROW_HEIGHT
         row = Markup(
             '<g><title>{0}: {1:,}</title><rect class="hit" x="0" y="{2}" width="100%" height="{3}"/>'
             '<text class="name" x="0" y="{4}">{5}</text><text class="value" x="100%" y="{4}">{1:,}</text>'
             '<rect x="0" y="{6}" width="{7:.1f}%" height="8" rx="4"/></g>'
-        ).format(bar.name, bar.value, y, _ROW - 4, y + 14, _cut(bar.name), y + 21, bar.value * 100 / most)
+        ).format(bar.name, bar.value, y, _ROW_HEIGHT - 4, y + 14, _cut(bar.name), y + 21, bar.value * 100 / most)
         parts.append(_linked(bar.link, row))
-    return _svg(len(values) * _ROW, title, parts)
+    return _svg(len(values) * _ROW_HEIGHT, title, parts)
 
 
 def strip(values: Sequence[int], most: int) -> Markup:
@@ -105,8 +105,8 @@ def _linked(link: str, shape: Markup) -> Markup:
 
 def _every(texts: Sequence[str]) -> tuple[int, int]:
     """Return the labels in a row that fit, each or every second and so on: on a large screen, and on a phone."""
-    room = max(map(len, texts), default=0) * _LETTER * len(texts)
-    return max(1, -int(-room // _WIDE)), max(1, -int(-room // _NARROW))
+    room = max(map(len, texts), default=0) * _LETTER_PIXELS * len(texts)
+    return max(1, -int(-room // _WIDE_PIXELS)), max(1, -int(-room // _NARROW_PIXELS))
 
 
 def _text(x: float, y: float, text: str, *, spare: bool) -> Markup:
@@ -116,7 +116,7 @@ def _text(x: float, y: float, text: str, *, spare: bool) -> Markup:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return name if len(name) <= _MAX_NAME_CHARACTERS else name[: _MAX_NAME_CHARACTERS - 1] + "…"
 
 
 def _svg(height: int, title: str, parts: Sequence[Markup]) -> Markup:
@@ -145,7 +145,7 @@ def calendar_years(years: Mapping[str, Sequence[PostSummary]]) -> list[CalendarY
     ]  # fmt: skip
 
 
-_MOST_CATEGORIES: Final = 12
+_MAX_CATEGORIES: Final = 12
 _LENGTHS: Final = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 
 
@@ -255,7 +255,7 @@ def _sizes(site: Site) -> _Chart:
 def _top_categories(site: Site) -> _Chart:
     values = [
         ChartValue(name or site.t("No category"), len(posts), "", category_page(name))
-        for name, posts in list(site.catalogue.by_category().items())[:_MOST_CATEGORIES]
+        for name, posts in list(site.catalogue.by_category().items())[:_MAX_CATEGORIES]
     ]
     lines = [(bar.name, bar.number) for bar in values]
     title = site.t("Most used categories")

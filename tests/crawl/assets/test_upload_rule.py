@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.crawl.assets.upload_rule import LEAST_MATCHES, InferredRule, infer_file_url
+from exporter.crawl.assets.upload_rule import MIN_MATCHES, InferredRule, infer_file_url
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
 
@@ -67,7 +67,7 @@ RULES = [
 
 
 @pytest.mark.parametrize("rule", [HOST + rule for rule in RULES])
-@pytest.mark.parametrize("count", [LEAST_MATCHES, 40])
+@pytest.mark.parametrize("count", [MIN_MATCHES, 40])
 def test_the_rule_that_embedded_addresses_follow_is_found(rule: str, count: int) -> None:
     files = records(3 * count)
     other = [f"https://pictures.example/{number}.gif" for number in range(50)]
@@ -97,7 +97,7 @@ def test_many_small_likenesses_that_come_first_do_not_hide_the_rule() -> None:
 
 
 @pytest.mark.parametrize("rule", [HOST + rule for rule in RULES])
-@pytest.mark.parametrize("count", range(LEAST_MATCHES))
+@pytest.mark.parametrize("count", range(MIN_MATCHES))
 def test_two_matches_are_not_enough(rule: str, count: int) -> None:
     files = records(20)
     assert inferred(files, filled(rule, files[:count])) is None
@@ -246,7 +246,7 @@ def test_uploads_of_one_second_share_an_address() -> None:
 def test_whatever_is_found_makes_the_addresses_it_was_found_by(files: list[dict[str, str]], urls: list[str]) -> None:
     found = infer_file_url(DEFAULT_SERVICE, files, urls)
     if found is not None:
-        assert found.matches >= LEAST_MATCHES
+        assert found.matches >= MIN_MATCHES
         assert len({url for each in files if (url := found.pattern.fill(each)) in urls}) > 0
         assert set(found.sizes) <= set(urls)
 

@@ -1,4 +1,4 @@
-"""A run of a fleet: it hands out the blogs that are due, and records in the ledger how each attempt ended.
+"""Run a fleet: start the blogs that are due, and record the result of each attempt in the ledger.
 
 A blog that fails does not stop the others. How blogs are saved, in this process or in several, is up to the
 implementation of :class:`Backups`.
@@ -42,8 +42,8 @@ from exporter.message import message_n
 
 _TICK_SECONDS: Final = 1.0
 _GAP_GROWTH: Final = 3.0
-_LONGEST_GAP: Final = timedelta(days=1).total_seconds()
-_QUEUED: Final = 1000
+_MAX_GAP_SECONDS: Final = timedelta(days=1).total_seconds()
+_QUEUED_BLOGS: Final = 1000
 _JITTER: Final = 0.2
 _PASSING: Final = frozenset({Incomplete.exit_code, ArchiveLocked.exit_code, ServiceError.exit_code, 1})
 """Exit codes after which another attempt of the same run may do better."""
@@ -54,18 +54,18 @@ _SILENCE: Final = frozenset(
         LongPause, NotAuthorised, SignInRevoked, UsageError,
     )
 )  # fmt: skip
-"""Classes of errors that say something of the service or of the settings rather than of a blog."""
+"""Errors caused by the service or the settings rather than by one blog."""
 _ENDS: Final = {each.exit_code: each for each in (NotAuthorised, UsageError)}
 
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """How a fleet is run.
+    """The options of a run.
 
     Attributes:
         tries: the most attempts for a blog in this run.
         gap: the wait after a first failure; after each further one it is three times as long, a day at most.
-        deadline: when no further blog is begun, in seconds since 1970; ``None`` for never.
+        deadline: when to stop starting blogs, in seconds since 1970; ``None`` for never.
         silence: the number of consecutive blogs without an answer or a usable setting that ends the run. If they share
             settings of their lines, such as a base URL, the run continues with the other blogs.
     """
@@ -80,19 +80,19 @@ class Backups(Protocol):
     """Saves blogs, many at a time."""
 
     @property
-    def room(self) -> int:
-        """How many more blogs it can take now."""
+    def free_slots(self) -> int:
+        """The number of blogs that can be started now."""
 
     @property
     def under_way(self) -> Collection[int]:
-        """For each blog that is being saved, how many requests were sent so far; 0 if unknown."""
+        """The number of requests sent so far for each blog that is being saved; 0 if unknown."""
 
     @property
     def requests(self) -> int:
-        """How many requests were sent so far, retries and those for blogs under way included."""
+        """The number of requests sent so far, including retries and those for blogs under way."""
 
     def start(self, blogs: Sequence[DueBlog]) -> None:
-        """Begin to save blogs, no more than there is room for."""
+        """Start saving blogs, at most ``free_slots``."""
 
     async def ended(self, seconds: float) -> list[BlogAttempt]:
         """Return all attempts that have ended, after waiting up to ``seconds`` for the first."""
@@ -112,10 +112,10 @@ class FleetMoment:
     Attributes:
         counts: the listed blogs.
         under_way: blogs being saved.
-        left: blogs that are still to be begun in this run.
+        left: blogs that this run has not started yet.
         requests: sent so far in this run, retries included.
-        seconds: since its beginning.
-        forecast: when it will be done; ``None`` before that can be said.
+        seconds: the time since the start of the run.
+        forecast: when it will be done; ``None`` if unknown yet.
         ended: the attempts that ended since the moment before, with their blogs' IDs, and when each is made again in
             this run, in seconds from its end; ``None`` for not.
     """
@@ -193,15 +193,15 @@ class FleetRun:
         return self._clock.now().timestamp()
 
     def _fill(self) -> bool:
-        """Begin as many blogs as there is room for; return whether any are left, now or later in this run."""
+        """Start blogs in all free slots; return whether any are left, now or later in this run."""
         now = self._now()
         if self._end is not None or (self._plan.deadline is not None and now >= self._plan.deadline):
             self._left = 0
             return False
-        room = self._backups.room
+        room = self._backups.free_slots
         if room and len(self._queue) < room:
             known = {*self._under_way, *(blog.number for blog in self._queue)}
-            found = self._ledger.due(now, max(room, _QUEUED), without=known, aside=self._aside)
+            found = self._ledger.due(now, max(room, _QUEUED_BLOGS), without=known, aside=self._aside)
             self._left += sum(blog.due_at > self._since for blog in found)
             self._queue += found
         begun: list[DueBlog] = []
@@ -216,7 +216,7 @@ class FleetRun:
         return bool(self._queue or self._again)
 
     def _recorded(self, attempts: Sequence[BlogAttempt]) -> list[tuple[str, BlogAttempt, float | None]]:
-        """Write attempts down, and return them with their blogs' IDs and the seconds until they are made again."""
+        """Record attempts, and return them with their blogs' IDs and the seconds until the next attempt."""
         found: list[tuple[str, BlogAttempt, float | None]] = []
         written: list[tuple[BlogAttempt, float | None]] = []
         ended: list[tuple[BlogAttempt, DueBlog]] = []
@@ -241,7 +241,7 @@ class FleetRun:
         return found
 
     def _notice(self, attempt: BlogAttempt, blog: DueBlog) -> None:
-        """End the run where an attempt says that no other can do better, or leave out those that are like it."""
+        """End the run if an attempt shows that all others will fail, or skip the blogs with the same settings."""
         if attempt.kind in _SILENCE:
             self._silent += 1
             self._silent_alike[blog.alike] += 1
@@ -272,13 +272,13 @@ class FleetRun:
         )
 
     def _has_others(self, alike: str) -> bool:
-        """Tell whether there is something to do in this run but for blogs with these settings."""
+        """Return whether this run has blogs left other than those with these settings."""
         known = (*self._under_way.values(), *self._queue, *(blog for _, _, blog in self._again))
         aside = {*self._aside, alike}
         return any(blog.alike not in aside for blog in known) or bool(self._ledger.due(self._now(), 1, aside=aside))
 
     def _put_aside(self, alike: str, error: BlogExporterError) -> None:
-        """Begin no more blogs with these settings in this run."""
+        """Start no more blogs with these settings in this run."""
         if alike in self._aside:
             return
         self._aside[alike] = error
@@ -295,7 +295,7 @@ class FleetRun:
         if attempt.state is BlogState.SAVED:
             self._tries.pop(blog.number, None)
             return None, False
-        gap = min(self._plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _LONGEST_GAP)
+        gap = min(self._plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _MAX_GAP_SECONDS)
         due_at = attempt.finished_at + gap * (1 + _JITTER * self._chance())
         tries = self._tries.pop(blog.number, 0) + 1
         is_over = self._end is not None or blog.alike in self._aside

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from exporter.check.facts import MAY_HOLD_SECRETS, CheckResult, Exchange, OperationFacts, page_facts
-from exporter.check.fetching import LONGEST_PAUSE, WITH_UPLOADS, fetch_samples
+from exporter.check.fetching import MAX_PAUSE_SECONDS, WITH_UPLOADS, fetch_samples
 from exporter.check.findings import findings, missing_parts
 from exporter.clock import Clock, SystemClock
 from exporter.errors import (
@@ -141,7 +141,9 @@ async def check(
     )
     async with Engine(most_requests=result.most_requests) as engine:
         try:
-            async with open_service(blog_id, patient, engine=engine, longest_pause=LONGEST_PAUSE, warn=warn) as opened:
+            async with open_service(
+                blog_id, patient, engine=engine, longest_pause=MAX_PAUSE_SECONDS, warn=warn
+            ) as opened:
                 requests = _Requests(opened, result, clock or SystemClock(), problems, keep=keep)
                 await requests.send_all()
                 await fetch_samples(result, opened, patient, requests, locate)

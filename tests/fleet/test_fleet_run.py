@@ -12,9 +12,9 @@ import pytest
 
 from exporter.errors import Interrupted, NoSpace, NotAuthorised, ServiceError
 from exporter.fleet.blog_list import ListedBlog
+from exporter.fleet.fleet_run import FleetMoment, FleetPlan, FleetRun
 from exporter.fleet.ledger import BlogAttempt, BlogState, DueBlog, FleetLedger
 from exporter.fleet.overview import overview
-from exporter.fleet.run import FleetMoment, FleetPlan, FleetRun
 
 Script = Callable[[DueBlog, int], int]
 
@@ -52,7 +52,7 @@ class ScriptedBackups:
         self._tries: dict[int, int] = {}
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         return self.places - len(self._running)
 
     @property
