@@ -31,7 +31,7 @@ from exporter.archive.reader import is_archive
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, NoArchive, UsageError
-from exporter.message import message
+from exporter.message import message, system_reason
 from exporter.service.registry import SERVICE_OPTIONS
 from exporter.setting_types import setting_text
 from exporter.settings import BlogTable, Remembered, Settings, check_setting, config_folder, read_config, resolve
@@ -315,7 +315,7 @@ def _bytes_of(path: InnerPath) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unusable(path, error.strerror or str(error)) from error
+        raise _unusable(path, system_reason(error)) from error
 
 
 def _unusable(path: Path, reason: str) -> UsageError:
