@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from exporter.cli.output import Output, shown, time_text
+from exporter.cli.output import Output, time_text
 from exporter.cli.progress import ProgressBar
 from exporter.clock import timestamp
 from exporter.errors import (
@@ -335,7 +335,10 @@ class WorkDisplay:
         if result.reason is not None:
             self._failures += 1
             if self._failures <= _MAX_FAILURES:
-                archive, reason = printable(str(result.path), 300), shown(recognised(result.reason), 300)
+                archive, reason = (
+                    printable(str(result.path), 300),
+                    printable(translated(recognised(result.reason)), 300),
+                )
                 self._out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
         self.advance(tally.archives)
 

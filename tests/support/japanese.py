@@ -1,4 +1,4 @@
-"""Find English words in what the program says to a Japanese reader."""
+"""Find English words in the output of commands whose language is Japanese."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ ALLOWED = re.compile(
     https?://\S+ | \S*[/\\]\S* | [\w.-]+\.[a-z]{2,8}(?![a-z])   # addresses, paths, names of files and hosts
     | --?[a-z][\w-]* | \b[A-Z][A-Z_|<>.]+\b              # options, and what stands for an argument
     | \bblog-exporter(?:\s+[\w.-]+)* | \b\w+_\w+\b       # commands to type, fields and settings
+    | [a-z]+(?:-[a-z]+)+(?=:\s)                          # what verify calls its findings
     | \b[0-9a-f]{64}\b | \{[^}]*\} | '[^']*' | "[^"]*"                      # patterns and values as they are
     | \b(?:lang|rate|concurrency|timezone|name|title|status|count)\b(?=\ *[=:]|\ {2})
     | \d+(?:\.\d+)?\ (?:B|kB|MB|GB)\b | \b[A-Z][A-Za-z0-9]*\b
@@ -35,16 +36,16 @@ KNOWN = frozenset({
     "wxr", "movabletype", "blogger", "atom", "ghost", "jekyll", "pelican", "csv", "jsonfeed", "epub", "parquet",
     "sqlite", "item", "comment", "file", "user", "asset", "entries", "comments", "files", "assets", "blogs", "ja", "en",
     "chmod", "toml", "fc", "bd", "vm", "since", "nowhere", "nonsense", "true", "false",
-    "title", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "datasette", "duckdb",
+    "title", "data", "completeness", "me", "identity", "page", "bundle", "bag", "pandas", "nginx", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "datasette", "duckdb",
 })  # fmt: skip
 """Names of formats, of requests, of kinds of record, of other programs, and of people in the sample blog."""
 
 _OF_LIBRARIES = re.compile(
     r"""
-    (?<=TOML\ ではありません:\ ).* | (?<=を解釈できません:\ ).* | \[Errno\ -?\d+\]\s[\w\s]+
+    (?<=TOML\ ではありません:\ ).* | (?<=を解釈できません:\ ).* | \[Errno\s+-?\d+\]\s[\w\s]+
     | blog\ is\ not\ found | authorization\ is\ required | temporarily\ out\ of\ order | [nN]ot\ Found
     | Unterminated\s+string\s+starting\s+at:\s+line\s+\d+\s+column\s+\d+\s+\(char\s+\d+\)
-    | Response\s+payload\s+is\s+not\s+completed:\s+<[^>]*> | Connection\s+reset\s+by\s+peer
+    | Response\s+payload\s+is\s+not\s+completed:\s+<[^>]*> | Connection\s+reset\s+by\s+peer | Connect\s+call\s+failed
     """,
     re.VERBOSE,
 )
@@ -120,7 +121,4 @@ def reading(runs: Runs, **environ: str) -> Iterator[Reader]:
     """Give a reader, and fail at the end if a command printed English."""
     reader = Reader(runs, environ)
     yield reader
-    if reader.found:
-        with open("/tmp/R-found.txt", "a") as f:
-            f.write("".join(f"{a}\n    {k}   {v}\n" for a, w in reader.found.items() for k, v in w.items()))  # XXX
     assert reader.found == {}
