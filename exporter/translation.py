@@ -25,7 +25,7 @@ LANGUAGES: Final[tuple[Language, ...]] = ("en", "ja")
 
 _LONGEST_STORED_CHARACTERS: Final = 2000
 _LEAST_LETTERS: Final = 8
-"""A template with fewer letters of its own fits too many texts, so it is never recognised."""
+"""A template with fewer literal letters fits too many texts, so it is never recognised."""
 _DEEPEST_VALUES: Final = 5
 
 _state: dict[str, Language] = {"language": "en"}
@@ -170,7 +170,7 @@ def _remade(text: str, known: _Sentence, values: dict[str, str]) -> Message:
 
 @cache
 def _sentences(language: str) -> list[_Sentence]:
-    """Return the templates with enough letters of their own, the longest first."""
+    """Return the templates that have enough literal letters, the longest first."""
     found = []
     for template, plural in _keys(language):
         for number, shown in enumerate((template, plural), start=1):
@@ -186,7 +186,7 @@ def _sentences(language: str) -> list[_Sentence]:
 
 
 def _keys(language: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the templates of the compiled catalogue, for the number one and for others."""
+    """Read the compiled catalogue, and yield each template with its plural."""
     content = (PLACE / language / "LC_MESSAGES" / f"{DOMAIN}.mo").read_bytes()
     count, table = struct.unpack_from("<2I", content, 8)
     for at in range(count):
@@ -221,7 +221,7 @@ def _values(parts: list[tuple[str, str | None]], text: str) -> dict[str, str] | 
 
 
 def _joined(text: str) -> bool:
-    """Return whether a text has parts of its own, so that it is hardly the first value of a sentence."""
+    """Return whether a text consists of several joined parts; such a text is hardly a first value."""
     return any(separator in text for separator in _JOINTS)
 
 

@@ -39,14 +39,14 @@ def reader(runs: Runs) -> Iterator[Reader]:
 
 @pytest.fixture
 def service() -> Iterator[DemoService]:
-    """Serve a new blog, to change as the test likes."""
+    """Serve a new blog that the test may change."""
     with DemoService(generated_blog(8, 8, 3, blog_id=BLOG)).run_in_thread() as served:
         yield served
 
 
 @pytest.fixture(scope="module")
 def small(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of a small blog with uploads, without a site."""
+    """Back up a small blog with uploads; the archive has no site."""
     folder = tmp_path_factory.mktemp("japanese")
     with (
         DemoService(generated_blog(8, 8, 3, blog_id=BLOG)).run_in_thread() as served,
@@ -58,7 +58,7 @@ def small(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(small: Path, tmp_path: Path) -> Path:
-    """A copy of the small archive, to damage as the test likes."""
+    """Copy the small archive for a test that damages it."""
     return Path(shutil.copytree(small, tmp_path / "small"))
 
 

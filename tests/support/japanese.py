@@ -36,7 +36,7 @@ KNOWN = frozenset({
     "wxr", "movabletype", "blogger", "atom", "ghost", "jekyll", "pelican", "csv", "jsonfeed", "epub", "parquet",
     "sqlite", "item", "comment", "file", "user", "asset", "entries", "comments", "files", "assets", "blogs", "ja", "en",
     "chmod", "toml", "fc", "bd", "vm", "since", "nowhere", "nonsense", "true", "false",
-    "title", "data", "completeness", "me", "identity", "page", "bundle", "bag", "pandas", "nginx", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "datasette", "duckdb",
+    "title", "data", "completeness", "me", "identity", "page", "word", "bundle", "bag", "pandas", "nginx", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "datasette", "duckdb",
 })  # fmt: skip
 """Names of formats, of requests, of kinds of record, of other programs, and of people in the sample blog."""
 
@@ -49,7 +49,7 @@ _OF_LIBRARIES = re.compile(
     """,
     re.VERBOSE,
 )
-"""Reasons in the words of Python's parsers, of the resolver and of the sample service, which no catalogue has."""
+"""English reasons that Python's parsers, the resolver and the sample service give; they are not translated."""
 
 
 @cache
@@ -109,7 +109,7 @@ class Reader:
         return done
 
     def read(self, done: Done, *arguments: object) -> None:
-        """Note the English words of a run, which must have printed something unless it was told to be quiet."""
+        """Note the English words that a run printed; without ``-q`` it must have printed something."""
         if "-q" not in arguments:
             assert (done.out + done.err).strip(), (arguments, done)
         if words := english_lines(done.out + done.err):
