@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from exporter.message import message
+from exporter.message import message, said
 
 _STRING = json.JSONDecoder(strict=False)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -395,7 +395,7 @@ def _loads_exactly(body: bytes, most: int | None) -> Any:
     try:
         return parse(body.decode("utf-8"))
     except ValueError as error:
-        raise NotJson(str(error)) from error
+        raise NotJson(said(error)) from error
 
 
 def _kept(value: Any, body: bytes) -> bool:

@@ -106,6 +106,34 @@ def said(error: BaseException) -> str:
     return alone if isinstance(alone, Message) else str(error)
 
 
+_SYSTEM_REASONS: Final = {
+    message_template("No such file or directory"),
+    message_template("Permission denied"),
+    message_template("Operation not permitted"),
+    message_template("Is a directory"),
+    message_template("Not a directory"),
+    message_template("File exists"),
+    message_template("Directory not empty"),
+    message_template("File name too long"),
+    message_template("Read-only file system"),
+    message_template("No space left on device"),
+    message_template("Disk quota exceeded"),
+    message_template("Input/output error"),
+    message_template("Too many open files"),
+    message_template("Too many levels of symbolic links"),
+    message_template("Address already in use"),
+    message_template("Cannot assign requested address"),
+    message_template("Connection refused"),
+}
+"""The operating system's most frequent reasons, which it gives in English."""
+
+
+def system_reason(error: OSError) -> str:
+    """Return the operating system's reason for an error, as a message if it is a frequent one."""
+    text = (error.strerror if error.errno else None) or str(error)
+    return filled(text) if text in _SYSTEM_REASONS else text
+
+
 def listed(items: Iterable[str]) -> str:
     """Join with commas: ``a, b, c``."""
     return _joined(list(items), lambda first, rest: message("{first}, {rest}", first=first, rest=rest))

@@ -19,7 +19,7 @@ from typing import Any, Final
 import platformdirs
 
 from exporter.errors import UsageError
-from exporter.message import message
+from exporter.message import message, system_reason
 from exporter.service.interface import Profile
 from exporter.service.registry import DEFAULT_SERVICE, PROFILES, SERVICE_SETTINGS, SERVICES, own_profile, profile_for
 from exporter.setting_types import (
@@ -261,7 +261,7 @@ def read_config(config: Path | None = None, environment: Mapping[str, str] | Non
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        reason = os.strerror(error.errno or 0)
+        reason = system_reason(error)
         raise UsageError(
             message("The settings file {path} cannot be read: {reason}.", path=path, reason=reason)
         ) from error

@@ -23,7 +23,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checks import ChecksumCache, Finding, FindingCode, file_sha256
 from exporter.archive.safe_files import NotPlain, inner
-from exporter.message import message
+from exporter.message import message, system_reason
 from exporter.model.asset import Asset, AssetState, asset_path, is_sha256
 from exporter.model.kinds import sort_key
 from exporter.model.records import Upload
@@ -304,7 +304,7 @@ class AssetStore:
             if same and cache is not None:
                 cache.add(stored.path, stat)
         except OSError as error:
-            return message("it cannot be read: {reason}", reason=error.strerror)
+            return message("it cannot be read: {reason}", reason=system_reason(error))
         return None if same else message("its content is not what its name says")
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
 
 from exporter.archive.safe_files import FileTooLarge, NotPlain, inner
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageError
-from exporter.message import message
+from exporter.message import message, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -56,7 +56,7 @@ _INSTEAD_OF_A_LINK = message(
 
 def translate(error: OSError, path: Path | str) -> BlogExporterError:
     """Translate an operating system error into one of this program that names the path."""
-    reason = (error.strerror if error.errno else None) or str(error)
+    reason = system_reason(error)
     place = error.filename or path
     if isinstance(error, NotPlain):
         instead = _INSTEAD_OF_A_LINK if error.kind == "a link" else _INSTEAD

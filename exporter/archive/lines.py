@@ -16,7 +16,7 @@ from exporter.archive.layout import LARGEST_VERSION
 from exporter.archive.manifest import CheckedObject
 from exporter.errors import ArchiveDamaged
 from exporter.lossless_json import Frozen
-from exporter.message import message
+from exporter.message import message, said
 from exporter.text import printable
 
 _DATA = b',"data":'
@@ -214,7 +214,7 @@ def split_checked(line: bytes) -> tuple[RecordLine | None, str | None]:
     try:
         taken = split(line)
     except ValueError as error:
-        return None, str(error)
+        return None, said(error)
     return taken, taken.fault()
 
 

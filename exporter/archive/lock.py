@@ -20,7 +20,7 @@ from exporter.archive.atomic import FILE_MODE, make_folder, translated
 from exporter.archive.safe_files import inner
 from exporter.clock import timestamp
 from exporter.errors import ArchiveLocked, UsageError
-from exporter.message import message
+from exporter.message import message, system_reason
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -98,7 +98,7 @@ class ArchiveLock:
             except OSError as error:
                 os.close(handle)
                 if error.errno not in _HELD:
-                    reason = error.strerror or str(error)
+                    reason = system_reason(error)
                     raise UsageError(
                         message(
                             "Cannot lock {path}: {reason}. The file system may not support locks; move the archive to "

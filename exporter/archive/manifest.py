@@ -17,7 +17,7 @@ from exporter.archive import layout
 from exporter.archive.layout import FORMAT_NAME, FORMAT_VERSION, LARGEST_VERSION
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
 from exporter.lossless_json import IntegerText
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.asset import is_sha256
 from exporter.text import printable
 
@@ -193,7 +193,7 @@ def run_fault(value: object) -> str | None:
         run.time("finished_at")
         _check_result(run)
     except ValueError as error:
-        return str(error)
+        return said(error)
     return None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 from collections.abc import Collection
 from dataclasses import asdict
@@ -40,7 +39,7 @@ from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, FileTooLarge, HeldFo
 from exporter.archive.segments import missing_manifest, require_size, stated_segments, wrong_sizes
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord, UsageError
-from exporter.message import message, suggested
+from exporter.message import message, suggested, system_reason
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def read_info(layout: Layout) -> ArchiveInfo:
         raise translate(error, layout.info) from error
     except OSError as error:
         raise BlogExporterError(
-            message("Cannot read {path}: {reason}.", path=layout.info, reason=os.strerror(error.errno or 0))
+            message("Cannot read {path}: {reason}.", path=layout.info, reason=system_reason(error))
         ) from error
     try:
         return ArchiveInfo.decode(data, str(layout.root))

@@ -31,7 +31,7 @@ from exporter.archive.reader import ArchiveReader, is_archive
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, NoArchive, UsageError
-from exporter.message import message
+from exporter.message import message, said, system_reason
 from exporter.service.registry import SERVICE_OPTIONS
 from exporter.setting_types import setting_text
 from exporter.settings import BlogTable, Remembered, Settings, check_setting, config_folder, read_config, resolve
@@ -312,7 +312,7 @@ def _bytes_of(path: InnerPath) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unusable(path, error.strerror or str(error)) from error
+        raise _unusable(path, system_reason(error)) from error
 
 
 def _unusable(path: Path, reason: str) -> UsageError:
@@ -362,7 +362,7 @@ def settings_to_read_with(
         kept = read_archive_settings(root)
         remembered = Remembered(kept.path, {name: kept.values[name] for name in _OF_VIEWS & kept.values.keys()})
     except BlogExporterError as error:
-        warn(str(error))
+        warn(said(error))
     name = None if table is None else table.name
     return resolve(
         options,

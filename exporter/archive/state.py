@@ -35,7 +35,7 @@ from exporter.archive.lines import (
 from exporter.archive.safe_files import HeldFolder, inner
 from exporter.archive.segments import damaged_file
 from exporter.errors import ArchiveDamaged
-from exporter.message import message, said
+from exporter.message import message, said, system_reason
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
@@ -461,7 +461,7 @@ class State:
                     offset += len(text)
         except OSError as error:
             if not forgives(0):
-                reason = (error.strerror if error.errno else None) or str(error)
+                reason = system_reason(error)
                 raise damaged_file(path, message("it cannot be read: {reason}", reason=reason)) from error
         return number, offset
 

@@ -299,7 +299,7 @@ def run_export(
     info = Archive.open(job.archive).info
     found = resolved(given, info.blog_id, out)
     choice = chosen(out, job.archive, info, found, given, form=NAMED[job.form], on_stored=on_stored)
-    with ended_by_sigterm("nothing was written"):
+    with ended_by_sigterm(message("nothing was written")):
         exported = export_blog(
             job.archive, job.form, job.target, choice.options,
             at=choice.version, only=given["only"], force=given["force"], dry_run=dry_run, check=choice.check,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from exporter.cli.output import Output, shown, time_text
+from exporter.cli.output import Output, time_text
 from exporter.cli.progress import ProgressBar
 from exporter.clock import timestamp
 from exporter.errors import (
@@ -25,6 +25,7 @@ from exporter.fleet.ledger import BlogState
 from exporter.fleet.work import CURRENT, EMPTY, FAILED, MADE
 from exporter.message import listed, message, message_n
 from exporter.text import printable
+from exporter.translation import recognised, translated
 
 if TYPE_CHECKING:
     from exporter.fleet.fleet_run import FleetMoment, FleetPlan
@@ -155,15 +156,21 @@ class RunDisplay:
         if not blogs["saved"] + blogs["partial"] and len(self.codes) == 1 and self._reason:
             (code,) = self.codes
             kind = _KINDS.get(code, Incomplete)
-            return kind(message("No blog could be saved, each failed as the last one: {reason}", reason=self._reason))
+            return kind(
+                message(
+                    "No blog could be saved, each failed as the last one: {reason}", reason=recognised(self._reason)
+                )
+            )
         return problem_of(document)
 
 
+def _stored_reason(reason: str) -> str:
+    """Return a stored reason in the interface language, on one line."""
+    return printable(translated(recognised(reason)), _MAX_REASON_CHARACTERS)
+
+
 def _failure(blog_id: str, attempt: BlogAttempt, again: float | None) -> str:
-    values = {
-        "blog": printable(blog_id, 100),
-        "reason": printable(attempt.reason or "", _MAX_REASON_CHARACTERS).rstrip("."),
-    }
+    values = {"blog": printable(blog_id, 100), "reason": _stored_reason(attempt.reason or "").rstrip(".。")}
     if again is None:
         return message("  {blog}: {reason}.", **values)
     return message("  {blog}: {reason}; again in {wait}.", **values, wait=time_text(again))
@@ -217,7 +224,7 @@ def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
                 each["blogs"],
                 code=each["exit_code"],
                 blog=printable(str(each["example"]), 100),
-                reason=printable(str(each["reason"]), _MAX_REASON_CHARACTERS),
+                reason=_stored_reason(str(each["reason"])),
             )
     if document["slowest"]:
         yield ""
@@ -328,7 +335,10 @@ class WorkDisplay:
         if result.reason is not None:
             self._failures += 1
             if self._failures <= _MAX_FAILURES:
-                archive, reason = printable(str(result.path), 300), shown(result.reason, 300)
+                archive, reason = (
+                    printable(str(result.path), 300),
+                    printable(translated(recognised(result.reason)), 300),
+                )
                 self._out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
         self.advance(tally.archives)
 
@@ -371,7 +381,7 @@ def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
 def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> None:
     """Name archives that could not be read, the first twenty of them."""
     for name, reason in trouble[:_MAX_UNREADABLE]:
-        out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=reason))
+        out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=recognised(reason)))
     if count > _MAX_UNREADABLE:
         out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _MAX_UNREADABLE))
 

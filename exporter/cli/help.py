@@ -72,6 +72,8 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
             text = message("Option {word} takes no value; see {help}.", word=error.option_name, help=place)
         else:
             text = message("Option {word} needs a value; see {help}.", word=error.option_name, help=place)
+    elif isinstance(error, click.UsageError) and error.message == "Missing command.":
+        text = message("Name a command; see {help}.", help=place)
     else:
         text = message("{text} See {help}.", text=" ".join(error.format_message().split()), help=place)
     return UsageError(text)

@@ -17,13 +17,16 @@ from types import FrameType
 from typing import Any, Final, TypeVar
 
 from exporter.errors import Interrupted, Terminated
-from exporter.message import PROGRAM
+from exporter.message import PROGRAM, filled, message, message_template
 
 T = TypeVar("T")
 
 _PATIENCE_SECONDS = 1.7
-_KEPT = "what was read is kept; run the same command again to resume"
-_ERRORS: Final = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
+_KEPT: Final = message("what was read is kept; run the same command again to resume")
+_ERRORS: Final = {
+    signal.SIGINT: (Interrupted, message_template("Interrupted; {kept}.")),
+    signal.SIGTERM: (Terminated, message_template("Terminated; {kept}.")),
+}
 
 
 class Signals:
@@ -74,7 +77,7 @@ class Signals:
             try:
                 return await task
             except asyncio.CancelledError:
-                raise ended[0] if ended else Interrupted("Cancelled.") from None
+                raise ended[0] if ended else Interrupted(message("Cancelled.")) from None
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """Handle a signal, in the main thread.
@@ -82,10 +85,10 @@ class Signals:
         Raises:
             Interrupted: no event loop is running to receive it.
         """
-        kind = _ERRORS[signal.Signals(number)]
+        kind, template = _ERRORS[signal.Signals(number)]
         if self._error is not None:
             os._exit(kind.exit_code)
-        self._error = error = kind(f"{kind.__name__}; {self._kept()}.")
+        self._error = error = kind(filled(template, kept=self._kept()))
         self._signalled.set()
         if self._stop is None:
             raise error
@@ -161,7 +164,7 @@ def ended_by_sigterm(kept: str) -> Iterator[None]:
         return
 
     def end(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated(f"Terminated; {kept}.")
+        raise Terminated(message("Terminated; {kept}.", kept=kept))
 
     before = signal.signal(signal.SIGTERM, end)
     try:
@@ -181,7 +184,7 @@ def ended_at_a_question() -> Iterator[None]:
         return
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with ended_by_sigterm("nothing was written"):
+        with ended_by_sigterm(message("nothing was written")):
             yield
     finally:
         signal.signal(signal.SIGINT, before)

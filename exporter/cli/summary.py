@@ -12,7 +12,7 @@ from exporter.cli.output import counted, shown, size_text, time_text
 from exporter.message import Message, listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable, right
-from exporter.translation import translated
+from exporter.translation import recognised, translated
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -104,7 +104,7 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
     lost = outcome.assets.newly_lost if outcome.assets is not None else []
     if lost:
         named: list[str] = [
-            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(translated(each.reason), 60))
+            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(recognised(each.reason), 60))
             for each in lost[:_NAMED_FILES]
         ]
         named += ["…"] if len(lost) > _NAMED_FILES else []
@@ -203,7 +203,7 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
     if new:
         yield message("{files} newly gone for good:", files=_files(len(new)))
     for one in new[:_PROBLEMS_SHOWN]:
-        reason = printable(translated(one.reason), 200)
+        reason = printable(translated(recognised(one.reason)), 200)
         yield message("  - {name}: {reason}", name=printable(one.url, 200), reason=reason)
     if len(new) > _PROBLEMS_SHOWN:
         yield message("  … and {n:,} more; blog-exporter files DIR --missing lists them.", n=len(new) - _PROBLEMS_SHOWN)
@@ -222,7 +222,7 @@ def _problem_name(problem: Mapping[str, Any]) -> str:
 
 def _reason(problem: Mapping[str, Any]) -> str:
     reason = problem["reason"]
-    return shown(reason if isinstance(reason, str) else str(reason), 400)
+    return shown(recognised(reason if isinstance(reason, str) else str(reason)), 400)
 
 
 def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -442,7 +442,7 @@ def _unseen_lines(report: ClosingReport) -> Iterator[Message]:
 
 def _outside_line(each: Outside) -> Message:
     noun = counted(each.count, _OUTSIDE_NOUNS[each.kind]) if each.kind in _OUTSIDE_NOUNS else printable(each.kind, 40)
-    reason = printable(translated(each.reason), 200)
+    reason = printable(translated(recognised(each.reason)), 200)
     if not reason:
         return message("  - {what}: {state}", what=noun, state=_STATES[each.state])
     return message("  - {what}: {state} ({reason})", what=noun, state=_STATES[each.state], reason=reason)

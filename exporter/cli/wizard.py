@@ -29,7 +29,7 @@ from exporter.export.report import inferred_line
 from exporter.export.targets import TARGETS, Matter, Target
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
@@ -379,7 +379,7 @@ class _Wizard:
         try:
             path = answers.store(flag_answers(job.given), blog_id, out)
         except BlogExporterError as error:
-            out.warn(str(error))
+            out.warn(said(error))
             return
         if path is not None:
             say(message("Your answers are kept in {path}, and will not be asked for again.", path=path))

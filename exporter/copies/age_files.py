@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 from exporter.archive import atomic
 from exporter.copies.store import PIECE_BYTES
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoKeyFits, UsageError
-from exporter.message import message
+from exporter.message import message, system_reason
 
 Recipient = Any
 Identity = Any
@@ -289,7 +289,7 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open("rb") as file:
             data = file.read(_MAX_KEYS_BYTES)
     except OSError as error:
-        raise UsageError(message("Cannot read {path}: {reason}.", path=path, reason=error.strerror)) from error
+        raise UsageError(message("Cannot read {path}: {reason}.", path=path, reason=system_reason(error))) from error
     for line in data.decode("utf-8", "replace").splitlines():
         text = line.strip()
         if text and not text.startswith("#"):

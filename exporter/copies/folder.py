@@ -8,7 +8,6 @@ links are not followed, and nothing outside the folder is accessed.
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ from exporter.archive.safe_files import FileTooLarge, InnerPath, NotPlain
 from exporter.clock import SystemClock
 from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, StoredObject
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchObject
-from exporter.message import message
+from exporter.message import message, system_reason
 
 _WORK: Final = ".work"
 _NOT_LISTED: Final = frozenset({_WORK, "latest"})
@@ -176,7 +175,7 @@ class FolderStore(Store):
         except (NotPlain, FileTooLarge) as error:
             raise atomic.translate(error, self.place) from error
         except OSError as error:
-            reason = os.strerror(error.errno or 0)
+            reason = system_reason(error)
             raise BlogExporterError(
                 message("Cannot read {path}: {reason}.", path=f"{self.place}/{name}", reason=reason)
             ) from error

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from exporter.message import message
+
 
 class Matter(StrEnum):
     """The subjects of facts about an import."""
@@ -139,7 +141,7 @@ TARGETS: Final[dict[str, Target]] = {
             "note",
             ("wxr", "movabletype"),
             (
-                Fact(Matter.FORMAT, "takes WXR and Movable Type's format", _NOTE, kept=True, confirmed=False),
+                Fact(Matter.FORMAT, message("takes WXR and Movable Type's format"), _NOTE, kept=True, confirmed=False),
                 Fact(Matter.FILES, "at most 1,000 entries and 20 MB at once", _NOTE, confirmed=False),
                 Fact(Matter.COMMENTS, "titles, bodies and pictures are taken", _NOTE, kept=False, confirmed=False),
                 Fact(
@@ -199,8 +201,10 @@ TARGETS: Final[dict[str, Target]] = {
             (
                 Fact(
                     Matter.FORMAT,
-                    "Google described this file for its import; since 2025 its backups have another form, "
-                    "and what that form marks is marked too",
+                    message(
+                        "Google described this file for its import; since 2025 its backups have another form, "
+                        "and what that form marks is marked too"
+                    ),
                     "https://gist.github.com/peterbmarks/b3beeeeb22ae0d7282cd0dc895e00d1f",
                     kept=True,
                     confirmed=False,

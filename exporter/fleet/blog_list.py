@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from exporter.errors import UsageError
-from exporter.message import message
+from exporter.message import message, system_reason
 from exporter.service.registry import SERVICE_SETTINGS
 from exporter.setting_types import setting_text
 from exporter.settings import SETTINGS, check_setting
@@ -75,7 +75,7 @@ def read_list(path: Path) -> Iterator[ListedBlog]:
         for blog in readers.get(path.suffix.lower(), _read_text)(path):
             yield blog
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = system_reason(error)
         raise UsageError(message("The list {path} cannot be read: {reason}.", path=path, reason=reason)) from error
     except UnicodeDecodeError as error:
         raise UsageError(message("The list {path} is not text in UTF-8.", path=path)) from error

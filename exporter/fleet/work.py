@@ -144,9 +144,11 @@ def verify(archive: Archive, options: VerifyOptions) -> Done:
 def checked(archive: Archive, found: Iterable[Finding]) -> Done:
     """Return a check's result, given its findings."""
     findings = damage = 0
+    first: Finding | None = None
     shown: list[dict[str, Any]] = []
     for finding in found:
         findings += 1
+        first = first or finding
         damage += finding.damage
         if len(shown) < _MAX_FINDINGS:
             shown.append({"code": str(finding.code), "path": finding.path, "detail": str(finding.detail)})
@@ -157,13 +159,13 @@ def checked(archive: Archive, found: Iterable[Finding]) -> Done:
         "findings": findings, "first_findings": shown,
     }  # fmt: skip
     problem: BlogExporterError | None = None
-    if damage:
+    if damage and first is not None:
         text = message_n(
             "Damaged, {n:,} finding; the first: {path}: {detail}",
             "Damaged, {n:,} findings; the first: {path}: {detail}",
             findings,
-            path=shown[0]["path"],
-            detail=shown[0]["detail"],
+            path=first.path,
+            detail=first.detail,
         )
         problem = ArchiveDamaged(text)
     elif not complete:

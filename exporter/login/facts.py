@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from exporter.errors import UsageError
-from exporter.message import message, suggested
+from exporter.message import message, said, suggested
 from exporter.settings import Origin, Settings
 from exporter.text import printable
 
@@ -146,7 +146,7 @@ def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]
     try:
         ends = sign_in_ends(settings, warn=warn)
     except UsageError as error:
-        return str(error)
+        return said(error)
     if ends is None or ends - now > _NOTICE_PERIOD:
         return None
     ending = {"origin": service_origin(settings.base_url or ""), "time": ends.astimezone().isoformat(" ", "minutes")}

@@ -22,7 +22,7 @@ from exporter.archive.atomic import FOLDER_MODE, make_folder, write_file
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath, NotPlain
 from exporter.errors import NotAuthorised, UsageError
-from exporter.message import message, suggested
+from exporter.message import message, said, suggested, system_reason
 from exporter.text import printable
 
 _FOLDER: Final = "sign-ins"
@@ -111,7 +111,7 @@ class SignInStore:
             try:
                 found.append(self._read_file(self._folder / name))
             except UsageError as error:  # the file may belong to another service
-                self._warn(str(error))
+                self._warn(said(error))
         return sorted(str(each["account"]) for each in found if each is not None and each["origin"] == origin)
 
     def choose(self, origin: str, account: str | None) -> str | None:
@@ -315,7 +315,7 @@ def _trouble(path: Path, error: OSError) -> UsageError:
         return UsageError(
             message("{path} is {kind}, not the file of a stored sign-in: remove it.", path=str(path), kind=error.kind)
         )
-    reason = (error.strerror if error.errno else None) or str(error)
+    reason = system_reason(error)
     return UsageError(message("Cannot use {path} to store a sign-in: {reason}.", path=str(path), reason=reason))
 
 

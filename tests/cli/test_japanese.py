@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
+from tests.support.japanese import english, english_lines
 from tests.support.runs import Runs
 
 COMMANDS = (
@@ -17,32 +17,6 @@ COMMANDS = (
     "backup nowhere.invalid", "check nowhere.invalid", "show DIR entry 12345", "whoami nowhere.invalid",
     "move wordpress DIR --to https://nowhere.invalid", "logout nowhere.invalid",
 )  # fmt: skip
-
-ALLOWED = re.compile(
-    r"""
-    https?://\S+ | \S*[/\\]\S* | [\w.-]+\.[a-z]{2,8}(?![a-z])   # addresses, paths, names of files and hosts
-    | --?[a-z][\w-]* | \b[A-Z][A-Z_|<>.]+\b              # options, and what stands for an argument
-    | \bblog-exporter(?:\s+[\w.-]+)* | \b\w+_\w+\b       # commands to type, fields and settings
-    | \b[0-9a-f]{64}\b | \{[^}]*\} | '[^']*' | "[^"]*"                      # patterns and values as they are
-    | \b(?:lang|rate|concurrency|timezone|name|title|status|count)\b(?=\ *[=:]|\ {2})
-    | \d+(?:\.\d+)?\ (?:B|kB|MB|GB)\b | \b[A-Z][A-Za-z0-9]*\b
-    """,
-    re.VERBOSE,
-)
-"""What is the same in every language: names, commands, options, formats, values and units."""
-
-ENGLISH = re.compile(r"(?<![A-Za-z])[a-z]{2,}(?![A-Za-z])")
-KNOWN = frozenset({
-    "css", "html", "json", "markdown", "wordpress", "latest", "ninja", "cron", "systemd", "launchd", "windows",
-    "body", "or", "sidecar", "inspect", "entry", "get", "list", "kazu", "hugo", "crontab", "demo", "archive",
-    "wxr", "movabletype", "blogger", "atom", "ghost", "jekyll", "pelican", "csv",
-})  # fmt: skip
-"""Names of formats, of requests and of people in the sample blog."""
-
-
-def english(line: str) -> list[str]:
-    """Return the English words of a line that are no names."""
-    return [word for word in ENGLISH.findall(ALLOWED.sub(" ", line)) if word not in KNOWN]
 
 
 def test_english_words_are_found() -> None:
@@ -58,8 +32,7 @@ def test_no_english_word_is_in_what_a_command_says(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     words = command.replace("DIR", str(archive)).replace("OUT", str(tmp_path / "out")).split()
     done = runs.run("--lang", "ja", *words)
-    lines = (done.out + done.err).splitlines()
-    assert lines
-    # The text of the blog itself is Japanese; a crontab and a unit are programs.
-    found = {line: said for line in lines if not line.startswith("#") and (said := english(line))}
-    assert found == {}
+    said = done.out + done.err
+    assert said
+    # The text of the blog itself is Japanese.
+    assert english_lines(said) == {}

@@ -26,7 +26,7 @@ from exporter.message import (
     said,
 )
 from exporter.text import printable
-from exporter.translation import current_language, set_language, translated, translated_by_text
+from exporter.translation import current_language, recognised, set_language, translated, translated_by_text
 from tests.translation.catalogue import as_mo
 
 WORDS: dict[str | tuple[str, str], str | tuple[str, ...]] = {
@@ -151,5 +151,31 @@ def test_catalogues_are_read_from_the_package() -> None:
     set_language("ja")
     try:
         assert translated(message("just now")) == "たった今"
+    finally:
+        set_language("en")
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("Not everything could be saved: assets http://x/1.jpg: it answered 503 (and 2 more); the next run tries again.",
+         "一部を保存できませんでした: 画像など http://x/1.jpg: 503 が返されました（ほか 2 件）。次の実行でもう一度試します。"),
+        ("entry/get answered 404: blog is not found; check the blog ID and the base URL.",
+         "entry/get が 404: blog is not found を返しました。ブログ ID とベース URL を確認してください。"),
+        ("it has 1,234 bytes, and its manifest says 5,678", "1,234 バイトですが、マニフェストでは 5,678 バイトです"),
+        ("2 requests", "リクエスト 2 回"),
+        ("Home", "Home"),
+        ("answered 1", "応答は 1 でした"),
+        ("answered ", "answered "),
+        ("x" * 3000, "x" * 3000),
+    ],
+)  # fmt: skip
+def test_a_stored_text_is_recognised(stored: str, shown: str) -> None:
+    assert recognised(stored) is stored
+    try:
+        set_language("ja")
+        found = recognised(stored)
+        assert (found, translated(found)) == (stored, shown)
+        assert recognised(found) is found
     finally:
         set_language("en")

@@ -1,0 +1,124 @@
+"""Find English words in the output of commands whose language is Japanese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from functools import cache
+
+import click
+
+from exporter.cli.main import cli
+from exporter.export.formats import NAMED
+from exporter.settings import Settings
+from tests.support.runs import Done, Runs
+
+ALLOWED = re.compile(
+    r"""
+    https?://\S+ | \S*[/\\]\S* | [\w.-]+\.[a-z]{2,8}(?![a-z])   # addresses, paths, names of files and hosts
+    | --?[a-z][\w-]* | \b[A-Z][A-Z_|<>.]+\b              # options, and what stands for an argument
+    | \bblog-exporter(?:\s+[\w.-]+)* | \b\w+_\w+\b       # commands to type, fields and settings
+    | [a-z]+(?:-[a-z]+)+(?=:\s)                          # what verify calls its findings
+    | \b[0-9a-f]{64}\b | \{[^}]*\} | '[^']*' | "[^"]*"                      # patterns and values as they are
+    | \b(?:lang|rate|concurrency|timezone|name|title|status|count)\b(?=\ *[=:]|\ {2})
+    | \d+(?:\.\d+)?\ (?:B|kB|MB|GB)\b | \b[A-Z][A-Za-z0-9]*\b
+    """,
+    re.VERBOSE,
+)
+"""What is the same in every language: names, commands, options, formats, values and units."""
+
+ENGLISH = re.compile(r"(?<![A-Za-z])[a-z]{2,}(?![A-Za-z])")
+KNOWN = frozenset({
+    "css", "html", "json", "markdown", "wordpress", "latest", "ninja", "cron", "systemd", "launchd", "windows",
+    "body", "or", "sidecar", "inspect", "entry", "get", "list", "kazu", "hugo", "crontab", "demo", "archive",
+    "wxr", "movabletype", "blogger", "atom", "ghost", "jekyll", "pelican", "csv", "jsonfeed", "epub", "parquet",
+    "sqlite", "item", "comment", "file", "user", "asset", "entries", "comments", "files", "assets", "blogs", "ja", "en",
+    "chmod", "toml", "fc", "bd", "vm", "since", "nowhere", "nonsense", "true", "false",
+    "title", "data", "completeness", "outcome", "me", "identity", "page", "word", "bundle", "bag", "pandas", "nginx", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "datasette", "duckdb",
+})  # fmt: skip
+"""Names of formats, of requests, of kinds of record, of other programs, and of people in the sample blog."""
+
+_OF_LIBRARIES = re.compile(
+    r"""
+    (?<=TOML\ ではありません:\ ).* | (?<=を解釈できません:\ ).* | \[Errno\s+-?\d+\]\s[\w\s]+
+    | blog\ is\ not\ found | authorization\ is\ required | temporarily\ out\ of\ order | [nN]ot\ Found
+    | Unterminated\s+string\s+starting\s+at:\s+line\s+\d+\s+column\s+\d+\s+\(char\s+\d+\)
+    | Response\s+payload\s+is\s+not\s+completed:\s+<[^>]*> | Connection\s+reset\s+by\s+peer | Connect\s+call\s+failed
+    """,
+    re.VERBOSE,
+)
+"""English reasons that Python's parsers, the resolver and the sample service give; they are not translated."""
+
+
+@cache
+def command_names() -> frozenset[str]:
+    """Return the names of all commands and settings, and the values that options may have."""
+    names: set[str] = set()
+
+    def walk(command: click.Command) -> None:
+        for each in command.params:
+            names.update(str(value) for value in getattr(each.type, "choices", ()))
+            names.update(str(each.metavar or "").split("|"))
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                names.add(name)
+                inner = command.get_command(context, name)
+                assert inner is not None
+                walk(inner)
+
+    walk(cli)
+    names.update(each.name for each in fields(Settings))
+    names.update(NAMED)
+    return frozenset(word for name in names for word in ENGLISH.findall(name))
+
+
+def english(line: str) -> list[str]:
+    """Return the English words of a line that are no names."""
+    words = ENGLISH.findall(ALLOWED.sub(" ", line))
+    return [word for word in words if word not in KNOWN and word not in command_names()]
+
+
+def english_lines(text: str) -> dict[str, list[str]]:
+    """Return each line with English words, and these words; a comment of a crontab or a unit is not for readers."""
+    return {
+        line: words
+        for line in _OF_LIBRARIES.sub(" ", text).splitlines()
+        if not line.startswith("#") and (words := english(line))
+    }
+
+
+IMPATIENT = {"BLOG_EXPORTER_RETRIES": "0", "BLOG_EXPORTER_GIVE_UP_AFTER": "1s"}
+
+
+@dataclass
+class Reader:
+    """Runs commands in Japanese and collects the English that they print."""
+
+    runs: Runs
+    environ: dict[str, str] = field(default_factory=dict)
+    found: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+
+    def run(self, *arguments: object, code: int | None = None) -> Done:
+        """Run a command; ``code`` is the exit code that it must have."""
+        done = self.runs.run("--lang", "ja", *arguments, environ={**IMPATIENT, **self.environ})
+        self.read(done, *arguments)
+        assert code is None or done.code == code, (arguments, done)
+        return done
+
+    def read(self, done: Done, *arguments: object) -> None:
+        """Note the English words that a run printed; without ``-q`` it must have printed something."""
+        if "-q" not in arguments:
+            assert (done.out + done.err).strip(), (arguments, done)
+        if words := english_lines(done.out + done.err):
+            self.found[" ".join(map(str, arguments))] = words
+
+
+@contextmanager
+def reading(runs: Runs, **environ: str) -> Iterator[Reader]:
+    """Give a reader, and fail at the end if a command printed English."""
+    reader = Reader(runs, environ)
+    yield reader
+    assert reader.found == {}
