@@ -139,7 +139,7 @@ class _Value(str):
 
     __slots__ = ()
 
-    def __format__(self, spec: str) -> str:
+    def __format__(self, _spec: str) -> str:
         return str(self)
 
     def __repr__(self) -> str:
