@@ -118,7 +118,7 @@ class TestTheDemo:
 
     def test_one_that_is_gone_says_so_and_stays(self, site: Path) -> None:
         text = (site / "entry" / "66.html").read_text("utf-8")
-        assert "以降、配信元にはありません" in text
+        assert "以降、元のブログにはありません" in text
         assert 'href="../history/entry-66.html"' in text
         assert "entry/66.html" in (site / "history.html").read_text("utf-8")
 
