@@ -84,7 +84,9 @@ def test_pages_of_an_entry_that_came_back(tmp_path: Path) -> None:
     text = (built.layout.latest / "site" / "history" / "entry-1.html").read_text("utf-8")
     assert text.count("data-step") == 3
     assert "以降、元のブログにはありません" in text
-    assert "以降、元のブログにはありません" not in (built.layout.latest / "site" / "entry" / "1.html").read_text("utf-8")
+    assert "以降、元のブログにはありません" not in (built.layout.latest / "site" / "entry" / "1.html").read_text(
+        "utf-8"
+    )
 
 
 def test_only_markup_changed(tmp_path: Path) -> None:
