@@ -111,6 +111,9 @@ def test_everything_is_read_and_the_lost_are_asked_for_every_time(
         asked()  # what is gone is asked for again by the next run, and then with growing gaps
         _, entries, lost = asked("--refresh", "changed")
         assert (entries, lost) == (0, 0)
+        calendar.now += timedelta(days=8)  # more than max_age
+        assert asked("--refresh", "changed")[1] == 2  # the entries that only comments name
+        assert asked("--refresh", "changed")[1] == 0
         for _ in range(2):
             done, entries, lost = asked("--refresh", "changed", "--closing", END)
             assert (done.code, entries, lost) == (0, len(blog.entries), 1)
