@@ -24,7 +24,15 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checks import file_sha256, json_lines, sha256_or_none
 from exporter.archive.documents import bundled_document
-from exporter.archive.latest_segments import ROWS_HASH, Segments, Stamp, read_rows, stamp_of, write_segments
+from exporter.archive.latest_segments import (
+    ROWS_HASH,
+    Segments,
+    Stamp,
+    read_rows,
+    stamp_of,
+    write_rows,
+    write_segments,
+)
 from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256
 from exporter.archive.safe_files import FileTooLarge, HeldFolder
 from exporter.archive.state import State
@@ -287,9 +295,6 @@ def write_latest(
         with atomic.NewFolder(layout.work / "latest.new") as new:
             notes = _write_notes(layout, filled(new))
         atomic.swap_folder(new.path, layout.latest, layout.work / "latest.old")
-        rows, rows_sha256 = written.rows
-        atomic.sync_file(rows)
-        rows.replace(layout.latest_rows)
         record = {
             "version": state.version,
             "manifest_sha256": manifest_sha256(layout, state.version),
@@ -299,7 +304,7 @@ def write_latest(
             "turn": _turn(record),
             "root_files": record.get("root_files", {}),
             **notes,
-            ROWS_HASH: rows_sha256,
+            ROWS_HASH: write_rows(layout.latest_rows, written.state),
         }
         _write_record(layout, record)
     return made

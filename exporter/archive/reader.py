@@ -236,8 +236,7 @@ class ArchiveReader:
         state = load_latest(self.layout, self.info.blog_id, version)
         if state is None:
             return None
-        state.fallback = self.find_intact
-        state.parsed = self.parsed
+        state.fallback, state.parsed = self.find_intact, self.parsed
         try:
             for newer in versions[versions.index(version) + 1 :]:
                 apply_version(state, self.layout, newer)
@@ -259,12 +258,12 @@ class ArchiveReader:
             return state.line(kind, record_id)
 
     def state_of(self, segments: Segments) -> State:
-        """Return the state from the files for ``latest/`` that a commit has just written.
+        """Return the state that the files for ``latest/`` show, which a commit has just written.
 
         Raises:
-            ArchiveDamaged: the files are gone.
+            OSError: the files are gone.
         """
-        state = segments.state(self.info.blog_id)
+        state = segments.opened()
         state.fallback, state.parsed = self.find_intact, self.parsed
         return state
 

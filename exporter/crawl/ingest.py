@@ -279,7 +279,7 @@ class Ingest:
         """
         if self._service.capabilities.comments_per_entry:
             results = await self._sweep((Kind.ENTRY_LIST, Kind.FILES), number)
-            entry_ids = list(self.ledgers[Kind.ENTRY_LIST].seen_in(number))
+            entry_ids = self.ledgers[Kind.ENTRY_LIST].seen_in(number)
             results |= await self._sweep((Kind.COMMENTS,), number, entry_ids)
         else:
             results = await self._sweep(LISTS, number)
@@ -373,8 +373,7 @@ class Ingest:
     def _listed(self) -> Iterator[Listed]:
         items = self.ledgers[Kind.ENTRY_LIST]
         changed = set(self.sweeps[0][Kind.ENTRY_LIST].to_read)
-        ids = list(items.seen_in(1))
-        for entry_id in reversed(ids):
+        for entry_id in reversed(items.seen_in(1)):
             archived = entry_id in self.ledgers[Kind.ENTRIES].base
             yield Listed(entry_id, archived, entry_id in changed)
 

@@ -189,7 +189,6 @@ class TestKindState:
         state.remove("5")
         assert state.row("5") is None
         assert state.put("5", b"c" * 32, 3, (0, 0, 1)) == first + 1
-        assert state.rows() == 2
 
     @given(st.lists(IDS, unique=True))
     def test_ids_that_look_alike_are_apart_and_in_order(self, ids: list[str]) -> None:
