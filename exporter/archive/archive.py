@@ -123,11 +123,11 @@ class Archive(ArchiveReader):
 
         return history.version_at(self, text, timezone)
 
-    def log(self) -> history.VersionLog:
+    def log(self) -> list[history.VersionRow]:
         """Return a row for every version, oldest first, as ``log`` prints it."""
         from exporter.archive import history
 
-        return history.version_log(self)
+        return history.version_rows(self)
 
     def head(self) -> str | None:
         """Return the hash that covers the whole archive; see :func:`~exporter.archive.documents.head_hash`."""

@@ -2,7 +2,7 @@
 
 Versions are searched from the newest backwards, and only the record's own line is read, so no state is built.
 
-The rows of ``log``, as text and as JSON, are cached in ``.work/versions.json``. The cache is valid while its versions
+The rows of ``log`` are cached in ``.work/versions.json``. The cache is valid while its versions
 exist and the newest of them still has the same manifest. Each manifest names the hash of its predecessor, so no older
 one can have been replaced. (``verify`` finds a *damaged* one.)
 """
@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     from exporter.archive.reader import ArchiveReader
     from exporter.service.interface import Records
 
-_EDITION = 2
-_KIND_NAMES = [str(kind) for kind in Kind]
+_EDITION = 3
 _IN_TEXT = (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.ASSETS)
-_COUNTED = ("total", "new", "changed", "gone")
 
 
 class VersionRow(NamedTuple):
@@ -55,8 +53,8 @@ class VersionRow(NamedTuple):
         finished_at: when it was committed.
         complete: whether everything could be read.
         problems: the number of records and lists that could not be read.
-        numbers: for each kind in the order of :class:`Kind`: total, new, changed, gone; see :meth:`counts`.
         pruned: the number of older versions that were folded into it.
+        numbers: for each kind: total, new, changed, gone; see :meth:`counts`.
     """
 
     version: int
@@ -64,33 +62,18 @@ class VersionRow(NamedTuple):
     finished_at: str
     complete: bool
     problems: int
-    numbers: Sequence[Sequence[int]]
     pruned: int
+    numbers: Mapping[str, Mapping[str, int]]
 
     def counts(self) -> dict[Kind, KindCounts]:
         """Return the counts by kind."""
-        return {kind: KindCounts(*found) for kind, found in zip(Kind, self.numbers, strict=True)}
+        return {kind: KindCounts(**self.numbers[kind]) for kind in Kind}
 
     def document(self) -> dict[str, Any]:
         """Return the JSON object that ``log --json`` prints."""
-        return {
-            "version": self.version,
-            "started_at": self.started_at,
-            "finished_at": self.finished_at,
-            "complete": self.complete,
-            "problems": self.problems,
-            "pruned": self.pruned,
-            "counts": {
-                kind: dict(zip(_COUNTED, found, strict=True))
-                for kind, found in zip(_KIND_NAMES, self.numbers, strict=True)
-            },
-        }
-
-    @classmethod
-    def of(cls, document: dict[str, Any]) -> VersionRow:
-        """Parse such a JSON object."""
-        numbers = [[document["counts"][kind][name] for name in _COUNTED] for kind in _KIND_NAMES]
-        return cls(**{name: document[name] for name in cls._fields if name != "numbers"}, numbers=numbers)
+        document = self._asdict()
+        document["counts"] = document.pop("numbers")
+        return document
 
     def text(self) -> str:
         """Return the line that ``log`` prints: the numbers of new (+), changed (~) and gone (-) records."""
@@ -107,100 +90,52 @@ class VersionRow(NamedTuple):
         return f"{self.version:>6}  {finished}  {', '.join(parts) or 'lists only'}{folded}{mark}"
 
 
-@dataclass(frozen=True, slots=True)
-class VersionLog:
-    """All versions as ``log`` prints them, oldest first.
-
-    Attributes:
-        versions: their numbers.
-        texts: a line of text for each, in UTF-8.
-        documents: a line of JSON for each.
-    """
-
-    versions: list[int]
-    texts: bytes = b""
-    documents: bytes = b""
-
-    def rows(self) -> list[VersionRow]:
-        """Parse the lines of JSON."""
-        array = b"[" + b",".join(self.documents.splitlines()) + b"]"
-        return [VersionRow.of(document) for document in json.loads(array)]  # need not be lossless
-
-    def and_more(self, rows: Sequence[VersionRow]) -> VersionLog:
-        """Return the log with newer versions added."""
-        return VersionLog(
-            [*self.versions, *(row.version for row in rows)],
-            self.texts + b"".join(row.text().encode("utf-8") + b"\n" for row in rows),
-            self.documents + b"".join(lossless_json.dumps(row.document()) + b"\n" for row in rows),
-        )
-
-
 def version_rows(reader: ArchiveReader) -> list[VersionRow]:
-    """Return a row for every version, oldest first.
+    """Return a row for every version, oldest first, and update their cache.
 
     Raises:
         ArchiveDamaged: a manifest cannot be read.
     """
-    return version_log(reader).rows()
-
-
-def version_log(reader: ArchiveReader) -> VersionLog:
-    """Return the log, and update its cache.
-
-    Raises:
-        ArchiveDamaged: a manifest cannot be read.
-    """
-    layout = reader.layout
-    versions = reader.versions()
-    log = _kept_log(layout, versions)
-    missing = versions[len(log.versions) :]
+    layout, versions = reader.layout, reader.versions()
+    rows = _kept_rows(layout, versions)
+    missing = versions[len(rows) :]
     if missing:
-        log = log.and_more([_row_of(reader, number) for number in missing])
-        _keep_log(layout, log)
-    return log
+        rows += [_row_of(reader, number) for number in missing]
+        _keep_rows(layout, rows)
+    return rows
 
 
 def _row_of(reader: ArchiveReader, number: int) -> VersionRow:
     manifest = reader.manifest(number)
-    found = [manifest.counts.get(kind, KindCounts()) for kind in _KIND_NAMES]
     return VersionRow(
         number,
         manifest.started_at,
         manifest.finished_at,
         bool(manifest.completeness.get("complete")),
         len(manifest.problems),
-        [[counts.total, counts.new, counts.changed, counts.gone] for counts in found],
         0 if manifest.pruned is None else int(manifest.pruned.get("count", 0)),
+        {str(kind): asdict(manifest.counts.get(kind, KindCounts())) for kind in Kind},
     )
 
 
-def _kept_log(layout: Layout, versions: list[int]) -> VersionLog:
-    """Return the valid part of the cache, which may end before the newest version."""
+def _kept_rows(layout: Layout, versions: list[int]) -> list[VersionRow]:
+    """Return the valid rows of the cache, which may end before the newest version."""
     try:
         digest, _, body = layout.version_log.read_bytes().partition(b"\n")
-        if digest.decode("ascii") != hashlib.sha256(body).hexdigest():
-            return VersionLog([])
-        line, _, lines = body.partition(b"\n")
-        head = json.loads(line)
-        kept = list(head["versions"])
-        if head["edition"] != _EDITION or kept != versions[: len(kept)]:
-            return VersionLog([])
-        if manifest_sha256(layout, kept[-1]) != head["manifest_sha256"]:
-            return VersionLog([])
-        return VersionLog(kept, lines[: head["texts"]], lines[head["texts"] :])
+        kept = json.loads(body)  # need not be lossless
+        rows = [VersionRow(*row) for row in kept["rows"]]
+        right = digest.decode("ascii") == hashlib.sha256(body).hexdigest()
+        same = [row.version for row in rows] == versions[: len(rows)]
+        named = manifest_sha256(layout, rows[-1].version) == kept["manifest_sha256"]
+        return rows if right and same and named and kept["edition"] == _EDITION else []
     except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return VersionLog([])
+        return []
 
 
-def _keep_log(layout: Layout, log: VersionLog) -> None:
+def _keep_rows(layout: Layout, rows: list[VersionRow]) -> None:
     """Save the cache; if that is not possible, the next call takes longer."""
-    head = {
-        "edition": _EDITION,
-        "manifest_sha256": manifest_sha256(layout, log.versions[-1]),
-        "texts": len(log.texts),
-        "versions": log.versions,
-    }
-    body = b"".join((lossless_json.dumps(head), b"\n", log.texts, log.documents))
+    newest = manifest_sha256(layout, rows[-1].version)
+    body = lossless_json.dumps({"edition": _EDITION, "manifest_sha256": newest, "rows": [[*row] for row in rows]})
     with contextlib.suppress(OSError, BlogExporterError):
         atomic.make_folder(layout.work)
         atomic.write_file(layout.version_log, hashlib.sha256(body).hexdigest().encode("ascii") + b"\n" + body)

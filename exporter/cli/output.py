@@ -184,14 +184,6 @@ class Output:
 
             self.raw(_harmless(lossless_json.dumps(value)) + b"\n", json=True)
 
-    def lines(self, name: str, documents: bytes) -> None:
-        """Print lines of JSON as one object with an array of that name; nothing without ``--json``."""
-        if self.as_json:
-            from exporter import lossless_json
-
-            array = b",".join(documents.splitlines())
-            self.raw(b"{%b:[%b]}\n" % (lossless_json.text(name), _harmless(array)), json=True)
-
     def raw(self, data: bytes, *, json: bool = False) -> None:
         """Write UTF-8 text to standard output; control characters for a terminal are escaped.
 

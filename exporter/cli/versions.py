@@ -46,11 +46,11 @@ def log_command(*, out: Output, archive: Archive, settings: Settings, entry: str
     zone = settings.timezone
     if entry is not None:
         return _life(archive, entry, out, zone)
-    log = archive.log()
-    out.lines("versions", log.documents)
-    if not log.versions:
+    rows = archive.log()
+    out.document({"versions": [row.document() for row in rows]})
+    if not rows:
         archive.resolve()
-    said = for_people(log.texts.decode("utf-8").removesuffix("\n"), zone)
+    said = for_people("\n".join(row.text() for row in rows), zone)
     out.answer(_KIND.sub(lambda found: translated(KIND_NAMES[found[0]]), said))
     return 0
 

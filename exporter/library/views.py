@@ -218,7 +218,7 @@ def repair(archive: Archive, settings: Settings) -> Iterator[RepairedFile]:
 
 def _prune_plan(archive: Archive, settings: Settings, keep: dict[str, int]) -> PrunePlan:
     zone = settings.timezone
-    rows = archive.log().rows()
+    rows = archive.log()
     return plan_prune([(row.version, datetime.fromisoformat(row.finished_at).astimezone(zone)) for row in rows], **keep)
 
 

@@ -116,10 +116,10 @@ class Api:
 
         return read_consistently(self._path, work)
 
-    def versions(self) -> bytes:
+    def versions(self) -> dict[str, Any]:
         """Return what ``log --json`` prints."""
-        rows = read_consistently(self._path, lambda archive: archive.log().documents).splitlines()
-        return b'{"versions":[%b]}\n' % b",".join(rows)
+        rows = read_consistently(self._path, lambda archive: archive.log())
+        return {"versions": [row.document() for row in rows]}
 
     def entries(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return up to ``limit`` entries from ``offset`` on, ordered by id."""

@@ -268,7 +268,7 @@ class Server:
         kind, _, record_id = rest.partition("/")
         answers: dict[str, Callable[[], bytes]] = {
             "": lambda: json_of(api.overview()),
-            "versions": api.versions,
+            "versions": lambda: json_of(api.versions()),
             "entries": lambda: json_of(api.entries(query)),
             "search": lambda: json_of(api.search(query).document()),
             "records": partial(api.record, kind, record_id, query),

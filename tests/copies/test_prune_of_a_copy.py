@@ -28,7 +28,7 @@ NOTE = "versions.new.json"
 def prune_here(root: Path, keep_last: int = 2) -> None:
     """Prune an archive."""
     archive = Archive.open(root)
-    rows = [(row.version, SystemClock().now()) for row in archive.log().rows()]
+    rows = [(row.version, SystemClock().now()) for row in archive.log()]
     prune(Layout(root), plan_prune(rows, keep_last=keep_last))
 
 
