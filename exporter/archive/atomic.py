@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-_PIECE_BYTES = 128 * 1024
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _REFUSED = {
@@ -250,25 +249,16 @@ class HashingFile:
     def __init__(self, path: Path) -> None:
         self._file = open_private(path)
         self._hash = hashlib.sha256()
-        self._waiting = bytearray()
         self.size = 0
 
     def write(self, data: bytes) -> None:
         """Append bytes."""
-        self._waiting += data
+        self._file.write(data)
+        self._hash.update(data)
         self.size += len(data)
-        if len(self._waiting) >= _PIECE_BYTES:
-            self._pass_on()
-
-    def _pass_on(self) -> None:
-        """Hash and write in large pieces: most lines are short."""
-        self._file.write(self._waiting)
-        self._hash.update(self._waiting)
-        self._waiting.clear()
 
     def close(self, *, sync: bool = True) -> str:
         """Finish the file, durable unless ``sync`` is false, and return its SHA-256 in hexadecimal."""
-        self._pass_on()
         self._file.flush()
         if sync:
             os.fsync(self._file.fileno())

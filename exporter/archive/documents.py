@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checks import file_sha256
+from exporter.archive.checks import file_sha256, sha256_or_none
 from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_numbers
 from exporter.archive.manifest import (
     MANIFEST_SHA256,
@@ -263,28 +263,9 @@ def _sealed_original(layout: Layout, name: str, sealed: str | None) -> _Copy | N
 
 
 def _copy_runs(layout: Layout, sealed: str | None) -> None:
-    """Append the new lines to the copy of ``runs.jsonl``, or copy the whole file if it does not begin with the copy."""
-    if layout.runs.kind() is None:
-        return
-    copy = layout.runs_copy
-    size = copy.lstat().st_size if copy.kind() is not None else 0
-    copied = file_sha256(copy) if size else hashlib.sha256().hexdigest()
-    if copied == sealed:
-        return
-    whole, beginning, rest = hashlib.sha256(), hashlib.sha256(), bytearray()
-    left = size
-    with layout.runs.open("rb") as file:
-        while block := file.read(_BLOCK_BYTES):
-            whole.update(block)
-            beginning.update(block[:left])
-            rest += block[left:]
-            left = max(0, left - len(block))
-    if whole.hexdigest() != sealed:
-        return
-    if left or beginning.hexdigest() != copied:
-        copy_file(layout.runs, copy)
-    elif rest:
-        atomic.append_line(copy, bytes(rest))
+    """Copy ``runs.jsonl`` if it has the sealed content and the copy does not."""
+    if sealed not in {None, sha256_or_none(layout.runs_copy)} and sha256_or_none(layout.runs) == sealed:
+        copy_file(layout.runs, layout.runs_copy)
 
 
 def copy_file(source: InnerPath, target: InnerPath) -> None:

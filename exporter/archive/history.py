@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.layout import WHOLE_FILE, manifest_sha256, segment_name, version_name
+from exporter.archive.layout import WHOLE_FILE, manifest_sha256, segment_name
 from exporter.archive.lines import RecordLine
 from exporter.archive.manifest import KindCounts
 from exporter.archive.safe_files import HeldFolder
@@ -264,18 +264,16 @@ def _found(
     healed: Callable[[], Collection[tuple[int, Kind, int]]] = tuple,
 ) -> Iterator[tuple[int, RecordLine]]:
     """Yield the versions that have a line for a record, and the line; damaged segments may be in ``healed``."""
-    name = segment_name(kind)
-    with HeldFolder(reader.layout.versions) as above:
-        for version in versions:
-            try:
-                with HeldFolder(version_name(version), above) as folder:
-                    line = find_line(folder, name, record_id, partial(reader.find_intact, kind))
-            except ArchiveDamaged:
-                if (version, kind, WHOLE_FILE) not in healed():
-                    raise
-                continue
-            if line is not None:
-                yield version, line
+    for version in versions:
+        try:
+            with HeldFolder(reader.layout.version(version)) as folder:
+                line = find_line(folder, segment_name(kind), record_id, partial(reader.find_intact, kind))
+        except ArchiveDamaged:
+            if (version, kind, WHOLE_FILE) not in healed():
+                raise
+            continue
+        if line is not None:
+            yield version, line
 
 
 def _known(reader: ArchiveReader, stored: RecordVersion | None, gone: tuple[int, RecordLine] | None) -> LastKnown:

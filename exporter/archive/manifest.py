@@ -389,16 +389,30 @@ class Manifest:
                 counts={kind: _counts(counts) for kind, counts in found.objects("counts").items()},
                 completeness=completeness.members,
                 problems=[_problem(problem) for problem in found.rows("problems")],
-                files={name: _segment(info) for name, info in found.objects("files").items()},
+                files=_segments(found),
                 format_version=found.number("format_version", 1),
                 tool=found.text("tool"),
                 pruned=_pruned(found),
                 healed=_healed(found),
             )
         except ValueError as error:
-            raise ArchiveDamaged(
-                message("{place} is damaged: {error}; run verify --repair.", place=place, error=error)
-            ) from error
+            raise _damaged(place, error) from error
+
+
+def segments_in(data: bytes, place: str) -> dict[str, SegmentInfo]:
+    """Return ``files`` of a manifest; its other members are not checked, because a fold reads thousands of manifests.
+
+    Raises:
+        ArchiveDamaged: it is invalid.
+    """
+    try:
+        return _segments(CheckedObject(lossless_json.values(data)))
+    except ValueError as error:
+        raise _damaged(place, error) from error
+
+
+def _damaged(place: str, error: ValueError) -> ArchiveDamaged:
+    return ArchiveDamaged(message("{place} is damaged: {error}; run verify --repair.", place=place, error=error))
 
 
 def _blog_id(found: CheckedObject) -> str:
@@ -450,8 +464,11 @@ def _problem(found: CheckedObject) -> RecordProblem:
     return RecordProblem(found.text("kind"), found.text_or_null("id"), found.text("reason"))
 
 
-def _segment(found: CheckedObject) -> SegmentInfo:
-    return SegmentInfo(found.number("lines"), found.number("bytes"), found.digest("sha256"))
+def _segments(found: CheckedObject) -> dict[str, SegmentInfo]:
+    return {
+        name: SegmentInfo(info.number("lines"), info.number("bytes"), info.digest("sha256"))
+        for name, info in found.objects("files").items()
+    }
 
 
 def version_sums(manifest_sha256: str, info_sha256: str, files: Mapping[str, SegmentInfo]) -> bytes:

@@ -50,8 +50,8 @@ from exporter.archive.manifest import (
     write_sums,
 )
 from exporter.archive.reader import damaged_version, known_damage
-from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, kind_of, newest_lines
-from exporter.archive.segments import require_size, stated_segment, stated_segments
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, newest_lines
+from exporter.archive.segments import require_size, stated_segments
 from exporter.archive.settings_file import read_archive_settings
 from exporter.clock import timestamp
 from exporter.errors import ArchiveDamaged, BlogExporterError
@@ -295,8 +295,6 @@ _OLDER_VERSIONS_PER_RUN: Final = 128
 _REREAD_CYCLE: Final = 7
 """About one unchanged file in seven is read again: disk damage leaves no trace in size or time."""
 
-_NO_BYTES: Final = hashlib.sha256().hexdigest()
-
 
 @dataclass(frozen=True, slots=True)
 class DamagedLine:
@@ -362,7 +360,7 @@ def damaged_lines(layout: Layout, version: int, kind: Kind) -> Iterator[DamagedL
                 if fault is not None:
                     yield DamagedLine(version, kind, number, None if line is None else line.record_id, fault)
         with HeldFolder(layout.version(version)) as folder:
-            require_size(path, number, size, stated_segment(folder, path.name))
+            require_size(path, number, size, stated_segments(folder).get(path.name))
     except OSError:
         yield DamagedLine(version, kind, WHOLE_FILE, None, message("the file cannot be read"))
     except ArchiveDamaged as error:
@@ -493,9 +491,7 @@ def _is_intact(
         stat = folder.lstat(name)
         if cache.is_unchanged(place, stat, reread=reread):
             return True
-        # Most files of most versions are empty and need not be opened.
-        empty = stat.st_size == 0 and not kind_of(stat.st_mode)
-        if stated().get(name) != (_NO_BYTES if empty else descriptor_sha256(folder.descriptor(name))):
+        if stated().get(name) != descriptor_sha256(folder.descriptor(name)):
             return False
     except (OSError, ArchiveDamaged):
         return False

@@ -337,41 +337,25 @@ class InnerPath(_Native):
 class HeldFolder:
     """A folder that stays open inside ``with``, so that its files are opened by name, which is faster than by path.
 
-    Args:
-        path: the folder; only its name if ``within`` is given.
-        within: the open folder that contains it. For thousands of folders, building each path costs as much as opening.
-
     Raises:
         OSError: from all methods: the folder cannot be opened, or a file is missing or no regular one
             (:class:`NotPlain`).
     """
 
-    def __init__(self, path: InnerPath | str, within: HeldFolder | None = None) -> None:
-        self._path = path
-        self._within = within
+    def __init__(self, path: InnerPath) -> None:
+        self.path = path
         self._handle: int | None = None
         self._fault: OSError | None = None
 
     def __enter__(self) -> Self:
         try:
-            above = None if self._within is None else self._within._held()
-            self._handle = self.path.hold() if above is None else os.open(self._path, _LISTED, dir_fd=above)
+            self._handle = self.path.hold()
         except OSError as error:
             self._fault = error
         return self
 
     def __exit__(self, *_: object) -> None:
         _close(self._handle)
-
-    @property
-    def path(self) -> InnerPath:
-        """The folder's path."""
-        return self._path if isinstance(self._path, InnerPath) else self._in(self._path)
-
-    def _in(self, name: str) -> InnerPath:
-        if self._within is None:
-            raise ValueError(name)
-        return self._within.path / name
 
     def names(self) -> list[str]:
         """Return the sorted names in the folder."""

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.atomic import translate
-from exporter.archive.layout import MANIFEST, SEGMENTS
+from exporter.archive.layout import MANIFEST
 from exporter.archive.lines import RecordLine, split_checked
-from exporter.archive.manifest import Manifest, SegmentInfo
+from exporter.archive.manifest import SegmentInfo, segments_in
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, NotPlain, inner
 from exporter.errors import ArchiveDamaged
 from exporter.message import message, suggested
@@ -33,52 +33,17 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
 
 
-_ROWS: Final = {
-    name: re.compile(
-        rb'\n    "%s": \{\n      "lines": ([0-9]{1,18}),\n      "bytes": ([0-9]{1,18}),\n'
-        rb'      "sha256": "([0-9a-f]{64})"\n' % re.escape(name).encode()
-    )
-    for name in SEGMENTS
-}
-"""The row of each segment as the program writes it. No text in a manifest matches: line feeds in it are escaped."""
-
-
 def stated_segments(folder: HeldFolder) -> dict[str, SegmentInfo]:
     """Return the sizes and hashes that the manifest in a version's folder states, by the names of the segments.
 
     Raises:
         ArchiveDamaged: the manifest is missing or damaged.
     """
-    data = _manifest(folder)
-    rows = {name: _row(data, name) for name in SEGMENTS}
-    return {name: row for name, row in rows.items() if row} if all(rows.values()) else _decoded(folder, data)
-
-
-def stated_segment(folder: HeldFolder, name: str) -> SegmentInfo | None:
-    """Return the size and hash that the manifest states for one segment; ``None`` if it does not name it.
-
-    Raises:
-        ArchiveDamaged: the manifest is missing or damaged.
-    """
-    data = _manifest(folder)
-    return _row(data, name) or _decoded(folder, data).get(name)
-
-
-def _manifest(folder: HeldFolder) -> bytes:
+    path = folder.path / MANIFEST
     try:
-        return folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)
+        return segments_in(folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES), str(path))
     except OSError as error:
-        raise missing_manifest(folder.path / MANIFEST) from error
-
-
-def _row(data: bytes, name: str) -> SegmentInfo | None:
-    """Find the row of a segment. A decoder takes twenty times as long, and ten years have thousands of manifests."""
-    found = _ROWS[name].findall(data) if name in _ROWS else ()
-    return SegmentInfo(int(found[0][0]), int(found[0][1]), found[0][2].decode()) if len(found) == 1 else None
-
-
-def _decoded(folder: HeldFolder, data: bytes) -> dict[str, SegmentInfo]:
-    return Manifest.decode(data, str(folder.path / MANIFEST)).files
+        raise missing_manifest(path) from error
 
 
 def require_size(path: InnerPath, lines: int, size: int, stated: SegmentInfo | None) -> None:
@@ -298,7 +263,7 @@ def _content(folder: HeldFolder, name: str, damaged: OnDamage | None = None) -> 
         ArchiveDamaged: it cannot be read, or differs from its manifest and ``damaged`` is not given.
     """
     try:
-        stated = stated_segment(folder, name)
+        stated = stated_segments(folder).get(name)
         if stated is not None and not stated.bytes and folder.is_empty(name):
             return b""
         data = _read(*folder.opened(name))

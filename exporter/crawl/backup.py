@@ -10,6 +10,7 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -53,40 +54,37 @@ _MANIFESTS_CHECKED = 16
 """Newest manifests whose hashes every run checks, because the views read them."""
 
 
+@dataclass
 class BackupRun:
-    """A run that fills the archive at ``root`` from a blog service.
+    """A run that fills an archive from a blog service.
 
-    Args:
+    Attributes:
         root: the archive or the folder for a new one; the caller holds its lock.
         service: reads the blog.
         client: sends the service's requests.
         settings: those of this run.
         clock: the time of the run.
-
-    Attributes:
         outcome: the result of the run; complete when :meth:`events` has ended.
         segments: the six files of ``latest/`` for the new version, if they could be written.
     """
 
-    def __init__(
-        self, root: Path, service: BlogService, client: Client, settings: BackupSettings, clock: Clock
-    ) -> None:
-        self._layout = Layout(root)
-        self._service = service
-        self._client = client
-        self._settings = settings
-        self._clock = clock
+    root: Path
+    service: BlogService
+    client: Client
+    settings: BackupSettings
+    clock: Clock
+    segments: Segments | None = None
+
+    def __post_init__(self) -> None:
+        self._layout = Layout(self.root)
         self._queue: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._creating: asyncio.Task[None] | None = None
         self._end: BlogExporterError | None = None
-        self._ingest: Ingest | None = None
         self._answered = False
-        self._later_run: str | None = None
         self._concluding = False
-        self.outcome = Outcome(timestamp(clock.now()))
-        self.segments: Segments | None = None
+        self.outcome = Outcome(timestamp(self.clock.now()))
 
     def stop(self, error: BlogExporterError) -> None:
         """End the run soon and keep its checkpoint; ``events`` then raises ``error``.
@@ -123,9 +121,9 @@ class BackupRun:
         if isinstance(event, PageRead) and not self._answered:
             # An archive and a checkpoint are only created for a service that answers.
             self._answered = True
-            if not self._settings.dry_run and not is_archive(self._layout):
-                service = None if self._service.name == DEFAULT_SERVICE.name else self._service.name
-                info = ArchiveInfo(self._settings.blog_id, timestamp(self._clock.now()), service=service)
+            if not self.settings.dry_run and not is_archive(self._layout):
+                service = None if self.service.name == DEFAULT_SERVICE.name else self.service.name
+                info = ArchiveInfo(self.settings.blog_id, timestamp(self.clock.now()), service=service)
                 self._creating = asyncio.create_task(self._create(info))
         self._queue.append(event)
         self._wake.set()
@@ -170,36 +168,34 @@ class BackupRun:
     async def _finish(self, outcome: str, error: BlogExporterError | None) -> None:
         """Fill in the outcome and write the run's line."""
         done = self.outcome
-        statistics = self._client.statistics
-        done.outcome, done.finished_at = outcome, timestamp(self._clock.now())
+        statistics = self.client.statistics
+        done.outcome, done.finished_at = outcome, timestamp(self.clock.now())
         done.exit_code, done.error = (0, None) if error is None else (error.exit_code, str(error))
         done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
-        if self._ingest is not None:
-            done.sweeps = len(self._ingest.sweeps)
-            done.service_time = self._ingest.service_time
         self._concluding = True
         await self._created()
-        if is_archive(self._layout) and not self._settings.dry_run:
+        if is_archive(self._layout) and not self.settings.dry_run:
             await finish_in_thread(lambda: writer.append_run(self._layout, done.line()))
 
     async def _run(self) -> None:
         if self._end is not None:
             raise self._end
-        settings = self._settings
+        settings = self.settings
         async with contextlib.AsyncExitStack() as opened:
-            state, first, damage = await finish_in_thread(self._open_archive, close=lambda found: found[0].close())
+            state, first, damage, later = await finish_in_thread(
+                self._open_archive, close=lambda found: found[0].close()
+            )
             opened.callback(state.close)
             parent = state.version or None
             sealed = self._sealed(parent)
-            self._begin(parent)
-            purpose = settings.purpose(self._service.options, parent, sealed)
+            self._emit(Started(self.settings.blog_id, parent))
+            if later is not None:
+                self._emit(ClockDiffers(timestamp(self.clock.now()), run_before=later))
+            purpose = settings.purpose(self.service.options, parent, sealed)
             checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
             freshness = Freshness(self._layout.freshness, sealed)
-            ingest = Ingest(
-                self._service, self._client, checkpoint, state, settings, freshness, self._clock, self._emit
-            )
-            opened.callback(ingest.close)
-            self._ingest = ingest
+            ingest = Ingest(self.service, self.client, checkpoint, state, settings, freshness, self.clock, self._emit)
+            opened.callback(self._left, ingest)
             await finish_in_thread(ingest.restore)
             if self.outcome.resumed_from is not None:
                 self._emit(Resumed(self.outcome.resumed_from, ingest.restored))
@@ -226,26 +222,24 @@ class BackupRun:
             if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
                 await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
-            self.outcome.sweeps = len(ingest.sweeps)
-            self.outcome.service_time = ingest.service_time
-            self._ingest = None  # the views need the memory
 
-    def _begin(self, parent: int | None) -> None:
-        self._emit(Started(self._settings.blog_id, parent))
-        if self._later_run is not None:
-            self._emit(ClockDiffers(timestamp(self._clock.now()), run_before=self._later_run))
+    def _left(self, ingest: Ingest) -> None:
+        """Record facts about the reading, complete or not."""
+        self.outcome.sweeps = len(ingest.sweeps)
+        self.outcome.service_time = ingest.service_time
+        ingest.close()
 
-    def _open_archive(self) -> tuple[State, list[str], Damage]:
-        """Return the newest state, the entries that could not be read for it, and its damage.
+    def _open_archive(self) -> tuple[State, list[str], Damage, str | None]:
+        """Return the newest state, the entries that could not be read for it, its damage, and :func:`later_run`.
 
         An interrupted commit is finished first.
         """
         if not is_archive(self._layout):
-            return State(self._settings.blog_id), [], Damage()
+            return State(self.settings.blog_id), [], Damage(), None
         reader = Archive.open(self._layout.root)
-        self._later_run = later_run(reader, self._clock.now())
+        later = later_run(reader, self.clock.now())
         held = reader.info.service or DEFAULT_SERVICE.name
-        if held != self._service.name:
+        if held != self.service.name:
             raise UsageError(
                 message(
                     "{root} is of the blog service {held!r}, not of this one.",
@@ -253,18 +247,18 @@ class BackupRun:
                     held=printable(held, 60),
                 )
             )
-        if self._settings.dry_run:
-            return reader.state(), unread_before(reader), Damage()
+        if self.settings.dry_run:
+            return reader.state(), unread_before(reader), Damage(), later
         documents = [path for path in known_damage(reader) if not is_read_again(path)]
         self._restored(restore_documents(self._layout, None if documents else _MANIFESTS_CHECKED))
         finish_commit(reader)
         if reader.newest() is None:
-            return reader.state(), unread_before(reader), Damage()
+            return reader.state(), unread_before(reader), Damage(), later
         state = readable_state(reader)
-        damage = find_damage(reader, state, self._clock.now())
+        damage = find_damage(reader, state, self.clock.now())
         if damage.lines and self._restored(restore_documents(self._layout)):
-            damage = find_damage(reader, state, self._clock.now())
-        return state, unread_before(reader), damage
+            damage = find_damage(reader, state, self.clock.now())
+        return state, unread_before(reader), damage, later
 
     def _restored(self, repaired: Iterable[RepairedFile]) -> bool:
         """Record the restored files, and return whether there were any."""
@@ -311,9 +305,9 @@ class BackupRun:
     @contextlib.asynccontextmanager
     async def _checkpoint(self, purpose: Purpose) -> AsyncIterator[Checkpoint]:
         """Open the checkpoint; a failed block keeps it, unless the run was refused or read nothing."""
-        if self._settings.dry_run:
+        if self.settings.dry_run:
             with TemporaryDirectory() as folder:
-                checkpoint = Checkpoint.begin(Path(folder) / "checkpoint", purpose, self._clock.now())
+                checkpoint = Checkpoint.begin(Path(folder) / "checkpoint", purpose, self.clock.now())
                 with contextlib.closing(checkpoint):
                     yield checkpoint
             return
@@ -340,13 +334,13 @@ class BackupRun:
     def _open_checkpoint(self, purpose: Purpose) -> tuple[Checkpoint, str | None]:
         """Return the checkpoint, and the reason why an existing one could not be used."""
         folder = self._layout.checkpoint
-        found = Checkpoint.resume(folder, purpose, self._clock.now(), self._settings.resume_max_age)
+        found = Checkpoint.resume(folder, purpose, self.clock.now(), self.settings.resume_max_age)
         if isinstance(found, Checkpoint):
             self.outcome.resumed_from = found.started_at
             return found, None
         if found is not None:
             set_aside(folder)
-        return Checkpoint.begin(folder, purpose, self._clock.now()), found
+        return Checkpoint.begin(folder, purpose, self.clock.now()), found
 
     async def _rehearse(self, ingest: Ingest) -> None:
         """Sweep the lists once and report the changes that a run would find, without reading entries."""
@@ -364,18 +358,18 @@ class BackupRun:
 
     async def _read_assets(self, ingest: Ingest, state: State, removals: Removals) -> None:
         records = PendingState(state, ingest.ledgers, removals.evidence)
-        if self._settings.assets is None:
+        if self.settings.assets is None:
             self.outcome.assets = unread_assets(self._layout, records)
             return
         ledger = ingest.ledgers[Kind.ASSETS]
         self.outcome.assets = await read_assets(
             self._layout,
-            self._settings.assets,
-            self._client.engine,
-            self._service,
+            self.settings.assets,
+            self.client.engine,
+            self.service,
             records,
             ledger,
-            self._clock,
+            self.clock,
             self._emit,
         )
 
@@ -396,8 +390,8 @@ class BackupRun:
             not_asked=ingest.not_asked,
             user=ingest.user_failure,
             assets=self.outcome.assets or AssetSummary(),
-            strict_assets=self._settings.strict_assets,
-            provable=self._service.capabilities.totals,
+            strict_assets=self.settings.strict_assets,
+            provable=self.service.capabilities.totals,
         )
         done = self.outcome
         done.counts = {str(kind): found for kind, found in counts.items()}
@@ -408,9 +402,9 @@ class BackupRun:
             gone = {kind: {**healing.tombstones(kind), **removals.of(kind)} for kind in Kind}
             draft = writer.VersionDraft(
                 parent=parent,
-                base_url=self._settings.base_url,
+                base_url=self.settings.base_url,
                 started_at=done.started_at,
-                finished_at=timestamp(self._clock.now()),
+                finished_at=timestamp(self.clock.now()),
                 counts=counts,
                 completeness=done.completeness,
                 problems=done.problems,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -109,10 +109,19 @@ class EntryCounts(NamedTuple):
     contradicted: int = 0
 
 
+@dataclass
 class Ingest:
     """Reads everything that one run needs; afterwards the ledgers contain the records.
 
     Attributes:
+        service: reads the records.
+        client: sends the requests.
+        checkpoint: receives the records.
+        state: the newest version.
+        settings: those of the run.
+        freshness: the times and validators of earlier readings.
+        clock: the time of the run.
+        emit: is called with events.
         ledgers: for each kind, the archive's records and those that this run saw.
         sweeps: the results of every sweep, oldest first.
         unread: the entries that could not be read, by id.
@@ -128,44 +137,34 @@ class Ingest:
         full_text_in_lists: whether entries are read from the entry list, and not one by one.
     """
 
-    def __init__(
-        self,
-        service: BlogService,
-        client: Client,
-        checkpoint: Checkpoint,
-        state: State,
-        settings: BackupSettings,
-        freshness: Freshness,
-        clock: Clock,
-        emit: Callable[[Event], None],
-    ) -> None:
-        self._service = service
-        self._client = client
-        self._blog_id = settings.blog_id
-        self._checkpoint = checkpoint
-        self._state = state
-        self._settings = settings
-        self._freshness = freshness
-        self._clock = clock
-        self._emit = emit
+    service: BlogService
+    client: Client
+    checkpoint: Checkpoint
+    state: State
+    settings: BackupSettings
+    freshness: Freshness
+    clock: Clock
+    emit: Callable[[Event], None]
+    sweeps: list[dict[Kind, SweepResult]] = field(default_factory=list)
+    unread: dict[str, Unread] = field(default_factory=dict)
+    contradicted: list[str] = field(default_factory=list)
+    not_asked: int = 0
+    missing: list[str] = field(default_factory=list)
+    unread_before: Sequence[str] = ()
+    user_failure: str | None = None
+    other_user: bool = False
+    service_time: str | None = None
+    restored: int = 0
+
+    def __post_init__(self) -> None:
         self._known: dict[tuple[Kind, int], dict[Cursor, Place]] = {}
-        self.ledgers = {kind: Ledger(state.kinds[kind], checkpoint.spools[kind]) for kind in Kind}
-        self.sweeps: list[dict[Kind, SweepResult]] = []
-        self.unread: dict[str, Unread] = {}
-        self.contradicted: list[str] = []
-        self.not_asked = 0
-        self.missing: list[str] = []
-        self.unread_before: Sequence[str] = ()
-        self.texts = EntryTexts(service)
-        self.user_failure: str | None = None
-        self.other_user = False
-        self.service_time: str | None = None
-        self.restored = 0
-        self.full_text_in_lists = service.capabilities.full_text_in_lists
+        self.ledgers = {kind: Ledger(self.state.kinds[kind], self.checkpoint.spools[kind]) for kind in Kind}
+        self.texts = EntryTexts(self.service)
+        self.full_text_in_lists = self.service.capabilities.full_text_in_lists
 
     def restore(self) -> None:
         """Load the checkpoint of an interrupted run."""
-        found = restore(self._checkpoint, self.ledgers, self._freshness)
+        found = restore(self.checkpoint, self.ledgers, self.freshness)
         self.restored, self._known = found.records, found.pages
 
     def distrust(self, records: Mapping[Kind, Collection[str]]) -> None:
@@ -173,11 +172,11 @@ class Ingest:
         for kind, ids in records.items():
             for record_id in ids:
                 try:
-                    line = self._state.line(kind, record_id)
+                    line = self.state.line(kind, record_id)
                 except ArchiveDamaged:
                     line = None
                 self.ledgers[kind].distrust(record_id, None if line is None else line.frozen)
-            self._checkpoint.spools[kind].flush()
+            self.checkpoint.spools[kind].flush()
 
     async def run(self, first: Iterable[str] = ()) -> None:
         """Read everything, beginning with ``first``, the entries that an earlier run could not read.
@@ -187,7 +186,7 @@ class Ingest:
         """
         self.unread_before = list(first)
         async with task_group() as group:
-            if self._service.capabilities.user:
+            if self.service.capabilities.user:
                 group.create_task(self._user())
             await self._sweep_until_equal(self.unread_before)
 
@@ -196,7 +195,7 @@ class Ingest:
             results = await self.sweep(number)
             await self._entries(number, first if number == 1 else ())
             agreed = number > 1 and all(result.agreed for result in results.values())
-            self._emit(SweepDone(number, agreed))
+            self.emit(SweepDone(number, agreed))
             if agreed:
                 break
         self._forget_vanished()
@@ -277,7 +276,7 @@ class Ingest:
         Raises:
             ServiceError: no list could be read at all, or the service as a whole failed.
         """
-        if self._service.capabilities.comments_per_entry:
+        if self.service.capabilities.comments_per_entry:
             results = await self._sweep((Kind.ENTRY_LIST, Kind.FILES), number)
             entry_ids = self.ledgers[Kind.ENTRY_LIST].seen_in(number)
             results |= await self._sweep((Kind.COMMENTS,), number, entry_ids)
@@ -295,7 +294,7 @@ class Ingest:
             raise self._hopeless(failures[0])
         for kind, result in results.items():
             for problem in result.problems:
-                self._emit(RecordFailed(kind, None, problem))
+                self.emit(RecordFailed(kind, None, problem))
         return results
 
     def _compare_clocks(self, results: Iterable[SweepResult]) -> None:
@@ -304,10 +303,10 @@ class Ingest:
             served = None if stated is None else parsedate_to_datetime(stated).astimezone(UTC)
         except (ValueError, TypeError, OverflowError, IndexError):
             return
-        now = self._clock.now()
+        now = self.clock.now()
         if served is not None and differs(now, served):
             self.service_time = timestamp(served)
-            self._emit(ClockDiffers(timestamp(now), service=self.service_time))
+            self.emit(ClockDiffers(timestamp(now), service=self.service_time))
 
     def _hopeless(self, error: ServiceError) -> ServiceError:
         """Return the error that ends a run without any readable list."""
@@ -320,32 +319,31 @@ class Ingest:
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()
     ) -> dict[Kind, SweepResult]:
         before = self.sweeps[-1] if self.sweeps else {}
-        sweeps = {
-            kind: Sweep(
-                kind,
+        sweeps = [
+            Sweep(
                 number,
-                self._service,
-                self._client,
-                self._blog_id,
-                entry_ids,
+                self.service,
+                self.client,
+                self.service.pages(kind, self.settings.blog_id, entry_ids),
                 self.ledgers[kind],
-                self._emit,
-                self._known.pop((kind, number), None),
+                self.emit,
+                self._known.pop((kind, number), {}),
                 before[kind].listed if kind in before else 0,
+                SweepResult(kind),
             )
             for kind in kinds
-        }
-        found = await run_together(sweep.run(self._settings.concurrency) for sweep in sweeps.values())
+        ]
+        found = await run_together(sweep.run(self.settings.concurrency) for sweep in sweeps)
         return dict(zip(kinds, found, strict=True))
 
     async def _user(self) -> None:
         ledger = self.ledgers[Kind.USER]
         try:
-            data = await self._client.fetch(*self._service.user_call())
+            data = await self.client.fetch(*self.service.user_call())
         except UNREADABLE as error:
             self.user_failure = said(error)
             return
-        user_id = self._service.key(Kind.USER, data)
+        user_id = self.service.key(Kind.USER, data)
         if user_id is None or len(user_id) > MAX_ID_CHARACTERS:
             self.user_failure = said(ApiError("user", {}, 200, message("the answer has no usable id")))
             return
@@ -356,13 +354,13 @@ class Ingest:
         """Read entries after a sweep: in the first those chosen by the policy, later those that changed."""
         entries = self.ledgers[Kind.ENTRIES]
         if number == 1:
-            wanted = entries_to_read(self._listed(), self._settings.refresh, self._age(), self._still_listed(first))
+            wanted = entries_to_read(self._listed(), self.settings.refresh, self._age(), self._still_listed(first))
         else:
             wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].to_read, *self._worth_another_try(number)]))
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
         if ids:
-            self._emit(EntriesPlanned(len(ids)))
-            await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self._settings.concurrency)
+            self.emit(EntriesPlanned(len(ids)))
+            await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self.settings.concurrency)
 
     def _worth_another_try(self, number: int) -> Iterator[str]:
         """Yield the unread entries that this sweep requests again."""
@@ -382,13 +380,13 @@ class Ingest:
         return (entry_id for entry_id in ids if items.seen(entry_id) != UNSEEN)
 
     def _age(self) -> Age | None:
-        if self._settings.refresh is not Refresh.AUTO:
+        if self.settings.refresh is not Refresh.AUTO:
             return None
-        return Age(self._clock.now(), self._settings.max_age, self._freshness.last_read)
+        return Age(self.clock.now(), self.settings.max_age, self.freshness.last_read)
 
     def named_to_ask(self) -> Iterator[str]:
         """Yield the entries that only comments name, without those that an earlier run missed within ``max_age``."""
-        age = Age(self._clock.now(), self._settings.max_age, self._freshness.last_read)
+        age = Age(self.clock.now(), self.settings.max_age, self.freshness.last_read)
         for entry_id in self.named_by_comments():
             if age.due(entry_id):
                 yield entry_id
@@ -397,7 +395,7 @@ class Ingest:
 
     def note_missing(self, entry_id: str) -> None:
         """Record that the service does not have an entry that comments name."""
-        self._freshness.note(entry_id, self._clock.now().replace(microsecond=0), Validators())
+        self.freshness.note(entry_id, self.clock.now().replace(microsecond=0), Validators())
         self.missing.append(entry_id)
 
     async def read_entry(self, entry_id: str, sweep: int) -> None:
@@ -405,7 +403,7 @@ class Ingest:
         error = await self.fetch_entry(entry_id, sweep)
         if error is None:
             self.unread.pop(entry_id, None)
-            self._emit(EntryRead(entry_id))
+            self.emit(EntryRead(entry_id))
         else:
             self.fail(entry_id, error)
 
@@ -413,7 +411,7 @@ class Ingest:
         """Record that an entry could not be read."""
         unread = Unread.after(error)
         self.unread[entry_id] = unread
-        self._emit(RecordFailed(Kind.ENTRIES, entry_id, unread.reason))
+        self.emit(RecordFailed(Kind.ENTRIES, entry_id, unread.reason))
 
     async def fetch_entry(self, entry_id: str, sweep: int) -> ServiceError | None:
         """Read one entry into the ledger, or return the error that prevents it.
@@ -428,9 +426,9 @@ class Ingest:
         except UNREADABLE as error:
             if isinstance(error, NotAuthorised):
                 # Raises the same error if the service refuses everything.
-                await self._client.fetch(*self._first_page())
+                await self.client.fetch(*self._first_page())
             return error.with_traceback(None)  # the traceback would keep the answer in memory
-        now = self._clock.now().replace(microsecond=0)
+        now = self.clock.now().replace(microsecond=0)
         note = {
             "read": entry_id,
             "sweep": sweep,
@@ -439,7 +437,7 @@ class Ingest:
             "last_modified": answered.last_modified,
         }
         ledger.spool.journal(note)
-        self._freshness.note(entry_id, now, answered)
+        self.freshness.note(entry_id, now, answered)
         return None
 
     async def _ask_for_entry(self, entry_id: str, sweep: int) -> Validators:
@@ -448,17 +446,17 @@ class Ingest:
         if self.full_text_in_lists:
             item = self.ledgers[Kind.ENTRY_LIST].frozen(entry_id)
             if item is None and not ledger.holds(entry_id):
-                line = self._state.line(Kind.ENTRY_LIST, entry_id)
+                line = self.state.line(Kind.ENTRY_LIST, entry_id)
                 item = None if line is None else line.frozen
             if item is None:
                 ledger.mark(entry_id, sweep)
             else:
                 ledger.observe(entry_id, item, sweep)
             return Validators()
-        validators = self._freshness.validators.get(entry_id) if self._service.capabilities.validators else None
+        validators = self.freshness.validators.get(entry_id) if self.service.capabilities.validators else None
         if validators is not None and not ledger.holds(entry_id):
             validators = None
-        data, answered = await self._client.fetch(*self._service.entry_call(self._blog_id, entry_id, validators))
+        data, answered = await self.client.fetch(*self.service.entry_call(self.settings.blog_id, entry_id, validators))
         if data is None:
             ledger.mark(entry_id, sweep)
         else:
@@ -476,27 +474,27 @@ class Ingest:
             WrongRecord: the answer lacks content without a reason.
         """
         held = self.ledgers[Kind.ENTRIES].holds(entry_id)
-        before = self._state.load(Kind.ENTRIES, entry_id) if held else None
+        before = self.state.load(Kind.ENTRIES, entry_id) if held else None
         fault = None
         if self.texts.is_blank(data):
             fault = self._fault_of_blank(entry_id)
-        if fault is None and before is not None and not self._settings.accept_removals:
+        if fault is None and before is not None and not self.settings.accept_removals:
             fault = self.texts.lost_text(data, before)
         if fault is not None:
-            raise WrongRecord("entry/get", {self._service.key_fields[Kind.ENTRIES]: entry_id}, 200, fault)
+            raise WrongRecord("entry/get", {self.service.key_fields[Kind.ENTRIES]: entry_id}, 200, fault)
         self.texts.count(data, before)
 
     def _fault_of_blank(self, entry_id: str) -> str | None:
         """Return a problem if an entry has neither a title nor a text, but its list item has a title."""
         item = self.ledgers[Kind.ENTRY_LIST].frozen(entry_id)
-        listed = self._state.load(Kind.ENTRY_LIST, entry_id) if item is None else lossless_json.loads(item.data)
-        title = self._service.title(Kind.ENTRY_LIST, listed or {})
+        listed = self.state.load(Kind.ENTRY_LIST, entry_id) if item is None else lossless_json.loads(item.data)
+        title = self.service.title(Kind.ENTRY_LIST, listed or {})
         if not title:
             return None
         return message("the answer has neither a title nor a text; the entry list calls it {title!r}", title=title[:60])
 
     def _first_page(self) -> Call[Page]:
-        paginator = self._service.pages(Kind.ENTRY_LIST, self._blog_id, ())
+        paginator = self.service.pages(Kind.ENTRY_LIST, self.settings.blog_id, ())
         return paginator.call(paginator.wanted(0)[0])
 
     def close(self) -> None:

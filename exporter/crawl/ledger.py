@@ -240,41 +240,41 @@ class EntryTexts:
         return [found if isinstance(found := raw.get(name), str) else "" for name in self._names]
 
 
+@dataclass(frozen=True, slots=True)
 class PendingState:
     """The state about to be committed: records come from the checkpoint if it has them, otherwise from the archive.
 
-    Args:
+    Attributes:
         state: the newest version.
         ledgers: the records that this run has seen.
         gone: by kind, the ids that the new version removes.
     """
 
-    def __init__(self, state: State, ledgers: Mapping[Kind, Ledger], gone: Mapping[Kind, Collection[str]]) -> None:
-        self._state = state
-        self._ledgers = ledgers
-        self._gone = gone
+    state: State
+    ledgers: Mapping[Kind, Ledger]
+    gone: Mapping[Kind, Collection[str]]
 
     def ids(self, kind: Kind) -> list[str]:
         """Return the ids of a kind in order."""
-        ledger = self._ledgers[kind]
-        gone = self._gone.get(kind, ())
+        ledger = self.ledgers[kind]
+        gone = self.gone.get(kind, ())
         return [record_id for record_id in sorted({*ledger.base, *ledger.fresh}, key=sort_key) if record_id not in gone]
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
         """Return the hash of the record, or ``None`` if there is no such record."""
-        return None if record_id in self._gone.get(kind, ()) else self._ledgers[kind].identity(record_id)
+        return None if record_id in self.gone.get(kind, ()) else self.ledgers[kind].identity(record_id)
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         """Read a record's raw object; ``None`` if there is no such record."""
-        if record_id in self._gone.get(kind, ()):
+        if record_id in self.gone.get(kind, ()):
             return None
-        ledger = self._ledgers[kind]
+        ledger = self.ledgers[kind]
         row = ledger.fresh.row(record_id)
         if row is not None:
             return dict(lossless_json.loads(split(ledger.line(record_id, row)).data))
         if record_id in ledger.distrusted:
             return None
-        return self._state.load(kind, record_id)
+        return self.state.load(kind, record_id)
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         """Read the raw objects of a kind in the order of ids, one at a time."""

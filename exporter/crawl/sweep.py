@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,7 +16,7 @@ from exporter.crawl.tasks import task_group
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
-from exporter.service.interface import BlogService, Cursor, Page, PageFacts
+from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Paginator
 
 if TYPE_CHECKING:
     from exporter.crawl.events import Event
@@ -157,48 +157,35 @@ class _Asked(NamedTuple):
     task: asyncio.Task[_Answer | ServiceError | None] | None
 
 
+@dataclass(slots=True)
 class Sweep:
-    """Sweep number ``number`` (from 1) of the list of ``kind``.
+    """A sweep of one list.
 
-    Args:
-        kind: the kind listed.
-        number: of the sweep.
+    Attributes:
+        number: of the sweep, from 1.
         service: reads the records.
         client: sends the requests.
-        blog_id: the blog.
-        entry_ids: the listed entries, if comments are listed for each of them.
+        paginator: of the list.
         ledger: receives the records.
         emit: is called for every page.
         known: the pages that an interrupted run had completed.
         listed_before: the number of records in the sweep before.
+        result: filled by the sweep.
     """
 
-    def __init__(
-        self,
-        kind: Kind,
-        number: int,
-        service: BlogService,
-        client: Client,
-        blog_id: str,
-        entry_ids: Sequence[str],
-        ledger: Ledger,
-        emit: Callable[[Event], None],
-        known: Mapping[Cursor, Place] | None = None,
-        listed_before: int = 0,
-    ) -> None:
-        self._service = service
-        self._client = client
-        self._paginator = service.pages(kind, blog_id, entry_ids)
-        self._ledger = ledger
-        self._emit = emit
-        self._number = number
-        self._known = known or {}
-        self._listed_before = listed_before
-        self._asked = 0
-        self._items = 0
-        self._held = 0
-        self._unnamed = 0
-        self._result = SweepResult(kind)
+    number: int
+    service: BlogService
+    client: Client
+    paginator: Paginator
+    ledger: Ledger
+    emit: Callable[[Event], None]
+    known: Mapping[Cursor, Place]
+    listed_before: int
+    result: SweepResult
+    _asked: int = 0
+    _items: int = 0
+    _held: int = 0
+    _unnamed: int = 0
 
     async def run(self, concurrency: int) -> SweepResult:
         """Read the whole list with up to ``concurrency`` pages requested at a time.
@@ -210,17 +197,17 @@ class Sweep:
             async with task_group() as group:
                 await self._read_pages(concurrency, group)
         finally:
-            self._client.budget.release(self._held)
-        result = self._result
+            self.client.budget.release(self._held)
+        result = self.result
         if self._unnamed:
             what = message(
                 "{unnamed} more items had no usable id, or one that was there twice; run again", unnamed=self._unnamed
             )
             result.problems.append(message("{kind} list: {problem}", kind=result.kind, problem=what))
-        result.problems = [*self._paginator.problems, *result.problems]
-        result.complete = self._paginator.complete and not result.problems
-        result.agreed = not result.differing and result.listed == self._listed_before
-        result.doubts = self._paginator.doubts
+        result.problems = [*self.paginator.problems, *result.problems]
+        result.complete = self.paginator.complete and not result.problems
+        result.agreed = not result.differing and result.listed == self.listed_before
+        result.doubts = self.paginator.doubts
         if self._items != result.listed:
             twice = message("{n} items are listed more than once", n=self._items - result.listed)
             result.doubts = [*result.doubts, message("{kind} list: {problem}", kind=result.kind, problem=twice)]
@@ -228,15 +215,15 @@ class Sweep:
 
     async def _read_pages(self, concurrency: int, group: asyncio.TaskGroup) -> None:
         asked: deque[_Asked] = deque()
-        while not self._paginator.finished:
-            for cursor in self._paginator.wanted(concurrency):
+        while not self.paginator.finished:
+            for cursor in self.paginator.wanted(concurrency):
                 self._asked += 1
                 number = cursor if isinstance(cursor, int) else self._asked
-                ahead = asked and cursor not in self._known
+                ahead = asked and cursor not in self.known
                 task = group.create_task(self._read_ahead(cursor, number)) if ahead else None
                 asked.append(_Asked(cursor, number, task))
             turn = asked.popleft()
-            if turn.cursor in self._known:
+            if turn.cursor in self.known:
                 self._replay(turn)
             else:
                 await self._ingest(turn)
@@ -245,16 +232,16 @@ class Sweep:
                 unwanted.task.cancel()
 
     async def _read(self, cursor: Cursor, number: int) -> _Answer | ServiceError:
-        call = self._paginator.call(cursor)
+        call = self.paginator.call(cursor)
 
         def parse(response: Response) -> _Answer:
             if number == 1:
-                self._result.date = response.headers.get("date")
+                self.result.date = response.headers.get("date")
             return _Answer(call.parse(response), lossless_json.weight(response.body))
 
         try:
             # A list that was just read is the best later probe of whether the service still answers.
-            return await self._client.fetch(call.request, parse, probe=True)
+            return await self.client.fetch(call.request, parse, probe=True)
         except UNREADABLE as error:
             return error.with_traceback(None)  # the traceback would keep the answer in memory
 
@@ -262,7 +249,7 @@ class Sweep:
         """Read a page ahead; return ``None`` if it is too large to keep until it is needed."""
         answer = await self._read(cursor, number)
         if isinstance(answer, _Answer):
-            if not self._client.budget.hold(answer.weight):
+            if not self.client.budget.hold(answer.weight):
                 return None
             self._held += answer.weight
         return answer
@@ -276,27 +263,27 @@ class Sweep:
         if isinstance(answer, ServiceError):
             missing = isinstance(answer, ApiError)
             note: dict[str, Any] = {
-                "sweep": self._number,
+                "sweep": self.number,
                 "page": asked.cursor,
                 "failed": str(answer),
                 "missing": missing,
                 "records": {"ids": []},
             }
-            self._ledger.spool.journal(note)
+            self.ledger.spool.journal(note)
             self._fail(asked, answer, missing=missing)
         else:
             self._accept(asked, answer.page)
-        self._client.budget.release(held)
+        self.client.budget.release(held)
         self._held -= held
 
     def _fail(self, asked: _Asked, error: ServiceError, *, missing: bool) -> None:
         if asked.number == 1:
-            self._result.failure = error
-        self._paginator.accept_failure(asked.cursor, said(error), missing=missing)
+            self.result.failure = error
+        self.paginator.accept_failure(asked.cursor, said(error), missing=missing)
 
     def _accept(self, asked: _Asked, page: Page) -> None:
         """Put a page's records into the ledger, followed by a note about the page."""
-        kind, ledger, service = self._result.kind, self._ledger, self._service
+        kind, ledger, service = self.result.kind, self.ledger, self.service
         digest = hashlib.sha256()
         ids: list[str] = []
         here: set[str] = set()
@@ -339,7 +326,7 @@ class Sweep:
                 owners.append(service.post_id(item))
             else:
                 amounts.append(_bounded(service.amount(kind, item)))
-            observed = ledger.observe(record_id, frozen, self._number)
+            observed = ledger.observe(record_id, frozen, self.number)
             if not observed.again:
                 new.append(len(ids))
             elif observed.otherwise and record_id in here:
@@ -352,17 +339,17 @@ class Sweep:
                 )
             if not observed.agrees:
                 differing += 1
-                if of_entries and (self._number > 1 or record_id in ledger.base):
+                if of_entries and (self.number > 1 or record_id in ledger.base):
                     to_read.append(record_id)
             ids.append(record_id)
             here.add(record_id)
         records: dict[str, Any] = {"ids": ids, "amounts": amounts, "owners": owners, "hidden": hidden}
         facts = PageFacts(
             asked.cursor, position, len(new), digest.hexdigest(), page.echo, page.next, page.pages, page.page_size,
-            page.total, page.total_size, self._result.count(records, new),
+            page.total, page.total_size, self.result.count(records, new),
         )  # fmt: skip
         note: dict[str, Any] = {
-            "sweep": self._number,
+            "sweep": self.number,
             "page": asked.cursor,
             "differing": differing,
             "to_read": to_read,
@@ -376,17 +363,17 @@ class Sweep:
 
     def _replay(self, asked: _Asked) -> None:
         """Ingest a page from the note of an interrupted run; the ledger already has its records."""
-        note = note_of(self._ledger.note(*self._known[asked.cursor])) or {}
+        note = note_of(self.ledger.note(*self.known[asked.cursor])) or {}
         if "failed" in note:
             self._fail(asked, ServiceError(note["failed"]), missing=note["missing"])
             return
         records = note["records"]
-        new = [at for at, each in enumerate(records["ids"]) if self._ledger.mark(each, self._number) != self._number]
-        counted = {"cursor": asked.cursor, "new": len(new), "new_size": self._result.count(records, new)}
+        new = [at for at, each in enumerate(records["ids"]) if self.ledger.mark(each, self.number) != self.number]
+        counted = {"cursor": asked.cursor, "new": len(new), "new_size": self.result.count(records, new)}
         self._count(asked, PageFacts(**{**note["facts"], **counted}), note)
 
     def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any]) -> None:
-        result = self._result
+        result = self.result
         self._items += len(note["records"]["ids"])
         result.listed += facts.new
         result.tally = _sum(result.tally, facts.new_size)
@@ -399,11 +386,11 @@ class Sweep:
             result.total = min(facts.total, MAX_COUNT)
         if facts.total_size is not None:
             result.total_size = min(facts.total_size, MAX_TOTAL_BYTES)
-        self._paginator.accept(facts)
+        self.paginator.accept(facts)
         pages = facts.pages
         if pages is None and facts.total is not None and facts.page_size:
             pages = -(-facts.total // facts.page_size)
-        self._emit(PageRead(result.kind, self._number, asked.number, pages))
+        self.emit(PageRead(result.kind, self.number, asked.number, pages))
 
 
 def _bounded(amount: int | None) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from types import TracebackType
 
 from exporter.message import message
 
@@ -26,11 +25,12 @@ class Timeouts:
 class Deadline:
     """The deadline of a request that starts now: too long after the last data, or after its beginning.
 
-    The task that sends the request uses it in ``async with``, which raises a TimeoutError after the deadline.
-
     Args:
         timeouts: of the request.
         patience: seconds after which the answer is no longer needed, even if the timeouts allow more.
+
+    Attributes:
+        timeout: the context in which the request is sent; it raises a TimeoutError after the deadline.
     """
 
     def __init__(self, timeouts: Timeouts, patience: float) -> None:
@@ -39,24 +39,16 @@ class Deadline:
         self._limit = min(timeouts.total, patience)
         self._last = now + patience
         self._end = now + self._limit
-        self._timeout = asyncio.timeout_at(min(now + self._silence, self._end))
-
-    async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self._timeout.__aexit__(kind, error, traceback)
+        self.timeout = asyncio.timeout_at(min(now + self._silence, self._end))
 
     def postpone(self) -> None:
         """Restart the limit on silence, because data arrived."""
-        self._timeout.reschedule(min(_now() + self._silence, self._end))
+        self.timeout.reschedule(min(_now() + self._silence, self._end))
 
     async def without(self, waiting: Awaitable[None]) -> None:
         """Wait for something that the service does not cause: only the patience runs meanwhile."""
         since = _now()
-        self._timeout.reschedule(self._last)
+        self.timeout.reschedule(self._last)
         await waiting
         self._end = min(self._end + _now() - since, self._last)
         self.postpone()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from exporter.errors import (
     Unreachable,
 )
 from exporter.http.credentials import Redactor
-from exporter.http.throttle import Throttles
+from exporter.http.throttle import Throttles, Watch
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
 from exporter.message import message, said
 from exporter.text import printable
@@ -112,32 +111,6 @@ class RetryEvent:
     attempt: int
     reason: str
     wait: float
-
-
-class Watch(ABC):
-    """Decides for all requests together when to give up; ``good_answers`` counts the successes."""
-
-    good_answers = 0
-
-    def note(self, _failure: ServiceError | None, /) -> None:
-        """Record the result of an attempt; ``None`` for a success."""
-        return
-
-    def patience(self) -> float:
-        """Return how many more seconds to wait, or raise the ServiceError that ends the run."""
-        return float("inf")
-
-    @abstractmethod
-    def longest_pause(self, origin: str, /) -> float:
-        """Return the longest obeyed ``Retry-After`` in seconds for a host."""
-
-    @abstractmethod
-    def refuse_pause(self, error: RetryableStatus) -> ServiceError:
-        """Return the error to raise when a host requests a longer pause than that."""
-
-    @abstractmethod
-    async def outlasts(self, failure: TransportError, good_before: int, /) -> bool:
-        """Return whether to repeat a request without retries left, or raise the ServiceError that ends the run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from exporter.clock import Clock
-from exporter.errors import LongPause, RequestTimeout, ServiceError, TransportError, UsageError
-from exporter.http.transport import HttpRequest, HttpResponse, Transport
+from exporter.errors import (
+    LongPause,
+    RequestTimeout,
+    RetryableStatus,
+    ServiceError,
+    TransportError,
+    UsageError,
+)
+from exporter.http.transport import HttpRequest, HttpResponse
 from exporter.message import message
 
 _CONGESTION = frozenset({429, 503})  # statuses by which a host says that it is overloaded
@@ -343,9 +351,6 @@ class Throttle:
 
     def _release(self) -> None:
         self._active -= 1
-        self._admit()
-
-    def _admit(self) -> None:
         while self._waiting and self._active < self.limit:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -376,21 +381,45 @@ class Throttles:
         throttle.restrict(concurrency, rate)
 
 
-class PatientTransport(Transport, Protocol):
-    """A transport that knows how long to wait for a host."""
+class Watch(ABC):
+    """A transport that decides for all requests together when to give up; ``good_answers`` counts the successes."""
 
+    good_answers = 0
+
+    @abstractmethod
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request."""
+
+    def note(self, _failure: ServiceError | None, /) -> None:
+        """Record the result of an attempt; ``None`` for a success."""
+        return
+
+    def patience(self) -> float:
+        """Return how many more seconds to wait, or raise the ServiceError that ends the run."""
+        return float("inf")
+
+    @abstractmethod
     def longest_pause(self, origin: str, /) -> float:
-        """Return the longest pause requested by a host that any request waits for, in seconds."""
+        """Return the longest obeyed ``Retry-After`` in seconds for a host."""
 
+    @abstractmethod
+    def refuse_pause(self, error: RetryableStatus) -> ServiceError:
+        """Return the error to raise when a host requests a longer pause than that."""
+
+    @abstractmethod
     def left_alone(self, origin: str, seconds: float, /) -> ServiceError:
         """Return the error for a request that is not sent because this many seconds remain of a longer pause."""
+
+    @abstractmethod
+    async def outlasts(self, failure: TransportError, good_before: int, /) -> bool:
+        """Return whether to repeat a request without retries left, or raise the ServiceError that ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
     """A transport that sends each request when its host's throttle allows it, and adds the host to failures."""
 
-    transport: PatientTransport
+    transport: Watch
     throttles: Throttles
 
     async def send(self, request: HttpRequest) -> HttpResponse:

@@ -209,7 +209,7 @@ class AiohttpTransport:
         request.sender.total.requests += 1
         deadline = Deadline(request.sender.timeouts, request.patience)
         try:
-            async with deadline:
+            async with deadline.timeout:
                 answer = await self._ask(request)
                 if request.on_answer is not None:
                     request.on_answer()

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
@@ -169,12 +169,12 @@ def backup(
         assets=None if settings.assets == "none" else assets,
         strict_assets=settings.strict_assets,
     )
-    clock = clock or SystemClock()
-    run = BackupRun(archive, service.service, service.client, run_settings, clock)
+    run = BackupRun(archive, service.service, service.client, run_settings, clock or SystemClock())
     views = [] if dry_run else wanted_views(settings, archive, service.service)
-    return Backup(archive, run, views, clock, settings.wait_lock.total_seconds(), dry_run=dry_run)
+    return Backup(run, views, settings.wait_lock.total_seconds())
 
 
+@dataclass
 class Backup:
     """A backup. Iterating over it does the work and yields the events.
 
@@ -183,33 +183,33 @@ class Backup:
     normally and ``outcome.exit_code`` is 3.
 
     Attributes:
-        outcome: the result of the run, complete after the iteration, even a failed one.
+        run: the run, whose archive is locked meanwhile.
+        views: the views to keep.
+        wait: how long to wait for the lock, in seconds.
         refreshed: the views made again in ``latest/``.
     """
 
-    def __init__(
-        self, root: Path, run: BackupRun, views: list[LatestView], clock: Clock, wait: float, *, dry_run: bool
-    ) -> None:
-        self._root = root
-        self._run = run
-        self._views = views
-        self._clock = clock
-        self._wait = wait
+    run: BackupRun
+    views: list[LatestView]
+    wait: float
+    refreshed: LatestRefreshed = field(default_factory=LatestRefreshed)
+
+    def __post_init__(self) -> None:
+        self._root = self.run.root
         self._stopping = asyncio.Event()
         self._end: BlogExporterError | None = None
-        self._events = self._dry_run() if dry_run else self._whole_run()
-        self.refreshed = LatestRefreshed()
+        self._events = self._dry_run() if self.run.settings.dry_run else self._whole_run()
 
     @property
     def outcome(self) -> Outcome:
-        """The result of the run."""
-        return self._run.outcome
+        """The result of the run, complete after the iteration, even a failed one."""
+        return self.run.outcome
 
     def stop(self, error: BlogExporterError) -> None:
         """End the backup soon and cleanly. Iterating then raises ``error``; the next run resumes."""
         self._end = error
         self._stopping.set()
-        self._run.stop(error)
+        self.run.stop(error)
 
     def __aiter__(self) -> AsyncIterator[BackupEvent]:
         return self._events
@@ -222,7 +222,7 @@ class Backup:
 
     async def _dry_run(self) -> AsyncGenerator[BackupEvent, None]:
         prepare_memory()
-        async with aclosing(self._run.events()) as events:
+        async with aclosing(self.run.events()) as events:
             async for event in events:
                 yield event
 
@@ -232,7 +232,7 @@ class Backup:
             looked, repaired = await self._in_thread(self._catch_up)
             if repaired:
                 yield LatestRepaired(repaired)
-            async with aclosing(self._run.events()) as events:
+            async with aclosing(self.run.events()) as events:
                 async for event in events:
                     yield event
             self.refreshed = await self._in_thread(lambda: self._refresh(Archive.open(self._root), looked))
@@ -243,7 +243,7 @@ class Backup:
         """Hold the archive's lock; remove the folder again if no archive was made."""
         layout = Layout(self._root)
         made = not self._root.exists()
-        deadline = time.monotonic() + self._wait
+        deadline = time.monotonic() + self.wait
         with ArchiveLock(layout.lock) as lock:
             while not self._acquired(lock, deadline):
                 with contextlib.suppress(TimeoutError):
@@ -263,7 +263,7 @@ class Backup:
 
     def _acquired(self, lock: ArchiveLock, deadline: float) -> bool:
         try:
-            lock.acquire(self._clock.now())
+            lock.acquire(self.run.clock.now())
         except ArchiveLocked:
             if time.monotonic() >= deadline:
                 raise
@@ -291,7 +291,7 @@ class Backup:
 
     def _refresh(self, reader: Archive, looked: LatestCheck) -> LatestRefreshed:
         return refresh_latest(
-            reader, self._views, looked=looked, segments=self._run.segments, check=self._require_not_stopped
+            reader, self.views, looked=looked, segments=self.run.segments, check=self._require_not_stopped
         )
 
     def _require_not_stopped(self) -> None:

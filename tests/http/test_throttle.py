@@ -10,6 +10,7 @@ from yarl import URL
 from exporter.errors import ConnectFailed, LongPause, ServiceError, UsageError
 from exporter.http.address_guard import origin_of
 from exporter.http.deadline import Timeouts
+from exporter.http.retry import HostWatch
 from exporter.http.throttle import Throttle, Throttled, Throttles
 from exporter.http.transport import HttpRequest, HttpResponse, Sender, Statistics
 from tests.http.clocks import JumpClock
@@ -342,7 +343,7 @@ async def test_of_limits_set_twice_the_strictest_hold(clock: JumpClock) -> None:
     assert other.limit == 6
 
 
-class Paced:
+class Paced(HostWatch):
     """A transport whose answers of ``/busy`` take ten seconds, of which the body takes so many; ``/broken`` has none."""
 
     def __init__(self, clock: JumpClock, body_seconds: float) -> None:

@@ -108,10 +108,11 @@ def check_fallback(pattern: str | None) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class Fetcher:
     """Reads single files into the store; a failure is a result and not an exception.
 
-    Args:
+    Attributes:
         downloader: sends the requests.
         store: receives the files.
         max_bytes: the largest file that it reads.
@@ -119,19 +120,11 @@ class Fetcher:
         locate: returns the address to request in place of another one.
     """
 
-    def __init__(
-        self,
-        downloader: Downloader,
-        store: AssetStore,
-        max_bytes: int,
-        fallback: str | None = None,
-        locate: Callable[[str], str] | None = None,
-    ) -> None:
-        self._downloader = downloader
-        self._store = store
-        self._max_bytes = max_bytes
-        self._fallback = fallback
-        self._locate = locate or str
+    downloader: Downloader
+    store: AssetStore
+    max_bytes: int
+    fallback: str | None
+    locate: Callable[[str], str]
 
     async def fetch(self, url: str, expected: Expected, known: Download | None = None) -> Fetched:
         """Read the file at ``url``; ``known`` is the answer of the stored file.
@@ -143,8 +136,8 @@ class Fetcher:
             return await self._read(url, expected, known)
         except _Failed as error:
             failed = error
-        if failed.elsewhere and self._fallback is not None:
-            source = self._fallback.replace("{url}", url)
+        if failed.elsewhere and self.fallback is not None:
+            source = self.fallback.replace("{url}", url)
             try:
                 found = await self._read(source, expected, None)
                 return Fetched(replace(found.asset, url=url, source=source), None)
@@ -153,20 +146,20 @@ class Fetcher:
         return Fetched(Asset(url, failed.status, bytes=failed.size, error=str(failed), absence=failed.state))
 
     async def _read(self, url: str, expected: Expected, known: Download | None) -> Fetched:
-        part = self._store.part(url)
+        part = self.store.part(url)
         try:
             return await self._whole(url, part, expected, known)
         except NotTheFile as error:
             part.restart(None, None)
             raise _Failed(str(error), _OK, elsewhere=True) from None
         except NotPublic as error:
-            stated = states_private(self._locate(url))
+            stated = states_private(self.locate(url))
             raise _Failed(str(error), None, AssetState.REFUSED if stated else AssetState.PENDING) from None
         except AddressRefused as error:
             raise _Failed(str(error), None, AssetState.LOST) from None
         except BodyTooLarge as error:
             part.restart(None, None)
-            raise _Failed(str(error), _OK, AssetState.LEFT_OUT, size=self._max_bytes) from None
+            raise _Failed(str(error), _OK, AssetState.LEFT_OUT, size=self.max_bytes) from None
         except TransportError as error:
             status = error.status if isinstance(error, RetryableStatus) else None
             raise _Failed(str(error), status, elsewhere=isinstance(error, Unreachable | HostGivenUp)) from None
@@ -177,7 +170,7 @@ class Fetcher:
         self, url: str, part: PartialFile, expected: Expected, known: Download | None, before: str | None = None
     ) -> Fetched:
         """Read a file; one that may be truncated is read a second time, and accepted if both are the same."""
-        answer = await self._downloader.read(self._locate(url), part, known=known)
+        answer = await self.downloader.read(self.locate(url), part, known=known)
         if answer.status == _NOT_MODIFIED and known is not None:
             return Fetched(Asset(url), answer, unchanged=True)
         if answer.status != _OK:
@@ -211,7 +204,7 @@ class Fetcher:
             width=facts.size.width if facts.size else None,
             height=facts.size.height if facts.size else None,
         )
-        await asyncio.to_thread(self._store.keep, part, facts.content_type)
+        await asyncio.to_thread(self.store.keep, part, facts.content_type)
         return Fetched(asset, answer)
 
 
@@ -242,10 +235,11 @@ class AssetResult:
     statistics: Statistics = field(default_factory=Statistics)
 
 
+@dataclass
 class AssetDownload:
     """Reads the files that the state about to be committed needs; the caller holds the archive's lock.
 
-    Args:
+    Attributes:
         service: reads the records.
         records: that state; its ``assets`` are those of the newest version.
         store: receives the files.
@@ -259,32 +253,27 @@ class AssetDownload:
         UsageError: the archive fallback has no ``{url}``.
     """
 
-    def __init__(
-        self,
-        service: Records,
-        records: StoredRecords,
-        store: AssetStore,
-        journal: Path,
-        settings: AssetSettings,
-        engine: Engine,
-        clock: Clock,
-        emit: Callable[[AssetEvent], None] = lambda _: None,
-    ) -> None:
+    service: Records
+    records: StoredRecords
+    store: AssetStore
+    journal: Path
+    settings: AssetSettings
+    engine: Engine
+    clock: Clock
+    emit: Callable[[AssetEvent], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        settings = self.settings
         check_fallback(settings.archive_fallback)
-        self._service = service
-        self._records = records
-        self._store = store
-        self._journal_path = journal
-        self._settings = settings
-        self._clock = clock
-        self._emit = emit
-        downloader = engine.downloader(
+        downloader = self.engine.downloader(
             AddressGuard(allow_private=settings.allow_private_network, service=settings.service_url),
             timeouts=settings.timeouts,
             max_bytes=settings.max_bytes,
             policy=settings.policy,
         )
-        self._fetcher = Fetcher(downloader, store, settings.max_bytes, settings.archive_fallback, settings.locate)
+        self._fetcher = Fetcher(
+            downloader, self.store, settings.max_bytes, settings.archive_fallback, settings.locate or str
+        )
         self._result = AssetResult(statistics=downloader.statistics)
 
     async def run(self) -> AssetResult:
@@ -294,31 +283,31 @@ class AssetDownload:
             UsageError: the pattern of file addresses names a field that no file record has.
             NoSpace: the disk is full; the files read so far are kept.
         """
-        base = {url: Asset.from_raw(raw) for url, raw in self._records.scan(Kind.ASSETS)}
+        base = {url: Asset.from_raw(raw) for url, raw in self.records.scan(Kind.ASSETS)}
         shown = await self._embedded()
-        inferred = None if self._settings.file_url else await asyncio.to_thread(self._infer, shown)
-        await asyncio.to_thread(self._store.forget_damaged, quick=not self._settings.recheck)
-        journal = AttemptLog(self._journal_path)
+        inferred = None if self.settings.file_url else await asyncio.to_thread(self._infer, shown)
+        await asyncio.to_thread(self.store.forget_damaged, quick=not self.settings.recheck)
+        journal = AttemptLog(self.journal)
         fetched: dict[str, Fetched] = {}
         try:
             if inferred is not None and not inferred.certain:
                 await self._read(self._collect(shown, None), base, journal, fetched)
                 inferred = inferred if self._proves(inferred, base, fetched) else None
             self._result.inferred = inferred
-            wanted = self._collect(shown, self._settings.file_url or (inferred.pattern if inferred else None))
+            wanted = self._collect(shown, self.settings.file_url or (inferred.pattern if inferred else None))
             decisions = await self._read(wanted, base, journal, fetched)
         finally:
             journal.close()
-            await finish_in_thread(self._store.sync)
+            await finish_in_thread(self.store.sync)
         self._conclude(wanted, base, decisions, fetched)
         await finish_in_thread(lambda: journal.finish([url for url in self._result.records if wanted.get(url)]))
-        await finish_in_thread(lambda: self._store.sweep(asset.url for asset in self._result.absent))
+        await finish_in_thread(lambda: self.store.sweep(asset.url for asset in self._result.absent))
         return self._result
 
     async def _embedded(self) -> dict[str, list[FoundAddress]]:
         """Return the addresses in each entry."""
-        records = self._records
-        known = AddressCache(self._journal_path.with_name("embedded.jsonl"), self._settings.base, self._service)
+        records = self.records
+        known = AddressCache(self.journal.with_name("embedded.jsonl"), self.settings.base, self.service)
         shown: dict[str, list[FoundAddress]] = {}
         for number, entry_id in enumerate(records.ids(Kind.ENTRIES)):
             identity = records.identity(Kind.ENTRIES, entry_id)
@@ -331,7 +320,7 @@ class AssetDownload:
     def _infer(self, shown: dict[str, list[FoundAddress]]) -> InferredRule | None:
         """Infer the addresses of uploads from embedded addresses."""
         addresses = dict.fromkeys(url for shows in shown.values() for url, _ in shows)
-        return infer_file_url(self._service, (raw for _, raw in self._records.scan(Kind.FILES)), addresses)
+        return infer_file_url(self.service, (raw for _, raw in self.records.scan(Kind.FILES)), addresses)
 
     def _proves(self, inferred: InferredRule, base: dict[str, Asset], fetched: dict[str, Fetched]) -> bool:
         """Return whether the files at embedded addresses have the sizes stated by the records of these uploads."""
@@ -340,8 +329,8 @@ class AssetDownload:
         return 2 * sum(size == inferred.sizes[url] for url, size in sizes.items()) > len(sizes)
 
     def _collect(self, shown: dict[str, list[FoundAddress]], pattern: AddressPattern | None) -> dict[str, Wanted]:
-        collection = AddressCollection(self._service, pattern, inferred=self._settings.file_url is None)
-        for file_id, raw in self._records.scan(Kind.FILES):
+        collection = AddressCollection(self.service, pattern, inferred=self.settings.file_url is None)
+        for file_id, raw in self.records.scan(Kind.FILES):
             collection.add_file(file_id, raw)
         for entry_id, shows in shown.items():
             collection.add_entry(entry_id, shows)
@@ -351,19 +340,19 @@ class AssetDownload:
     def _decide(
         self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: AttemptLog
     ) -> dict[str, AssetDecision]:
-        now = self._clock.now()
+        now = self.clock.now()
         decisions = {
-            url: decide(each, base.get(url), journal.attempts.get(url), self._has, self._settings, now)
+            url: decide(each, base.get(url), journal.attempts.get(url), self._has, self.settings, now)
             for url, each in wanted.items()
         }
         actions = [decision.action for decision in decisions.values()]
         planned, held = actions.count(AssetAction.READ), actions.count(AssetAction.KEEP)
         self._result.waiting = actions.count(AssetAction.WAIT)
-        self._emit(AssetsPlanned(planned, held, self._result.waiting))
+        self.emit(AssetsPlanned(planned, held, self._result.waiting))
         return decisions
 
     def _has(self, asset: Asset) -> bool:
-        stored = self._store.find(asset.sha256) if asset.sha256 is not None else None
+        stored = self.store.find(asset.sha256) if asset.sha256 is not None else None
         return stored is not None and asset.bytes in {None, stored.size}
 
     async def _read(
@@ -382,18 +371,18 @@ class AssetDownload:
             fetched[url] = found
             self._note(wanted[url], decisions[url], found, journal)
 
-        await for_each(list(todo), read, self._settings.concurrency)
+        await for_each(list(todo), read, self.settings.concurrency)
         return decisions
 
     def _note(self, wanted: Wanted, decision: AssetDecision, found: Fetched, journal: AttemptLog) -> None:
         failed = not found.unchanged and found.asset.sha256 is None
         if failed:
-            self._emit(AssetFailed(wanted.url, found.asset.error or ""))
+            self.emit(AssetFailed(wanted.url, found.asset.error or ""))
         else:
             self._result.read += 1
-            self._emit(AssetRead(wanted.url, found.asset.bytes or 0))
+            self.emit(AssetRead(wanted.url, found.asset.bytes or 0))
         before = journal.attempts.get(wanted.url)
-        now = self._clock.now()
+        now = self.clock.now()
         lost = failed and found.asset.state is AssetState.LOST
         if failed and before is not None:
             asset = before.asset if self._has(before.asset) else replace(found.asset, refs=())
@@ -430,7 +419,7 @@ class AssetDownload:
                     found.error,
                 )
                 known = replace(found, accepted=kept)
-            if known is not None and known.state is AssetState.DOUBTFUL and self._settings.accept_doubtful:
+            if known is not None and known.state is AssetState.DOUBTFUL and self.settings.accept_doubtful:
                 known = replace(known, accepted=True)
             if url in wanted:
                 self._judge(url, decisions[url].action, known, found)
