@@ -197,13 +197,9 @@ class AssetStore:
         """Return all files by their SHA-256."""
         return dict(self._files)
 
-    def forget_damaged(self, *, quick: bool = False) -> list[str]:
-        """Read the files and forget the damaged ones, so that they are downloaded again; return their paths.
-
-        Args:
-            quick: trust the files that were right before and have not changed since.
-        """
-        cache = ChecksumCache(self._layout, quick=quick)
+    def forget_damaged(self) -> list[str]:
+        """Read new and changed files; return the paths of damaged ones, which are then forgotten."""
+        cache = ChecksumCache(self._layout, quick=True)
         damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, cache)}
         for digest in damaged:
             del self._files[digest]

@@ -386,7 +386,10 @@ def diff_versions(
     low = [version for version in versions if version <= min(a, b)]
     between = [version for version in versions if min(a, b) < version <= max(a, b)]
     for kind in Kind:
-        earlier, later = _ends(reader.layout, kind, low, between, damaged)
+        later: dict[str, LinePosition] = {}  # of every record that the versions between touch
+        for version in between:
+            later.update(line_positions(reader.layout.segment(version, kind), damaged=damaged))
+        earlier = positions_at(reader.layout, low, kind, later, damaged)
         before, after = (later, earlier) if a > b else (earlier, later)
         yield from _differences(reader, service, kind, before, after, damaged)
 
@@ -427,16 +430,6 @@ def _differences(
             continue
         if change is not None:
             yield change
-
-
-def _ends(
-    layout: Layout, kind: Kind, low: list[int], between: list[int], damaged: OnDamage | None
-) -> tuple[dict[str, LinePosition], dict[str, LinePosition]]:
-    """Return the places of every record that the versions between touch at both ends; tombstones only in the later."""
-    later: dict[str, LinePosition] = {}
-    for version in between:
-        later.update(line_positions(layout.segment(version, kind), damaged=damaged))
-    return positions_at(layout, low, kind, later, damaged), later
 
 
 def _compare(

@@ -167,26 +167,8 @@ def as_latest(line: bytes, version: int) -> bytes:
     Raises:
         ValueError: it is not a put line.
     """
-    plain = _PLAIN_PUT.match(line)
-    if plain is None or not line.endswith(b"}\n"):
-        taken = split(line)
-        return latest_line(taken.record_id, version, taken.frozen)
-    return b'{"id":"%b","version":%d,%b' % (plain[1], version, line[plain.start(3) :])
-
-
-def fold_facts(line: bytes) -> tuple[str, bytes | None, int | None]:
-    """Return the members that a fold needs: the id, the identity (``None`` for a tombstone) and the named version.
-
-    Raises:
-        ValueError: it is not a line of an archive.
-    """
-    plain = _PLAIN_PUT.match(line)
-    if plain is None or not line.endswith(b"}\n"):
-        taken = split(line)
-        return taken.record_id, None if taken.removed else taken.identity, taken.version
-    record_id, version, _, digest, raw = plain.groups()
-    identity = bytes.fromhex((raw or digest).decode())
-    return record_id.decode(), identity, None if version is None else int(version)
+    taken = split(line)
+    return latest_line(taken.record_id, version, taken.frozen)
 
 
 def split(line: bytes, version: int | None = None) -> RecordLine:

@@ -20,7 +20,6 @@ from exporter.archive.lines import (
     ParsedRecords,
     RecordLine,
     as_latest,
-    fold_facts,
     intact_data,
     latest_head,
     put_head,
@@ -265,16 +264,18 @@ class State:
             with self.segments.stream(segment, folder) if lines is None else nullcontext(lines) as file:
                 for number, text in enumerate(file, 1):
                     try:
-                        record_id, identity, named = fold_facts(text)
+                        line = split(text, version)
                     except ValueError as error:
                         if not forgives(number):
                             fault = message("line {count}: {fault}", count=number, fault=said(error))
                             raise damaged_file(path, fault) from error
                     else:
-                        if identity is None:
-                            state.remove(record_id)
+                        if line.removed:
+                            state.remove(line.record_id)
                         else:
-                            state.put(record_id, identity, named or version, (segment, offset, len(text)))
+                            state.put(
+                                line.record_id, line.identity, line.version or version, (segment, offset, len(text))
+                            )
                     offset += len(text)
         except OSError as error:
             if not forgives(0):

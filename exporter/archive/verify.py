@@ -29,7 +29,7 @@ from exporter.archive.layout import (
     segment_name,
     version_name,
 )
-from exporter.archive.lines import fold_facts, split
+from exporter.archive.lines import split
 from exporter.archive.manifest import (
     MANIFEST_SHA256,
     PREVIOUS,
@@ -350,16 +350,17 @@ class VersionCheck:
         ids: set[str] = set()
         with self._lines(segment_name(kind)) as lines:
             for text in lines:
-                record_id, identity, _ = fold_facts(text)
+                line = split(text)
+                record_id = line.record_id
                 row = before.row(record_id)
                 details = []
                 if record_id in ids:
                     details.append(message("{record_id} has two lines", record_id=record_id))
                 ids.add(record_id)
-                if identity is None:
+                if line.removed:
                     if row is None and manifest.pruned is None and not healed:
                         details.append(message("{record_id} is removed but did not exist", record_id=record_id))
-                elif row is not None and not healed and before.identity(row) == identity:
+                elif row is not None and not healed and before.identity(row) == line.identity:
                     details.append(message("{record_id} is put but did not change", record_id=record_id))
                 for detail in details:
                     yield self._finding(FindingCode.FOLD_WRONG, segment_name(kind), detail)

@@ -28,7 +28,7 @@ from exporter.crawl import commit
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
-from exporter.crawl.events import ClockDiffers, Committed, Event, PageRead, Planned, Resumed, SetAside, Started
+from exporter.crawl.events import ClockDiffers, Event, PageRead, Resumed, SetAside, Started
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import BackupSettings, Ingest
 from exporter.crawl.ledger import PendingState
@@ -345,16 +345,13 @@ class BackupRun:
     async def _rehearse(self, ingest: Ingest) -> None:
         """Sweep the lists once and report the changes that a run would find, without reading entries."""
         results = await ingest.sweep(1)
-        counts = {}
-        for kind in results:
+        for kind, result in results.items():
             ledger = ingest.ledgers[kind]
-            gone = [key for key in ledger.base.ids() if ledger.seen(key) == 0] if results[kind].complete else []
-            counts[kind] = commit.count(ledger, {key: {} for key in gone})
-        self.outcome.counts = {str(kind): found for kind, found in counts.items()}
+            gone = ledger.not_seen_since(1, ledger.base.ids()) if result.complete else []
+            self.outcome.counts[str(kind)] = commit.count(ledger, {key: {} for key in gone})
         self.outcome.problems = [
             RecordProblem(str(kind), None, text) for kind, result in results.items() for text in result.problems
         ]
-        self._emit(Planned(counts))
 
     async def _read_assets(self, ingest: Ingest, state: State, removals: Removals) -> None:
         records = PendingState(state, ingest.ledgers, removals.evidence)
@@ -416,7 +413,6 @@ class BackupRun:
                 lambda: commit.write_version(self._layout, draft, changes, shown)
             )
             done.version = made.version
-        self._emit(Committed(done.version, counts, done.completeness))
 
     def _unless_ended(self, changes: Iterable[ChangedLine]) -> Iterator[ChangedLine]:
         for change in changes:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporter.archive.manifest import KindCounts
     from exporter.model.kinds import Kind
 
 
@@ -119,22 +116,6 @@ class SweepDone:
     agreed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The result of a dry run: counts by kind from the lists."""
-
-    counts: Mapping[Kind, KindCounts]
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """The run is saved; ``version`` is the new version, ``None`` if nothing had changed."""
-
-    version: int | None
-    counts: Mapping[Kind, KindCounts]
-    completeness: Mapping[str, Any]
-
-
 Event = (
     Started
     | ClockDiffers
@@ -146,6 +127,4 @@ Event = (
     | RecordFailed
     | SweepDone
     | AssetEvent
-    | Planned
-    | Committed
 )

@@ -240,48 +240,37 @@ def assess(
 def _unlisted(contradicted: Sequence[str], not_asked: int) -> Iterator[str]:
     """Yield problems about entries that the service has and the entry list lacks."""
     if contradicted:
-        yield message_n(
-            "{n} entry is not on the entry list, and the service answers when asked for it ({ids}); it is saved, "
-            "and the list may leave out more",
-            "{n} entries are not on the entry list, and the service answers when asked for them ({ids}); they are "
-            "saved, and the list may leave out more",
-            len(contradicted),
+        yield message(
+            "the service answers these entries, which are not on the entry list: {ids}; they are saved, and the list "
+            "may leave out more",
             ids=_first(contradicted),
         )
     if not_asked:
-        yield message_n(
-            "{n} more entry that comments name is not on the entry list and was not asked for; run again",
-            "{n} more entries that comments name are not on the entry list and were not asked for; run again",
-            not_asked,
+        yield message(
+            "comments name {n} more entries that are not on the entry list and were not requested; run again",
+            n=not_asked,
         )
 
 
 def _extra_comments(extra: Mapping[str, int], unstated: Sequence[str]) -> Iterator[str]:
     """Yield problems about comments that entries do not count, and entries without a count."""
     if extra:
-        yield message_n(
-            "the comment list holds {count} more comments than the entry list counts (of entry {ids})",
-            "the comment list holds {count} more comments than the entry list counts (of entries {ids})",
-            len(extra),
+        yield message(
+            "the comment list holds {count} more comments than the entry list counts, of these entries: {ids}",
             count=sum(extra.values()),
             ids=_first(list(extra)),
         )
     if unstated:
-        yield message_n(
-            "the entry list does not say how many comments {n} entry has ({ids}), so some may be missing",
-            "the entry list does not say how many comments {n} entries have ({ids}), so some may be missing",
-            len(unstated),
+        yield message(
+            "the entry list does not say how many comments these entries have, so some may be missing: {ids}",
             ids=_first(unstated),
         )
 
 
 def _short(comments: Mapping[str, int]) -> str:
-    return message_n(
-        "{count} comments that the entries count are not on the comment list (of entry {ids}); "
-        "the service keeps them back",
-        "{count} comments that the entries count are not on the comment list (of entries {ids}); "
-        "the service keeps them back",
-        len(comments),
+    return message(
+        "{count} comments that the entries count are not on the comment list, because the service keeps them back, "
+        "of these entries: {ids}",
         count=sum(comments.values()),
         ids=_first(list(comments)),
     )
@@ -295,22 +284,12 @@ def _file_totals(files: SweepResult, unlisted: int) -> Iterator[str]:
         yield message(
             "the file list holds {listed} files, its summary counts {total}", listed=files.listed, total=files.total
         )
-    elif files.tally is not None and files.total_size is not None and files.tally > files.total_size:
+    elif None not in {files.tally, files.total_size} and files.tally != files.total_size:
         yield message(
             "the {listed} files on the list have {tally} bytes together, and its summary says {total_size}",
             listed=files.listed,
             tally=files.tally,
             total_size=files.total_size,
-        )
-    elif files.tally is not None and files.total_size is not None and files.tally < files.total_size:
-        yield (
-            message(
-                "the {listed} files on the list have {tally} bytes together, its summary says "
-                "{total_size}; the service keeps some back",
-                listed=files.listed,
-                tally=files.tally,
-                total_size=files.total_size,
-            )
         )
 
 

@@ -58,34 +58,29 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
         gone = len(absent(ingest, kind))
         total = len(ingest.ledgers[kind].base)
         if _is_mass(gone, total):
-            raise MassDisappearance(
-                message(
-                    "{gone} of {total} {kind} records are gone from the service at once; "
-                    "nothing was written. If that is right, run again with --accept-removals.",
-                    gone=gone,
-                    total=total,
-                    kind=kind.value.replace("_", " "),
-                )
+            what = message(
+                "{gone} of {total} {kind} records are gone from the service at once",
+                gone=gone,
+                total=total,
+                kind=kind.value.replace("_", " "),
             )
+            raise _refusal(what)
     texts, listed = ingest.texts, ingest.sweeps[-1][Kind.ENTRY_LIST].listed
     if _is_mass(texts.alike, listed):
-        raise MassDisappearance(
-            message(
-                "{n} of {total} entries have the same text, which may be a notice of the service in their place; "
-                "nothing was written. If that is right, run again with --accept-removals.",
-                n=texts.alike,
-                total=listed,
-            )
+        what = message(
+            "{n} of {total} entries have the same text, which may be a notice of the service in their place",
+            n=texts.alike,
+            total=listed,
         )
+        raise _refusal(what)
     if _is_mass(texts.emptied, listed):
-        raise MassDisappearance(
-            message(
-                "{n} of {total} entries have lost their text at once; nothing was written. If that is right, run again "
-                "with --accept-removals.",
-                n=texts.emptied,
-                total=listed,
-            )
-        )
+        raise _refusal(message("{n} of {total} entries have lost their text at once", n=texts.emptied, total=listed))
+
+
+def _refusal(what: str) -> MassDisappearance:
+    return MassDisappearance(
+        message("{what}; nothing was written. If that is right, run again with --accept-removals.", what=what)
+    )
 
 
 def _is_mass(count: int, total: int) -> bool:

@@ -304,17 +304,9 @@ class Sweep:
             position += 1
             record_id = service.key(kind, item)
             if record_id is None or len(record_id) > MAX_ID_CHARACTERS:
-                lack = (
-                    message("no usable id")
-                    if record_id is None
-                    else message("an id of {count} characters", count=len(record_id))
-                )
                 problems.append(
                     message(
-                        "{where} item {position} has {lack} and could not be kept",
-                        where=where,
-                        position=position,
-                        lack=lack,
+                        "{where} item {position} has no usable id and could not be kept", where=where, position=position
                     )
                 )
                 continue

@@ -56,7 +56,7 @@ def read_json(request: Request, response: Response, message_in: Callable[[Any], 
     if begin == len(body):
         raise BadBody(message("{operation} answered 200 with an empty body", operation=operation))
     if body.startswith(b"<", begin):
-        raise HtmlBody(message("{operation} answered with a page of HTML: is the base URL right?", operation=operation))
+        raise _html(operation)
     try:
         return loads(body[begin:], response.objects)
     except TooHeavy as error:
@@ -69,9 +69,7 @@ def read_json(request: Request, response: Response, message_in: Callable[[Any], 
         ) from None
     except NotJson as error:
         if response.headers.get("content-type", "").lower().startswith(_HTML_TYPES):
-            raise HtmlBody(
-                message("{operation} answered with something called HTML: is the base URL right?", operation=operation)
-            ) from None
+            raise _html(operation) from None
         raise BadBody(
             message(
                 "{operation} answered with a body that is not JSON ({reason})",
@@ -79,6 +77,10 @@ def read_json(request: Request, response: Response, message_in: Callable[[Any], 
                 reason=message_text(said(error)),
             )
         ) from None
+
+
+def _html(operation: str) -> HtmlBody:
+    return HtmlBody(message("{operation} answered with a page of HTML: is the base URL right?", operation=operation))
 
 
 def _fail_by_status(request: Request, response: Response, message_in: Callable[[Any], object], advice: str) -> NoReturn:

@@ -247,7 +247,7 @@ def drop_comment(blog: Blog) -> None:
     del blog.comments[at]
 
 
-UNLISTED = "not on the entry list, and the service answers"
+UNLISTED = "the service answers these entries, which are not on the entry list"
 SECOND = ("second",)
 LISTS: dict[str, Way] = {
     # Entries that the list leaves out, consistently.

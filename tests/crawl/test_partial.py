@@ -170,7 +170,7 @@ async def test_fewer_comments_than_an_entry_counts(crawl_of: MakeCrawl) -> None:
     async with DemoService(blog) as service:
         ran = await crawl_of(service).run()
         assert ran.code == 3
-        assert f"{99 - listed} comments that the entries count are not on the comment list (of entry 2)" in ran.reasons
+        assert f"{99 - listed} comments that the entries count are not on the comment list" in ran.reasons
         assert ran.outcome.completeness is not None
         comments = ran.outcome.completeness["comments"]
         assert comments["left_out"] == {"pending": 99 - listed, "lost": 0, "by_choice": 0}
@@ -184,7 +184,10 @@ async def test_comments_of_an_unknown_entry_do_not_make_up_for_those_kept_back(c
     async with DemoService(blog) as service:
         ran = await crawl_of(service).run()
         assert ran.code == 3
-        assert "5 comments that the entries count are not on the comment list (of entry 1)" in ran.reasons
+        assert (
+            "5 comments that the entries count are not on the comment list, because the service keeps them back, of these entries: 1"
+            in ran.reasons
+        )
 
 
 async def test_a_hit_counter_in_the_list_does_not_hide_that_comments_are_kept_back(crawl_of: MakeCrawl) -> None:
@@ -201,7 +204,10 @@ async def test_a_hit_counter_in_the_list_does_not_hide_that_comments_are_kept_ba
         service.before = count
         ran = await crawl_of(service).run()
         assert (ran.code, ran.outcome.sweeps) == (3, 4)
-        assert "15 comments that the entries count are not on the comment list (of entry 1)" in ran.reasons
+        assert (
+            "15 comments that the entries count are not on the comment list, because the service keeps them back, of these entries: 1"
+            in ran.reasons
+        )
 
 
 async def test_a_comment_that_comes_while_the_lists_are_read_is_not_missing(crawl_of: MakeCrawl) -> None:
@@ -326,6 +332,6 @@ async def test_ids_that_no_address_can_hold_and_items_without_one_are_counted(cr
     async with DemoService(blog) as service:
         ran = await crawl_of(service).run()
     assert ran.code == 3
-    assert "has an id of 5000 characters and could not be kept" in ran.reasons
+    assert "has no usable id and could not be kept" in ran.reasons
     assert "50 more items had no usable id" in ran.reasons
     assert "9" * 5000 not in ran.reasons

@@ -329,7 +329,10 @@ def test_totals_are_compared_also_where_the_lists_kept_changing() -> None:
     files = SweepResult(Kind.FILES, complete=True, agreed=False, listed=1, total=2)
     document, problems = assessed(sweeps(files=files), number_of_sweeps=4, short_comments={"2": 3, "10": 1})
     assert [each.reason for each in problems] == [
-        "4 comments that the entries count are not on the comment list (of entries 2, 10); the service keeps them back",
+        (
+            "4 comments that the entries count are not on the comment list, because the service keeps them back, "
+            "of these entries: 2, 10"
+        ),
         "the file list holds 1 files, its summary counts 2",
     ]
     assert (document["complete"], document["sweeps_agreed"]) == (False, False)
@@ -337,13 +340,13 @@ def test_totals_are_compared_also_where_the_lists_kept_changing() -> None:
 
 @pytest.mark.parametrize(
     ("tally", "totalsize", "said"),
-    [(19, 20, ", its"), (20, 20, ""), (21, 20, ", and its"), (None, 20, ""), (9, None, "")],
+    [(19, 20, True), (20, 20, False), (21, 20, True), (None, 20, False), (9, None, False)],
 )
-def test_files_of_another_size_than_their_summary_says(tally: int | None, totalsize: int | None, said: str) -> None:
+def test_files_of_another_size_than_their_summary_says(tally: int | None, totalsize: int | None, said: bool) -> None:
     files = SweepResult(Kind.FILES, complete=True, listed=2, total=2, tally=tally, total_size=totalsize)
     _, problems = assessed(sweeps(files=files))
     assert [each.reason.partition(";")[0] for each in problems] == (
-        [f"the 2 files on the list have {tally} bytes together{said} summary says 20"] if said else []
+        [f"the 2 files on the list have {tally} bytes together, and its summary says 20"] if said else []
     )
     _, cut = assessed(sweeps(files=replace(files, complete=False, problems=["page 2: could not be read"])))
     assert [each.reason for each in cut] == ["page 2: could not be read"]

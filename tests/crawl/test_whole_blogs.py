@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from exporter import lossless_json
-from exporter.crawl.events import Committed, EntriesPlanned, EntryRead, PageRead, Planned, Started, SweepDone
+from exporter.crawl.events import EntriesPlanned, EntryRead, PageRead, Started, SweepDone
 from exporter.demo.content import Blog, RawJson, RecordList, demo_blog, fields
 from exporter.demo.service import DemoService, ServiceOptions
 from exporter.model.kinds import Kind
@@ -201,9 +201,7 @@ async def test_a_run_says_what_it_does(crawl_of: MakeCrawl) -> None:
         assert ran.of(EntriesPlanned) == [EntriesPlanned(25)]
         assert {event.entry_id for event in ran.of(EntryRead)} == {str(number) for number in range(1, 26)}
         assert ran.of(SweepDone) == [SweepDone(1, False), SweepDone(2, True)]
-        done = ran.events[-1]
-        assert isinstance(done, Committed)
-        assert (done.version, done.counts[Kind.ENTRIES].new) == (1, 25)
+        assert (ran.outcome.version, ran.outcome.counts[Kind.ENTRIES].new) == (1, 25)
 
 
 async def test_a_dry_run_reads_lists_only_and_writes_nothing(crawl_of: MakeCrawl) -> None:
@@ -212,12 +210,12 @@ async def test_a_dry_run_reads_lists_only_and_writes_nothing(crawl_of: MakeCrawl
         crawl = crawl_of(service)
         ran = await crawl.run(dry_run=True)
         assert (ran.code, crawl.gets, crawl.root.exists()) == (0, [], False)
-        assert ran.of(Planned)[0].counts[Kind.ENTRY_LIST].new == 30
+        assert ran.outcome.counts[Kind.ENTRY_LIST].new == 30
         await crawl.run()
         before = sorted(crawl.root.rglob("*"))
         del blog.entries[4]
         blog.comments[0] = {**fields(blog.comments[0]), "name": "別人"}
         ran = await crawl.run(dry_run=True)
-        counts = ran.of(Planned)[0].counts
+        counts = ran.outcome.counts
         assert (counts[Kind.ENTRY_LIST].gone, counts[Kind.COMMENTS].changed, counts[Kind.FILES].new) == (1, 1, 0)
         assert sorted(crawl.root.rglob("*")) == before

@@ -286,7 +286,7 @@ class AssetDownload:
         base = {url: Asset.from_raw(raw) for url, raw in self.records.scan(Kind.ASSETS)}
         shown = await self._embedded()
         inferred = None if self.settings.file_url else await asyncio.to_thread(self._infer, shown)
-        await asyncio.to_thread(self.store.forget_damaged, quick=not self.settings.recheck)
+        await asyncio.to_thread(self.store.forget_damaged)
         journal = AttemptLog(self.journal)
         fetched: dict[str, Fetched] = {}
         try:

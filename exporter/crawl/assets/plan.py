@@ -67,7 +67,6 @@ class AssetSettings:
         retry_lost: try lost files again before their next attempt is due.
         skipped_hosts: hosts, in lower case, whose files are left out, including their subdomains.
         accept_doubtful: keep stored files that contradict the file list, and do not request them again.
-        recheck: verify all stored files first, even unchanged ones; damaged files are downloaded again.
         locate: returns the address to request in place of another one, such as a copy of a host that is gone.
     """
 
@@ -84,7 +83,6 @@ class AssetSettings:
     retry_lost: bool = False
     skipped_hosts: frozenset[str] = frozenset()
     accept_doubtful: bool = False
-    recheck: bool = False
     locate: Callable[[str], str] | None = None
 
     def leaves_out(self, wanted: Wanted) -> bool:

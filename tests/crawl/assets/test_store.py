@@ -149,11 +149,11 @@ def test_names_that_a_dead_run_gave_are_durable_before_they_are_believed(
 
     monkeypatch.setattr(os, "fsync", told)
     shard = str((layout.root / PATH).parent)
-    assert AssetStore(layout).forget_damaged(quick=True) == []
+    assert AssetStore(layout).forget_damaged() == []
     noted = next(place for place, path in enumerate(synced) if "checked.jsonl" in path)
     assert shard in synced[:noted]
     synced.clear()
-    assert AssetStore(layout).forget_damaged(quick=True) == []
+    assert AssetStore(layout).forget_damaged() == []
     assert shard not in synced
 
 
@@ -246,16 +246,16 @@ def test_files_are_read_again_only_if_they_changed_or_a_verification_found_them_
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(AssetStore(layout))
-    assert AssetStore(layout).forget_damaged(quick=True) == []
+    assert AssetStore(layout).forget_damaged() == []
     monkeypatch.setattr(assets, "file_sha256", lambda _: 1 // 0)
     store = AssetStore(layout)
-    assert store.forget_damaged(quick=True) == []
+    assert store.forget_damaged() == []
     cache = ChecksumCache(layout, quick=False)
     with pytest.raises(ZeroDivisionError):
         list(store.verify([], cache=cache))
     cache.save(complete=True)
     with pytest.raises(ZeroDivisionError):
-        store.forget_damaged(quick=True)
+        store.forget_damaged()
 
 
 def test_a_file_that_cannot_be_read_is_found(layout: Layout) -> None:
