@@ -60,25 +60,25 @@ class Post:
     """
 
     id: str
-    blog_id: str
-    title: str
-    slug: str
-    body: str
-    more_title: str
-    more: str
-    template: str
-    date: datetime | None
-    updated: datetime | None
-    period_date: datetime | None
-    listed_on: datetime | None
-    category: str | None
-    category_id: str
-    private: bool | None
-    access: str
-    comments_open: bool | None
-    pings_open: bool | None
-    facts: Mapping[str, str | bool | None]
-    raw: Raw = field(repr=False, compare=False)
+    blog_id: str = ""
+    title: str = ""
+    slug: str = ""
+    body: str = ""
+    more_title: str = ""
+    more: str = ""
+    template: str = ""
+    date: datetime | None = None
+    updated: datetime | None = None
+    period_date: datetime | None = None
+    listed_on: datetime | None = None
+    category: str | None = None
+    category_id: str = ""
+    private: bool | None = None
+    access: str = ""
+    comments_open: bool | None = None
+    pings_open: bool | None = None
+    facts: Mapping[str, str | bool | None] = field(default_factory=dict)
+    raw: Raw = field(repr=False, compare=False, default_factory=dict)
     item: Raw | None = field(repr=False, compare=False, default=None)
     problems: tuple[Problem, ...] = ()
 

@@ -344,8 +344,7 @@ class BlogV1(BlogService):
         read = FieldReader(raw, self.timezone)
         post_id, blog_id = read.text("entry_id"), read.text("blog_id")
         read.text("regist_user_id")
-        title, slug = read.text("title"), read.text("name")
-        facts: dict[str, str | bool | None] = {"category_id": read.text("category_id"), "name": slug}
+        title, slug, category_id = read.text("title"), read.text("name"), read.text("category_id")
         period, access = read.flag(_PERIOD), read.text(_OPEN)
         body, more_title, more = read.text("entry_text"), read.text("ps_title"), read.text("ps_text")
         text_format = read.text("text_format")
@@ -353,32 +352,18 @@ class BlogV1(BlogService):
         date, period_date = read.date_from_parts(), read.date_from_parts("period_")
         updated, template = read.date("last_update"), read.text("template_text")
         private = read.flag(_PRIVATE)
-        facts |= {_OPEN: access, _PERIOD: period, _PRIVATE: private, "text_format": text_format}
-        facts |= {"cm_receipt_flg": comments_open, "tb_receipt_flg": pings_open}
         return Post(
-            id=post_id,
-            blog_id=blog_id,
-            title=title,
-            slug=slug,
-            body=body,
-            more_title=more_title,
-            more=more,
-            template=template,
-            date=date,
-            updated=updated,
-            period_date=period_date,
+            id=post_id, blog_id=blog_id, title=title, slug=slug, body=body, more_title=more_title, more=more,
+            template=template, date=date, updated=updated, period_date=period_date,
             listed_on=None if listed is None else listed.listed_on,
             category=None if listed is None else listed.category,
-            category_id=str(facts["category_id"]),
-            private=private,
-            access=access,
-            comments_open=comments_open,
-            pings_open=pings_open,
-            facts=facts,
-            raw=raw,
-            item=item,
-            problems=(*read.problems, *(() if listed is None else listed.problems)),
-        )
+            category_id=category_id, private=private, access=access, comments_open=comments_open, pings_open=pings_open,
+            facts={
+                "category_id": category_id, "name": slug, _OPEN: access, _PERIOD: period, _PRIVATE: private,
+                "text_format": text_format, "cm_receipt_flg": comments_open, "tb_receipt_flg": pings_open,
+            },
+            raw=raw, item=item, problems=(*read.problems, *(() if listed is None else listed.problems)),
+        )  # fmt: skip
 
     def _listed(self, raw: Raw) -> Post:
         """Read a list item as an entry without a text."""
@@ -391,10 +376,8 @@ class BlogV1(BlogService):
         read.number("comment_count")
         read.number("trackback_count")
         return Post(
-            id=post_id, blog_id="", title=title, slug=slug, body="", more_title="", more="", template="", date=None,
-            updated=None, period_date=period_date, listed_on=day, category=category, category_id="", private=None,
-            access=access, comments_open=comments_open, pings_open=pings_open, facts={}, raw={}, item=raw,
-            problems=tuple(read.problems),
+            id=post_id, title=title, slug=slug, period_date=period_date, listed_on=day, category=category,
+            access=access, comments_open=comments_open, pings_open=pings_open, item=raw, problems=tuple(read.problems),
         )  # fmt: skip
 
     def comment(self, raw: Raw) -> Comment:
@@ -405,20 +388,11 @@ class BlogV1(BlogService):
         deleted = read.flag(_DELETED)
         read.text("url")
         return Comment(
-            id=comment_id,
-            post_id=post_id,
-            date=date,
-            has_time=":" in str(raw.get("regist_date")),
-            name=name,
-            title=title,
-            text=text,
-            url=read.text("url_text"),
-            deleted=deleted,
-            facts={_DELETED: FLAG_TRUE} if deleted else {},
-            reply=read.optional_text("res_flg"),
-            raw=raw,
+            id=comment_id, post_id=post_id, date=date, has_time=":" in str(raw.get("regist_date")), name=name,
+            title=title, text=text, url=read.text("url_text"), deleted=deleted,
+            facts={_DELETED: FLAG_TRUE} if deleted else {}, reply=read.optional_text("res_flg"), raw=raw,
             problems=tuple(read.problems),
-        )
+        )  # fmt: skip
 
     def post_id(self, raw: Raw) -> str:
         """Return the id of a raw comment's entry, or an empty text."""

@@ -252,7 +252,7 @@ SECOND = ("second",)
 LISTS: dict[str, Way] = {
     # Entries that the list leaves out, consistently.
     "an entry that comments name is unlisted": Way(None, "", None, UNLISTED, unlist(HIDDEN)),
-    "several such entries are unlisted": Way(None, "", None, "3 entries are " + UNLISTED, unlist(HIDDEN, 2, 20)),
+    "several such entries are unlisted": Way(None, "", None, UNLISTED, unlist(HIDDEN, 2, 20)),
     "the newest entry with comments is unlisted": Way(None, "", None, UNLISTED, unlist(23)),
     "the oldest entry is unlisted": Way(None, "", None, UNLISTED, unlist(1), SECOND),
     "an entry is unlisted and only changed ones are read": Way(
