@@ -26,7 +26,7 @@ _MAX_STORED_LEVELS: Final = 12
 """Levels of messages in messages that are stored; those below become plain text."""
 _MAX_STORED_CHARACTERS: Final = 2000
 """Longer messages are stored as plain text, and longer values are refused."""
-_SAFE_FORMAT: Final = re.compile(r"(0[0-9])?,?(\.[0-9])?[df%]?")
+_SAFE_FORMAT: Final = re.compile(r"[+>]?[0-9]{0,2},?(\.[0-9])?[dfg%]?")
 """The formats of numbers that templates use."""
 
 

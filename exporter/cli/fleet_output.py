@@ -23,7 +23,7 @@ from exporter.errors import (
 )
 from exporter.fleet.ledger import BlogState
 from exporter.fleet.work import CURRENT, EMPTY, FAILED, MADE
-from exporter.message import listed, message, message_n, restored_from
+from exporter.message import listed, message, message_n, restored_from, stored_as
 from exporter.text import printable
 from exporter.translation import translated
 
@@ -382,6 +382,6 @@ def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> N
         out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _MAX_UNREADABLE))
 
 
-def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, str]]:
+def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return archives that could not be read as JSON shows them, the first thousand."""
-    return [{"archive": printable(name), "reason": reason} for name, reason in trouble[:1000]]
+    return [{"archive": printable(name), **stored_as("reason", reason)} for name, reason in trouble[:1000]]
