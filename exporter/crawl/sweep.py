@@ -14,8 +14,8 @@ from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
 from exporter.crawl.tasks import task_group
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
-from exporter.message import message, said
-from exporter.model.kinds import Kind
+from exporter.message import message, restored, said, stored
+from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Paginator
 
 if TYPE_CHECKING:
@@ -203,14 +203,17 @@ class Sweep:
             what = message(
                 "{unnamed} more items had no usable id, or one that was there twice; run again", unnamed=self._unnamed
             )
-            result.problems.append(message("{kind} list: {problem}", kind=result.kind, problem=what))
+            result.problems.append(message("{kind} list: {problem}", kind=KIND_NAMES[result.kind], problem=what))
         result.problems = [*self.paginator.problems, *result.problems]
         result.complete = self.paginator.complete and not result.problems
         result.agreed = not result.differing and result.listed == self.listed_before
         result.doubts = self.paginator.doubts
         if self._items != result.listed:
             twice = message("{n} items are listed more than once", n=self._items - result.listed)
-            result.doubts = [*result.doubts, message("{kind} list: {problem}", kind=result.kind, problem=twice)]
+            result.doubts = [
+                *result.doubts,
+                message("{kind} list: {problem}", kind=KIND_NAMES[result.kind], problem=twice),
+            ]
         return result
 
     async def _read_pages(self, concurrency: int, group: asyncio.TaskGroup) -> None:
@@ -265,7 +268,7 @@ class Sweep:
             note: dict[str, Any] = {
                 "sweep": self.number,
                 "page": asked.cursor,
-                "failed": str(answer),
+                "failed": stored(said(answer)),
                 "missing": missing,
                 "records": {"ids": []},
             }
@@ -294,7 +297,7 @@ class Sweep:
         to_read: list[str] = []
         problems: list[str] = []
         differing = position = 0
-        where = message("{kind} list, page {page}:", kind=kind, page=asked.number)
+        where = message("{kind} list, page {page}:", kind=KIND_NAMES[kind], page=asked.number)
         of_comments, of_entries = kind is Kind.COMMENTS, kind is Kind.ENTRY_LIST
         items = page.items
         items.reverse()
@@ -346,7 +349,7 @@ class Sweep:
             "differing": differing,
             "to_read": to_read,
             "facts": asdict(facts),
-            "problems": problems[:_MAX_NAMED_ITEMS],
+            "problems": [stored(each) for each in problems[:_MAX_NAMED_ITEMS]],
             "unnamed": len(problems[_MAX_NAMED_ITEMS:]),
             "records": records,
         }
@@ -357,7 +360,7 @@ class Sweep:
         """Ingest a page from the note of an interrupted run; the ledger already has its records."""
         note = note_of(self.ledger.note(*self.known[asked.cursor])) or {}
         if "failed" in note:
-            self._fail(asked, ServiceError(note["failed"]), missing=note["missing"])
+            self._fail(asked, ServiceError(restored(note["failed"])), missing=note["missing"])
             return
         records = note["records"]
         new = [at for at, each in enumerate(records["ids"]) if self.ledger.mark(each, self.number) != self.number]
@@ -372,7 +375,7 @@ class Sweep:
         result.differing += note["differing"]
         result.to_read += note["to_read"]
         room = max(0, _MAX_NAMED_ITEMS - len(result.problems))
-        result.problems += note["problems"][:room]
+        result.problems += [restored(each) for each in note["problems"][:room]]
         self._unnamed += len(note["problems"][room:]) + note["unnamed"]
         if facts.total is not None:
             result.total = min(facts.total, MAX_COUNT)

@@ -314,7 +314,7 @@ class MoveRun:
             fields = self._plan.fields(planned, self._files, self._links, self._categories)
             await self._bring(planned, there, fields)
 
-    async def _why_not_there(self, planned: PlannedPost, there: HomePost | None) -> LeftAlone:
+    async def _why_not_there(self, planned: PlannedPost, there: HomePost | None) -> str:
         before = self._map.of(Thing.POST, planned.post.id)
         if there is not None:
             return LeftAlone.TRASHED
