@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from exporter import lossless_json
-from exporter.archive.layout import LARGEST_VERSION
-from exporter.archive.manifest import CheckedObject
+from exporter.archive.manifest import DIGEST, OBJECT, TEXT, VERSION, object_of
 from exporter.errors import ArchiveDamaged
 from exporter.lossless_json import Frozen
 from exporter.message import message, said
@@ -26,6 +25,8 @@ _PLAIN_PUT = re.compile(
     rb'("sha256":"([0-9a-f]{64})",(?:"raw_sha256":"([0-9a-f]{64})",)?"data":)'
 )
 """The beginning of nearly every line: the members in their order, no escapes in the id."""
+_TOMBSTONE: Final = object_of({"id": TEXT, "evidence": OBJECT})
+_PUT: Final = object_of({"id": TEXT, "sha256": DIGEST}, {"raw_sha256": DIGEST, "version": VERSION})
 
 
 class RecordLine(NamedTuple):
@@ -202,21 +203,24 @@ def split_checked(line: bytes) -> tuple[RecordLine | None, str | None]:
 
 def _split_any(line: bytes, version: int | None) -> RecordLine:
     if line.startswith(_REMOVE):
-        head = CheckedObject(lossless_json.loads(line))
-        return RecordLine(head.text("id"), True, b"", None, b"", None, head.inner("evidence").members)
+        head = lossless_json.loads(line)
+        _TOMBSTONE(head, "it")
+        return RecordLine(head["id"], True, b"", None, b"", None, dict(head["evidence"]))
     at = line.find(_DATA)
     if at < 0:
         raise ValueError(message("a line without data is not a tombstone"))
-    head = CheckedObject(lossless_json.loads(line[:at] + b"}"))
-    if head.members.get("op", "put") != "put":
+    head = lossless_json.loads(line[:at] + b"}")
+    _PUT(head, "it")
+    if head.get("op", "put") != "put":
         raise ValueError(message("the line is neither put nor remove"))
+    raw = head.get("raw_sha256")
     return RecordLine(
-        head.text("id"),
+        head["id"],
         False,
-        bytes.fromhex(head.digest("sha256")),
-        None if head.members.get("raw_sha256") is None else bytes.fromhex(head.digest("raw_sha256")),
+        bytes.fromhex(head["sha256"]),
+        None if raw is None else bytes.fromhex(raw),
         line[at + len(_DATA) : _end_of_data(line)],
-        version if head.members.get("version") is None else head.number("version", 1, LARGEST_VERSION),
+        head.get("version") or version,
     )
 
 

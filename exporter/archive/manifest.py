@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from exporter import __version__, lossless_json
@@ -31,88 +32,81 @@ _LAST_YEAR: Final = 9998
 _MAX_SHOWN_CHARACTERS: Final = 40
 
 
-class CheckedObject:
-    """A JSON object whose members are read by name and type.
+Check = Callable[[Any, str], None]
+"""Raises a ValueError that names a member if its value is invalid."""
 
-    Raises:
-        ValueError: from all methods: a member is missing or invalid; the message says which.
-    """
 
-    def __init__(self, value: object, name: str = "it") -> None:
-        if not isinstance(value, dict):
-            raise _wrong(name, value, message("an object"))
-        self.members: dict[str, Any] = dict(value)
-        self._prefix = "" if name == "it" else f"{name}."
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.members
-
-    def require_plain(self) -> None:
-        """Refuse numbers of more than 64 bits and deep nesting, which some JSON parsers do not support."""
-        todo: list[tuple[dict[str, Any] | list[Any], int]] = [(self.members, 1)]
-        while todo:
-            outer, depth = todo.pop()
-            if outer and depth == MAX_DEPTH:
-                raise ValueError(message("it is nested more than {deepest} levels deep", deepest=MAX_DEPTH))
-            for value in outer.values() if isinstance(outer, dict) else outer:
-                if isinstance(value, dict | list):
-                    todo.append((value, depth + 1))
-                elif isinstance(value, IntegerText) or (type(value) is int and abs(value) > MAX_NUMBER):
-                    raise ValueError(message("it holds a number of more than 64 bits"))
-
-    def text(self, name: str) -> str:
-        """Return a member that is text."""
-        return str(self._checked(name, lambda value: type(value) is str, message("text")))
-
-    def text_or_null(self, name: str) -> str | None:
-        """Return a member that is text or ``null``."""
-        return None if self._get(name) is None else self.text(name)
-
-    def number(self, name: str, least: int = 0, most: int = MAX_NUMBER) -> int:
-        """Return a member that is an integer from ``least`` to ``most``."""
-        wanted = message("a number") if least <= 0 else message("a number from {least}", least=least)
-        return int(self._checked(name, lambda value: type(value) is int and least <= value <= most, wanted))
-
-    def integer(self, name: str) -> int:
-        """Return a member that is an integer of any size."""
-        return int(self._checked(name, lambda value: type(value) is int, message("a number")))
-
-    def flag(self, name: str) -> bool:
-        """Return a member that is ``true`` or ``false``."""
-        return bool(self._checked(name, lambda value: type(value) is bool, message("true or false")))
-
-    def time(self, name: str) -> str:
-        """Return a member that is a time with its offset from UTC, such as ``2026-01-31T12:34:56Z``."""
-        return str(self._checked(name, _is_time, message("a time")))
-
-    def digest(self, name: str) -> str:
-        """Return a member that is a SHA-256 in hexadecimal."""
-        return str(self._checked(name, is_sha256, message("a SHA-256")))
-
-    def inner(self, name: str) -> CheckedObject:
-        """Return a member that is an object."""
-        return CheckedObject(self._get(name), self._prefix + name)
-
-    def objects(self, name: str) -> dict[str, CheckedObject]:
-        """Return a member that is an object of objects."""
-        inner = self.inner(name)
-        return {key: inner.inner(key) for key in inner.members}
-
-    def rows(self, name: str) -> list[CheckedObject]:
-        """Return a member that is a list of objects."""
-        value = self._checked(name, lambda value: isinstance(value, list), message("a list"))
-        return [CheckedObject(each, f"{self._prefix}{name}[{number}]") for number, each in enumerate(value)]
-
-    def _get(self, name: str) -> Any:
-        if name not in self.members:
-            raise ValueError(message("{name} is missing", name=printable(self._prefix + name, _MAX_SHOWN_CHARACTERS)))
-        return self.members[name]
-
-    def _checked(self, name: str, is_right: Callable[[Any], bool], wanted: str) -> Any:
-        value = self._get(name)
+def _check(is_right: Callable[[Any], bool], wanted: str) -> Check:
+    def check(value: Any, name: str) -> None:
         if not is_right(value):
-            raise _wrong(self._prefix + name, value, wanted)
-        return value
+            raise ValueError(
+                message(
+                    "{name} is {value}, not {wanted}",
+                    name=printable(name, _MAX_SHOWN_CHARACTERS),
+                    value=in_words(value),
+                    wanted=wanted,
+                )
+            )
+
+    return check
+
+
+def _number(least: int = 0, most: int = MAX_NUMBER) -> Check:
+    wanted = message("a number") if least <= 0 else message("a number from {least}", least=least)
+    return _check(lambda value: type(value) is int and least <= value <= most, wanted)
+
+
+def object_of(required: Mapping[str, Check], optional: Mapping[str, Check] = MappingProxyType({})) -> Check:
+    """Return the check of an object with these members; optional ones may be missing or ``null``."""
+
+    def check(value: Any, name: str) -> None:
+        OBJECT(value, name)
+        prefix = "" if name == _WHOLE else f"{name}."
+        for member, check_member in required.items():
+            if member not in value:
+                raise ValueError(message("{name} is missing", name=printable(prefix + member, _MAX_SHOWN_CHARACTERS)))
+            check_member(value[member], prefix + member)
+        for member, check_member in optional.items():
+            if value.get(member) is not None:
+                check_member(value[member], prefix + member)
+
+    return check
+
+
+def _objects_of(check_each: Check) -> Check:
+    def check(value: Any, name: str) -> None:
+        OBJECT(value, name)
+        for member, each in value.items():
+            check_each(each, f"{name}.{member}")
+
+    return check
+
+
+def _list_of(check_each: Check) -> Check:
+    def check(value: Any, name: str) -> None:
+        _LIST(value, name)
+        for number, each in enumerate(value):
+            check_each(each, f"{name}[{number}]")
+
+    return check
+
+
+def _or_null(check: Check) -> Check:
+    return lambda value, name: None if value is None else check(value, name)
+
+
+def _require_plain(document: dict[str, Any]) -> None:
+    """Refuse numbers of more than 64 bits and deep nesting, which some JSON parsers do not support."""
+    todo: list[tuple[dict[str, Any] | list[Any], int]] = [(document, 1)]
+    while todo:
+        outer, depth = todo.pop()
+        if outer and depth == MAX_DEPTH:
+            raise ValueError(message("it is nested more than {deepest} levels deep", deepest=MAX_DEPTH))
+        for value in outer.values() if isinstance(outer, dict) else outer:
+            if isinstance(value, dict | list):
+                todo.append((value, depth + 1))
+            elif isinstance(value, IntegerText) or (type(value) is int and abs(value) > MAX_NUMBER):
+                raise ValueError(message("it holds a number of more than 64 bits"))
 
 
 def _is_time(value: object) -> bool:
@@ -121,17 +115,6 @@ def _is_time(value: object) -> bool:
     except ValueError:
         return False
     return moment is not None and moment.tzinfo is not None and _FIRST_YEAR <= moment.year <= _LAST_YEAR
-
-
-def _wrong(name: str, value: object, wanted: str) -> ValueError:
-    return ValueError(
-        message(
-            "{name} is {value}, not {wanted}",
-            name=printable(name, _MAX_SHOWN_CHARACTERS),
-            value=in_words(value),
-            wanted=wanted,
-        )
-    )
 
 
 def in_words(value: object) -> str:
@@ -155,77 +138,84 @@ def in_words(value: object) -> str:
             return message("an object")
 
 
-def check_completeness(found: CheckedObject) -> None:
-    """Check the members of ``completeness`` that the program uses; earlier programs wrote others as well.
-
-    Raises:
-        ValueError: one is invalid.
-    """
-    for name in ("complete", "sweeps_agreed"):
-        if name in found:
-            found.flag(name)
-    if "sweeps" in found:
-        found.number("sweeps")
-
-
-def check_problem(found: CheckedObject) -> None:
-    """Check one of ``problems``.
-
-    Raises:
-        ValueError: a member is missing or invalid.
-    """
-    found.text("kind")
-    found.text_or_null("id")
-    found.text("reason")
+def _check_blog_id(value: Any, name: str) -> None:
+    TEXT(value, name)
+    if not value or printable(value) != value:
+        raise ValueError(message("blog_id is {blog_id}, not the domain of a blog", blog_id=in_words(value)))
 
 
 PREVIOUS: Final = "previous"
 MANIFEST_SHA256: Final = "manifest_sha256"
+_WHOLE: Final = "it"
+"""The name of a whole document in messages."""
+TEXT: Final = _check(lambda value: type(value) is str, message("text"))
+OBJECT: Final = _check(lambda value: isinstance(value, dict), message("an object"))
+DIGEST: Final = _check(is_sha256, message("a SHA-256"))
+VERSION: Final = _number(1, LARGEST_VERSION)
+_LIST: Final = _check(lambda value: isinstance(value, list), message("a list"))
+_FLAG: Final = _check(lambda value: type(value) is bool, message("true or false"))
+_TIME: Final = _check(_is_time, message("a time"))
+_COUNTED: Final = ("total", "new", "changed", "gone")
+_COUNTS: Final = _objects_of(object_of(dict.fromkeys(_COUNTED, _number())))
+_COMPLETENESS: Final = object_of({}, {"complete": _FLAG, "sweeps_agreed": _FLAG, "sweeps": _number()})
+"""The members that the program uses; earlier programs wrote others as well."""
+_PROBLEMS: Final = _list_of(object_of({"kind": TEXT, "id": _or_null(TEXT), "reason": TEXT}))
+_FILES: Final = object_of({"files": _objects_of(object_of({"lines": _number(), "bytes": _number(), "sha256": DIGEST}))})
+_FORMAT: Final = object_of({"format_version": _check(lambda value: type(value) is int, message("a number"))})
+_INFO: Final = object_of(
+    {
+        "format_version": _number(layout.FORMAT_MINIMUM),
+        "blog_id": _check_blog_id,
+        "created_at": _TIME,
+        "tool": TEXT,
+    },
+    {"service": TEXT},
+)
+_MANIFEST: Final = object_of(
+    {
+        "version": VERSION,
+        "parent": _or_null(object_of({"version": VERSION, "sha256": DIGEST})),
+        "blog_id": _check_blog_id,
+        "base_url": TEXT,
+        "started_at": _TIME,
+        "finished_at": _TIME,
+        "counts": _COUNTS,
+        "completeness": _COMPLETENESS,
+        "problems": _PROBLEMS,
+        "format_version": _number(1),
+        "tool": TEXT,
+    },
+    {
+        "pruned": object_of({**dict.fromkeys(("first", "last", "count"), _number(1)), "started_at": _TIME}),
+        "healed": _list_of(object_of({"version": VERSION, "file": TEXT, "line": _number(), "id": _or_null(TEXT)})),
+    },
+)
+_RUN: Final = object_of(
+    {"outcome": TEXT, "started_at": _TIME, "finished_at": _TIME},
+    {
+        "version": VERSION,
+        "exit_code": _number(),
+        "error": TEXT,
+        "counts": _COUNTS,
+        "completeness": _COMPLETENESS,
+        "problems": _PROBLEMS,
+        "assets": OBJECT,
+        PREVIOUS: DIGEST,
+        MANIFEST_SHA256: DIGEST,
+    },
+)
+"""A run that failed early has few of the optional members."""
 
 
-def run_fault(value: object) -> str | None:
+def run_fault(value: Any) -> str | None:
     """Return why a value is not a run's line, or ``None`` if it is one; unknown members are ignored."""
     try:
-        run = CheckedObject(value)
-        run.require_plain()
-        run.text("outcome")
-        run.time("started_at")
-        run.time("finished_at")
-        _check_result(run)
+        OBJECT(value, _WHOLE)
+        _require_plain(value)
+        _RUN(value, _WHOLE)
     except ValueError as error:
         return said(error)
     return None
-
-
-def _check_result(run: CheckedObject) -> None:
-    """Check the members that only some runs have. A run that failed early has few."""
-    for name, check in _CHECKS.items():
-        if run.members.get(name) is not None:
-            check(run, name)
-
-
-def _check_counts(run: CheckedObject, name: str) -> None:
-    for counts in run.objects(name).values():
-        for each in ("total", "new", "changed", "gone"):
-            counts.number(each)
-
-
-def _check_problems(run: CheckedObject, name: str) -> None:
-    for problem in run.rows(name):
-        check_problem(problem)
-
-
-_CHECKS: Final[dict[str, Callable[[CheckedObject, str], object]]] = {
-    "version": lambda run, name: run.number(name, 1, LARGEST_VERSION),
-    "exit_code": CheckedObject.number,
-    "error": CheckedObject.text,
-    "counts": _check_counts,
-    "completeness": lambda run, name: check_completeness(run.inner(name)),
-    "problems": _check_problems,
-    "assets": CheckedObject.inner,
-    PREVIOUS: CheckedObject.digest,
-    MANIFEST_SHA256: CheckedObject.digest,
-}
 
 
 def run_of(line: bytes) -> dict[str, Any] | None:
@@ -283,21 +273,20 @@ class ArchiveInfo:
                         "{place} is not an archive of blog-exporter: archive.json says another format.", place=place
                     )
                 )
-            info = CheckedObject(value)
-            version = info.integer("format_version")
-            if version > layout.FORMAT_MAXIMUM:
+            _FORMAT(value, _WHOLE)
+            if value["format_version"] > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
                     message(
                         "{place} has format {version}, this program reads up to {format_maximum}: "
                         "install a newer blog-exporter.",
                         place=place,
-                        version=in_words(version),
+                        version=in_words(value["format_version"]),
                         format_maximum=layout.FORMAT_MAXIMUM,
                     )
                 )
-            info.number("format_version", layout.FORMAT_MINIMUM)
-            service = info.text("service") if "service" in info else None
-            made = cls(_blog_id(info), info.time("created_at"), FORMAT_NAME, version, info.text("tool"), service)
+            _INFO(value, _WHOLE)
+            members: dict[str, Any] = {each.name: value.get(each.name) for each in fields(cls)}
+            return cls(**members)
         except ValueError as error:
             raise ArchiveDamaged(
                 message(
@@ -307,7 +296,6 @@ class ArchiveInfo:
                     from_a_copy=_FROM_A_COPY,
                 )
             ) from error
-        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,34 +330,29 @@ class SegmentInfo:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """A version's ``manifest.json``; FORMAT.md describes the members."""
+    """A version's ``manifest.json``; FORMAT.md describes the members, which are in its order."""
 
+    format_version: int = FORMAT_VERSION
     version: int
     parent: dict[str, Any] | None
     blog_id: str
     base_url: str
     started_at: str
     finished_at: str
+    tool: str = TOOL
     counts: dict[str, KindCounts]
     completeness: dict[str, Any]
     problems: list[RecordProblem]
     files: dict[str, SegmentInfo]
-    format_version: int = FORMAT_VERSION
-    tool: str = field(default=TOOL)
     pruned: dict[str, Any] | None = None
     healed: list[Any] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return it with its members in the order of FORMAT.md."""
+        """Return it as a JSON object."""
         document = asdict(self) | {"problems": [problem.document() for problem in self.problems]}
-        order = (
-            "format_version", "version", "parent", "blog_id", "base_url", "started_at", "finished_at", "tool",
-            "counts", "completeness", "problems", "files", *(("pruned",) if self.pruned is not None else ()),
-            *(("healed",) if self.healed is not None else ()),
-        )  # fmt: skip
-        return {name: document[name] for name in order}
+        return {name: value for name, value in document.items() if value is not None or name == "parent"}
 
     @classmethod
     def decode(cls, data: bytes, place: str) -> Manifest:
@@ -379,26 +362,19 @@ class Manifest:
             ArchiveDamaged: it is invalid.
         """
         try:
-            found = CheckedObject(lossless_json.loads(data))
-            found.require_plain()
-            completeness = found.inner("completeness")
-            check_completeness(completeness)
-            return cls(
-                version=found.number("version", 1, layout.LARGEST_VERSION),
-                parent=_parent(found),
-                blog_id=_blog_id(found),
-                base_url=found.text("base_url"),
-                started_at=found.time("started_at"),
-                finished_at=found.time("finished_at"),
-                counts={kind: _counts(counts) for kind, counts in found.objects("counts").items()},
-                completeness=completeness.members,
-                problems=[_problem(problem) for problem in found.rows("problems")],
-                files=_segments(found),
-                format_version=found.number("format_version", 1),
-                tool=found.text("tool"),
-                pruned=_pruned(found),
-                healed=_healed(found),
-            )
+            found = lossless_json.loads(data)
+            OBJECT(found, _WHOLE)
+            _require_plain(found)
+            _MANIFEST(found, _WHOLE)
+            members: dict[str, Any] = {each.name: found.get(each.name) for each in fields(cls)}
+            members["counts"] = {
+                kind: KindCounts(*(counts[name] for name in _COUNTED)) for kind, counts in found["counts"].items()
+            }
+            members["problems"] = [
+                RecordProblem(each["kind"], each["id"], restored_from(each, "reason")) for each in found["problems"]
+            ]
+            members["files"] = _segments(found)
+            return cls(**members)
         except ValueError as error:
             raise _damaged(place, error) from error
 
@@ -410,7 +386,7 @@ def segments_in(data: bytes, place: str) -> dict[str, SegmentInfo]:
         ArchiveDamaged: it is invalid.
     """
     try:
-        return _segments(CheckedObject(lossless_json.values(data)))
+        return _segments(lossless_json.values(data))
     except ValueError as error:
         raise _damaged(place, error) from error
 
@@ -419,61 +395,9 @@ def _damaged(place: str, error: ValueError) -> ArchiveDamaged:
     return ArchiveDamaged(message("{place} is damaged: {error}; run verify --repair.", place=place, error=error))
 
 
-def _blog_id(found: CheckedObject) -> str:
-    blog_id = found.text("blog_id")
-    if not blog_id or printable(blog_id) != blog_id:
-        raise ValueError(message("blog_id is {blog_id}, not the domain of a blog", blog_id=in_words(blog_id)))
-    return blog_id
-
-
-def _parent(found: CheckedObject) -> dict[str, Any] | None:
-    if found.members.get("parent", "") is None:
-        return None
-    parent = found.inner("parent")
-    parent.number("version", 1, layout.LARGEST_VERSION)
-    parent.digest("sha256")
-    return parent.members
-
-
-def _pruned(found: CheckedObject) -> dict[str, Any] | None:
-    if found.members.get("pruned") is None:
-        return None
-    pruned = found.inner("pruned")
-    for name in ("first", "last", "count"):
-        pruned.number(name, 1)
-    pruned.time("started_at")
-    return pruned.members
-
-
-def _healed(found: CheckedObject) -> list[Any] | None:
-    if found.members.get("healed") is None:
-        return None
-    for row in found.rows("healed"):
-        row.number("version", 1, layout.LARGEST_VERSION)
-        row.text("file")
-        row.number("line")
-        row.text_or_null("id")
-    return list(found.members["healed"])
-
-
-_COUNTED: Final = tuple(part.name for part in fields(KindCounts))
-
-
-def _counts(found: CheckedObject) -> KindCounts:
-    return KindCounts(*map(found.number, _COUNTED))
-
-
-def _problem(found: CheckedObject) -> RecordProblem:
-    check_problem(found)
-    check_problem(found)
-    return RecordProblem(found.members["kind"], found.members["id"], restored_from(found.members, "reason"))
-
-
-def _segments(found: CheckedObject) -> dict[str, SegmentInfo]:
-    return {
-        name: SegmentInfo(info.number("lines"), info.number("bytes"), info.digest("sha256"))
-        for name, info in found.objects("files").items()
-    }
+def _segments(document: Any) -> dict[str, SegmentInfo]:
+    _FILES(document, _WHOLE)
+    return {name: SegmentInfo(info["lines"], info["bytes"], info["sha256"]) for name, info in document["files"].items()}
 
 
 def version_sums(manifest_sha256: str, info_sha256: str, files: Mapping[str, SegmentInfo]) -> bytes:
