@@ -23,7 +23,7 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageErr
 from exporter.message import message, system_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
 
     from exporter.archive.safe_files import InnerPath
 

@@ -43,7 +43,6 @@ from exporter.model.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
 
 CHECKS_FOR_ALL: Final = 7

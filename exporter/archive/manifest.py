@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from types import MappingProxyType
@@ -321,6 +321,11 @@ class RecordProblem:
         return {"kind": self.kind, "id": self.id, **stored_as("reason", self.reason)}
 
 
+def problems_in(rows: Sequence[Mapping[str, Any]]) -> list[RecordProblem]:
+    """Read the ``problems`` of a manifest or of a run's line."""
+    return [RecordProblem(each["kind"], each["id"], restored_from(each, "reason")) for each in rows]
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentInfo:
     """The size and hash of one ``.jsonl`` file of a version."""
@@ -370,9 +375,7 @@ class Manifest:
             members["counts"] = {
                 kind: KindCounts(*(counts[name] for name in _COUNTED)) for kind, counts in found["counts"].items()
             }
-            members["problems"] = [
-                RecordProblem(each["kind"], each["id"], restored_from(each, "reason")) for each in found["problems"]
-            ]
+            members["problems"] = problems_in(found["problems"])
             members["files"] = _segments(found)
             return cls(**members)
         except ValueError as error:

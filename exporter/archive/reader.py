@@ -43,10 +43,9 @@ from exporter.message import message, suggested, system_reason
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from exporter.archive.latest_segments import Segments
-    from exporter.archive.layout import Layout
 
 _VERSIONS_CHECKED: Final = 16
 """Newest versions whose files' sizes are compared with the manifest by every command."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -42,8 +41,8 @@ from exporter.archive.manifest import (
     TOOL,
     KindCounts,
     Manifest,
-    RecordProblem,
     SegmentInfo,
+    problems_in,
     read_sums,
     run_of,
     version_sums,
@@ -59,12 +58,9 @@ from exporter.message import message, said
 from exporter.model.kinds import Kind, sort_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-    from typing import Any
+    from collections.abc import Mapping
 
     from exporter.archive.layout import Layout
-    from exporter.archive.manifest import SegmentInfo
     from exporter.archive.reader import ArchiveReader
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
@@ -217,7 +213,7 @@ def manifest_again(layout: Layout, version: int, sha256: str) -> bytes | None:
         version: the version whose manifest is lost.
         sha256: the hash that the manifest had, in hexadecimal.
     """
-    with suppress(OSError, BlogExporterError, ValueError, LookupError, TypeError):
+    with contextlib.suppress(OSError, BlogExporterError, ValueError, LookupError, TypeError):
         run = _run_of(layout, version)
         for manifest in () if run is None else _candidates(layout, version, run):
             data = lossless_json.dumps(manifest.document(), pretty=True) + b"\n"
@@ -249,7 +245,7 @@ def _candidates(layout: Layout, version: int, run: dict[str, Any]) -> Iterator[M
             finished_at=run["finished_at"],
             counts={kind: KindCounts(**counts) for kind, counts in run["counts"].items()},
             completeness=run["completeness"],
-            problems=[RecordProblem(**problem) for problem in run["problems"]],
+            problems=problems_in(run["problems"]),
             files=files,
             format_version=format_version,
             tool=tool,
@@ -264,7 +260,7 @@ def _origins(layout: Layout, versions: list[int]) -> Iterator[tuple[str, str, in
     known = {**remembered.unconfirmed, **remembered.values}.get("base_url")
     yielded = set()
     for number in reversed(versions):
-        with suppress(OSError, BlogExporterError):
+        with contextlib.suppress(OSError, BlogExporterError):
             path = layout.manifest(number)
             found = Manifest.decode(path.read_bytes(MAX_DOCUMENT_BYTES), str(path))
             origin = found.base_url, found.tool, found.format_version

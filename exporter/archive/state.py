@@ -34,7 +34,6 @@ from exporter.message import message, said, system_reason
 from exporter.model.kinds import Kind, sort_key
 
 _OPEN_FILES = 64
-_BLOCK_BYTES = 128 * 1024
 
 
 class SegmentFiles:
@@ -48,9 +47,6 @@ class SegmentFiles:
         self._numbers: dict[Path, int] = {}
         self._open: OrderedDict[int, int] = OrderedDict()
         self._pinned: dict[int, int] = {}
-        self._block_of = -1
-        self._block_start = 0
-        self._block = b""
 
     def add(self, path: Path) -> int:
         """Return a file's number, which is new for a new path."""
@@ -78,16 +74,11 @@ class SegmentFiles:
 
     def read(self, number: int, offset: int, length: int) -> bytes:
         """Read ``length`` bytes at ``offset``."""
-        return self._pread(self._handle(number), length, offset)
-
-    def read_near(self, number: int, offset: int, length: int) -> bytes:
-        """Read ``length`` bytes at ``offset`` through a block buffer, for lines close to the previous ones."""
-        start = offset - offset % _BLOCK_BYTES
-        if start != self._block_start or number != self._block_of:
-            self._block = self._pread(self._handle(number), _BLOCK_BYTES, start)
-            self._block_of, self._block_start = number, start
-        line = self._block[offset - start : offset - start + length]
-        return line if len(line) == length else self.read(number, offset, length)
+        handle = self._handle(number)
+        if hasattr(os, "pread"):
+            return os.pread(handle, length, offset)
+        os.lseek(handle, offset, os.SEEK_SET)
+        return os.read(handle, length)
 
     def _handle(self, number: int) -> int:
         handle = self._pinned.get(number)
@@ -100,20 +91,12 @@ class SegmentFiles:
             self._open[number] = handle
         return handle
 
-    @staticmethod
-    def _pread(handle: int, length: int, offset: int) -> bytes:
-        if hasattr(os, "pread"):
-            return os.pread(handle, length, offset)
-        os.lseek(handle, offset, os.SEEK_SET)
-        return os.read(handle, length)
-
     def close(self) -> None:
         """Close all files; those that were not pinned open again when read."""
         for handle in (*self._open.values(), *self._pinned.values()):
             os.close(handle)
         self._open.clear()
         self._pinned.clear()
-        self._block_of = -1
 
 
 def _open(path: Path) -> int:
@@ -310,7 +293,7 @@ class State:
         """Read the lines of a kind in the order of their ids."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
-            yield self._checked(kind, record_id, row, self.segments.read_near(*state.place(row)))[1]
+            yield self._checked(kind, record_id, row, self.segments.read(*state.place(row)))[1]
 
     def latest_lines(self, kind: Kind) -> Iterator[bytes]:
         """Write the lines of ``latest/`` for a kind of this state, sorted by id."""
@@ -324,7 +307,7 @@ class State:
             ArchiveDamaged: the record does not match its hash, and the archive has no other copy.
         """
         state = self.kinds[kind]
-        text = self.segments.read_near(*state.place(row))
+        text = self.segments.read(*state.place(row))
         shown = latest_head(record_id, state.version(row))
         head = put_head(record_id) if text.startswith(PUT) else shown
         if intact_data(text, head, state.identity(row)) is not None:
@@ -365,7 +348,7 @@ class State:
         """Read the raw objects of a kind in the order of their ids."""
         state = self.kinds[kind]
         for record_id, row in state.ordered():
-            yield record_id, self._record(kind, record_id, row, self.segments.read_near(*state.place(row)))
+            yield record_id, self._record(kind, record_id, row, self.segments.read(*state.place(row)))
 
     def _record(self, kind: Kind, record_id: str, row: int, text: bytes) -> dict[str, Any]:
         """Parse a line. Only records of the newest version are kept, since several views ask for them."""

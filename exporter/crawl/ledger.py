@@ -150,7 +150,7 @@ class Ledger:
         Raises:
             ArchiveDamaged: the checkpoint was changed while it was in use.
         """
-        text = self._segments.read_near(*self.fresh.place(row))
+        text = self._segments.read(*self.fresh.place(row))
         identity = self.fresh.identity(row)
         if intact_data(text, put_head(record_id), identity) is None:
             line, fault = split_checked(text)
