@@ -150,7 +150,7 @@ class Engine:
             return target
 
         source = credentials if isinstance(credentials, TokenSource) else FixedSource(credentials)
-        sender = Sender(timeouts, Statistics(), place, message(": check the address"), self.statistics)
+        sender = Sender(timeouts, Statistics(), place, message(": check the address and the network"), self.statistics)
         transport = AiohttpTransport(self._session(_ANYWHERE), self._allowance)
         watch = ServiceWatch(transport, policy, self._clock)
         self._longest_pauses[origin] = max(policy.longest_pause, self._longest_pauses.get(origin, 0.0))

@@ -254,35 +254,18 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
         return NotPublic(
             message("{place} has no public address, and is only asked with --allow-private-network", place=sender.place)
         )
-    connecting = message("cannot connect to {place}", place=sender.place)
+    cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
+    detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.hint else ""
+    reason = next((reason for kind, reason in _NO_CONNECTION.items() if isinstance(error, kind)), None)
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return Unreachable(
-            message(
-                "{connecting}: no answer within {seconds:g} s{hint}",
-                connecting=connecting,
-                seconds=sender.timeouts.connect,
-                hint=sender.hint,
-            )
-        )
-    if isinstance(error, TimeoutError):
+        reason, detail = message("no answer within {seconds:g} s", seconds=sender.timeouts.connect), ""
+    elif isinstance(error, TimeoutError):
         return RequestTimeout(
             message("{place} took too long: {what_passed}", place=sender.place, what_passed=deadline.exceeded())
         )
-    cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
-    detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.hint else ""
-    for kind, reason in _NO_CONNECTION.items():
-        if isinstance(error, kind):
-            network = message(" and the network") if sender.hint else ""
-            return Unreachable(
-                message(
-                    "{connecting}: {reason}{detail}{hint}{network}",
-                    connecting=connecting,
-                    reason=reason,
-                    detail=detail,
-                    hint=sender.hint,
-                    network=network,
-                )
-            )
+    if reason is not None:
+        text = message("cannot connect to {place}: {reason}{detail}", place=sender.place, reason=reason, detail=detail)
+        return Unreachable(message("{problem}{hint}", problem=text, hint=sender.hint))
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
         return AddressRefused(
             message("{place} has an address that cannot be asked{detail}", place=sender.place, detail=detail)
@@ -354,23 +337,16 @@ class Redirecting:
             if location is None:
                 return response
             if request.method != "GET":
-                raise RedirectRefused(
-                    message("{place} redirects what is sent to it{hint}", place=sender.place, hint=sender.hint)
-                )
+                raise _redirect_refused(sender, message("redirects what is sent to it"))
             try:
                 encoded = location.isascii() and location.isprintable() and " " not in location
                 target = self.admit(request.url.join(URL(location, encoded=encoded)))
             except ValueError:
-                text = message(
-                    "{place} redirects to something that is not a URL{hint}", place=sender.place, hint=sender.hint
-                )
-                raise RedirectRefused(text) from None
+                raise _redirect_refused(sender, message("redirects to something that is not a URL")) from None
             request = replace(request, url=target, origin=origin_of(target))
-        raise RedirectRefused(
-            message(
-                "{place} redirects more than {max_redirects} times in a row{hint}",
-                place=sender.place,
-                max_redirects=_MAX_REDIRECTS,
-                hint=sender.hint,
-            )
-        )
+        too_often = message("redirects more than {max_redirects} times in a row", max_redirects=_MAX_REDIRECTS)
+        raise _redirect_refused(sender, too_often)
+
+
+def _redirect_refused(sender: Sender, what: str) -> RedirectRefused:
+    return RedirectRefused(message("{place} {what}{hint}", place=sender.place, what=what, hint=sender.hint))
