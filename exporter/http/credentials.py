@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 
 from exporter.errors import ApiError, ServiceError, UsageError
@@ -98,6 +97,13 @@ class Credentials:
         """Removes these credentials from texts."""
         return Redactor([*([self.token] if self.token else []), *self.secrets])
 
+    async def credentials(self) -> Credentials:
+        """Return these credentials, which are a :class:`TokenSource` that does not change."""
+        return self
+
+    async def renewed(self, _refused: Credentials, /) -> None:
+        """Return nothing: there is no replacement."""
+
 
 def is_encrypted_or_near(address: str) -> bool:
     """Return whether the traffic to an address is protected: it uses https, or stays on this machine."""
@@ -116,20 +122,21 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-class TokenSource(ABC):
-    """A source of credentials that may change during a run, such as a sign-in that is renewed.
+class TokenSource(Protocol):
+    """A source of credentials that may change during a run, such as a sign-in that is renewed."""
 
-    Attributes:
-        redactor: knows all secrets that were ever returned.
-        advice: the next step for the user if they are refused.
-        token_header: the name of the header that carries the token; empty without a token.
-    """
+    @property
+    def redactor(self) -> Redactor:
+        """Knows all secrets that were ever returned."""
 
-    redactor: Redactor
-    advice: str = ""
-    token_header: str = ""
+    @property
+    def advice(self) -> str:
+        """The next step for the user if they are refused."""
 
-    @abstractmethod
+    @property
+    def token_header(self) -> str:
+        """The name of the header that carries the token; empty without a token."""
+
     async def credentials(self) -> Credentials:
         """Return the credentials to send now.
 
@@ -137,30 +144,12 @@ class TokenSource(ABC):
             ServiceError: there are no credentials any more.
         """
 
-    @abstractmethod
     async def renewed(self, refused: Credentials, /) -> Credentials | None:
         """Return a replacement for refused credentials, or ``None`` if there is no replacement.
 
         Raises:
             ServiceError: there are no credentials any more.
         """
-
-
-class FixedSource(TokenSource):
-    """Credentials that do not change."""
-
-    def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
-        self.redactor = credentials.redactor
-        self.advice = credentials.advice
-        self.token_header = credentials.token_header
-
-    async def credentials(self) -> Credentials:
-        """Return the credentials."""
-        return self._credentials
-
-    async def renewed(self, _refused: Credentials, /) -> None:
-        """Return nothing: there is no replacement."""
 
 
 class Redactor:

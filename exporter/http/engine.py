@@ -22,7 +22,7 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.body import FileBody, MemoryBody, MemoryBudget, Sink
-from exporter.http.credentials import Credentials, FixedSource, TokenSource
+from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Timeouts
 from exporter.http.retry import HostWatch, RetryEvent, Retrying, RetryPolicy, ServiceWatch
 from exporter.http.throttle import Throttled, Throttles
@@ -108,7 +108,7 @@ class Engine:
     def client(
         self,
         base_url: str,
-        credentials: Credentials | TokenSource = _ANONYMOUS,
+        credentials: TokenSource = _ANONYMOUS,
         *,
         timeouts: Timeouts = _SERVICE_TIMEOUTS,
         max_body: int = 32 * _MIB,
@@ -149,22 +149,21 @@ class Engine:
                 )
             return target
 
-        source = credentials if isinstance(credentials, TokenSource) else FixedSource(credentials)
         sender = Sender(timeouts, Statistics(), place, message(": check the address and the network"), self.statistics)
         transport = AiohttpTransport(self._session(_ANYWHERE), self._allowance)
         watch = ServiceWatch(transport, policy, self._clock)
         self._longest_pauses[origin] = max(policy.longest_pause, self._longest_pauses.get(origin, 0.0))
         retrying = Retrying(
-            Redirecting(Authorised(Throttled(watch, self._throttles), source), inside),
+            Redirecting(Authorised(Throttled(watch, self._throttles), credentials), inside),
             policy,
             watch,
             self._throttles,
             self._clock,
-            redactor=source.redactor,
+            redactor=credentials.redactor,
             on_retry=on_retry,
             chance=self._chance,
         )
-        return Client(self, retrying, watch, base, origin, MemoryBody(self.budget, max_body), sender, source)
+        return Client(self, retrying, watch, base, origin, MemoryBody(self.budget, max_body), sender, credentials)
 
     def downloader(
         self,

@@ -41,7 +41,7 @@ def credentials_for(
     warn: Callable[[str], None] = lambda _: None,
     store: SignInStore | None = None,
     clock: Clock | None = None,
-) -> Credentials | TokenSource:
+) -> TokenSource:
     """Return the credentials for the service of the settings.
 
     The sources, in order: a token in the settings, ``token_command``, the stored sign-in for the service.
@@ -91,7 +91,7 @@ def _refused_advice(place: str) -> str:
     return message("the token ({place}) was refused: make a new one that may read this blog", place=place)
 
 
-class CommandSource(TokenSource):
+class CommandSource:
     """The token that a command prints. The command runs for the first request, and again if the token is refused."""
 
     def __init__(self, command: str, carrier: Credentials, place: str) -> None:
@@ -123,7 +123,7 @@ class CommandSource(TokenSource):
         return replace(self._carrier, token=token, advice=self.advice)
 
 
-class SignInSource(TokenSource):
+class SignInSource:
     """The access token of a sign-in. It is renewed shortly before it ends, and once if it is refused.
 
     A service may accept each refresh token only once. So runs that renew at the same time wait for a lock, and use the
