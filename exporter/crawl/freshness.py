@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -32,15 +32,6 @@ class Refresh(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A listed entry, whether the archive has its record, and whether its list item has changed."""
-
-    entry_id: str
-    archived: bool
-    changed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Age:
     """The criteria of ``auto``: the current time, the maximum age, and when each entry was last read."""
 
@@ -63,29 +54,23 @@ class Age:
 
 
 def entries_to_read(
-    listed: Iterable[Listed], refresh: Refresh, age: Age | None, first: Iterable[str] = ()
+    listed: Iterable[str], changed: Collection[str], refresh: Refresh, age: Age | None, first: Iterable[str] = ()
 ) -> Iterator[str]:
     """Yield the ids to read: those in ``first``, then the others from the newest on.
 
     Args:
         listed: the entries that the sweep saw, newest first.
+        changed: those of them that the archive lacks, or whose list item has changed.
         refresh: the policy.
         age: required for ``Refresh.AUTO``.
         first: ids that an earlier run could not read.
     """
-    urgent = list(dict.fromkeys(first))
+    urgent = dict.fromkeys(first)
     yield from urgent
-    done = set(urgent)
-    for position, entry in enumerate(listed):
-        if entry.entry_id in done:
-            continue
-        if (
-            refresh is Refresh.ALL
-            or not entry.archived
-            or entry.changed
-            or (refresh is Refresh.AUTO and (position < NEWEST_ALWAYS_READ or age is None or age.due(entry.entry_id)))
-        ):
-            yield entry.entry_id
+    for position, entry_id in enumerate(listed):
+        due = refresh is Refresh.AUTO and (position < NEWEST_ALWAYS_READ or age is None or age.due(entry_id))
+        if entry_id not in urgent and (refresh is Refresh.ALL or entry_id in changed or due):
+            yield entry_id
 
 
 class Freshness:

@@ -12,7 +12,7 @@ from exporter import lossless_json
 from exporter.clock import differs, timestamp
 from exporter.crawl.checkpoint import Checkpoint, Purpose
 from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
-from exporter.crawl.freshness import Age, Listed, Refresh, entries_to_read
+from exporter.crawl.freshness import Age, Refresh, entries_to_read
 from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
 from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
@@ -353,31 +353,20 @@ class Ingest:
     async def _entries(self, number: int, first: Iterable[str]) -> None:
         """Read entries after a sweep: in the first those chosen by the policy, later those that changed."""
         entries = self.ledgers[Kind.ENTRIES]
+        to_read = self.sweeps[-1][Kind.ENTRY_LIST].to_read
         if number == 1:
-            wanted = entries_to_read(self._listed(), self.settings.refresh, self._age(), self._still_listed(first))
+            items = self.ledgers[Kind.ENTRY_LIST]
+            listed = items.seen_in(1)[::-1]
+            changed = {*to_read, *(entry_id for entry_id in listed if entry_id not in entries.base)}
+            urgent = [entry_id for entry_id in first if items.seen(entry_id) != UNSEEN]
+            wanted = entries_to_read(listed, changed, self.settings.refresh, self._age(), urgent)
         else:
-            wanted = iter(dict.fromkeys([*self.sweeps[-1][Kind.ENTRY_LIST].to_read, *self._worth_another_try(number)]))
+            again = (entry_id for entry_id, unread in self.unread.items() if number <= unread.last_try)
+            wanted = iter(dict.fromkeys([*to_read, *again]))
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
         if ids:
             self.emit(EntriesPlanned(len(ids)))
             await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self.settings.concurrency)
-
-    def _worth_another_try(self, number: int) -> Iterator[str]:
-        """Yield the unread entries that this sweep requests again."""
-        for entry_id, unread in self.unread.items():
-            if number <= unread.last_try:
-                yield entry_id
-
-    def _listed(self) -> Iterator[Listed]:
-        items = self.ledgers[Kind.ENTRY_LIST]
-        changed = set(self.sweeps[0][Kind.ENTRY_LIST].to_read)
-        for entry_id in reversed(items.seen_in(1)):
-            archived = entry_id in self.ledgers[Kind.ENTRIES].base
-            yield Listed(entry_id, archived, entry_id in changed)
-
-    def _still_listed(self, ids: Iterable[str]) -> Iterator[str]:
-        items = self.ledgers[Kind.ENTRY_LIST]
-        return (entry_id for entry_id in ids if items.seen(entry_id) != UNSEEN)
 
     def _age(self) -> Age | None:
         if self.settings.refresh is not Refresh.AUTO:

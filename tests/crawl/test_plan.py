@@ -7,34 +7,35 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.crawl.freshness import NEWEST_ALWAYS_READ, Age, Listed, Refresh, entries_to_read
+from exporter.crawl.freshness import NEWEST_ALWAYS_READ, Age, Refresh, entries_to_read
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-LISTING = [Listed("9", True, False), Listed("8", False, True), Listed("7", True, True), Listed("6", True, False)]
+LISTING = ["9", "8", "7", "6"]
+CHANGED = {"8", "7"}
 
 
 def test_all_reads_all() -> None:
-    assert list(entries_to_read(LISTING, Refresh.ALL, None)) == ["9", "8", "7", "6"]
+    assert list(entries_to_read(LISTING, CHANGED, Refresh.ALL, None)) == ["9", "8", "7", "6"]
 
 
 def test_changed_reads_what_is_new_or_changed() -> None:
-    assert list(entries_to_read(LISTING, Refresh.CHANGED, None)) == ["8", "7"]
+    assert list(entries_to_read(LISTING, CHANGED, Refresh.CHANGED, None)) == ["8", "7"]
 
 
 def test_what_failed_last_time_comes_first_and_once() -> None:
-    assert list(entries_to_read(LISTING, Refresh.ALL, None, ["6", "8", "6"])) == ["6", "8", "9", "7"]
-    assert list(entries_to_read(LISTING, Refresh.CHANGED, None, ["6"])) == ["6", "8", "7"]
+    assert list(entries_to_read(LISTING, CHANGED, Refresh.ALL, None, ["6", "8", "6"])) == ["6", "8", "9", "7"]
+    assert list(entries_to_read(LISTING, CHANGED, Refresh.CHANGED, None, ["6"])) == ["6", "8", "7"]
 
 
 def test_auto_without_ages_reads_all() -> None:
-    listing = [Listed(str(number), True, False) for number in range(100)]
-    assert len(list(entries_to_read(listing, Refresh.AUTO, None))) == 100
+    listing = [str(number) for number in range(100)]
+    assert len(list(entries_to_read(listing, (), Refresh.AUTO, None))) == 100
 
 
 def test_auto_always_reads_the_newest() -> None:
-    listing = [Listed(str(number), True, False) for number in range(100, 0, -1)]
+    listing = [str(number) for number in range(100, 0, -1)]
     age = Age(NOW, timedelta(days=7), {str(number): NOW for number in range(101)})
-    read = list(entries_to_read(listing, Refresh.AUTO, age))
+    read = list(entries_to_read(listing, (), Refresh.AUTO, age))
     assert read == [str(number) for number in range(100, 100 - NEWEST_ALWAYS_READ, -1)]
 
 
