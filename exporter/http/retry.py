@@ -276,7 +276,7 @@ class ServiceWatch(Watch):
         self._since = clock.monotonic()
         self._open = 0
         self._doubtful = False
-        self._failure = ""
+        self._failure: str = message("none")
         self._probe: Callable[[], Awaitable[object]] | None = None
 
     async def send(self, request: HttpRequest) -> HttpResponse:
@@ -331,22 +331,16 @@ class ServiceWatch(Watch):
 
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Return the error that ends the run when the service requests a longer pause than is obeyed."""
-        text = message(
-            "asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after)",
-            wish=error.retry_after,
-            limit=self._policy.longest_pause,
-        )
-        return LongPause(self._over(text), error.retry_after or 0.0)
+        return self.left_alone("", error.retry_after or 0.0)
 
     def left_alone(self, _origin: str, seconds: float, /) -> ServiceError:
-        """Return the error that ends the run when the service requested such a pause in another answer."""
+        """Return the error that ends the run when this many seconds remain of such a pause."""
         text = message(
-            "in answer to another request, the service asks to wait {wish:.0f} s more, longer than the {limit:g} s "
-            "this run would (give_up_after). Run again later: what was read so far is kept.",
+            "asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after)",
             wish=seconds,
             limit=self._policy.longest_pause,
         )
-        return LongPause(text, seconds)
+        return LongPause(self._over(text), seconds)
 
     async def outlasts(self, _failure: TransportError, good_before: int, /) -> bool:
         """Return whether to repeat a request without retries left: only if the service is silent for all requests.
