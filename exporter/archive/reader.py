@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Collection
-from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -343,7 +342,7 @@ class ArchiveReader:
         if number is None:
             return {}, []
         manifest = self.manifest(number)
-        return manifest.completeness, [asdict(problem) for problem in manifest.problems]
+        return manifest.completeness, [problem.document() for problem in manifest.problems]
 
     def runs(self) -> list[dict[str, Any]]:
         """Return the lines of ``runs.jsonl``, oldest first; an incomplete last line is skipped."""
