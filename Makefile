@@ -47,7 +47,7 @@ $(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
 	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests with real importers, which .ci/install installs
-	$(BIN)/python -m pytest -m "importers and not slow" tests/importers tests/benchmarks tests/cli/test_cron.py tests/schedule tests/copies
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "importers and not slow" tests/importers tests/benchmarks tests/cli/test_cron.py tests/schedule tests/copies
 
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))

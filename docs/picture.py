@@ -1,4 +1,4 @@
-"""Draw docs/demo.svg: what the demo says on a terminal. Run with ``python docs/picture.py``."""
+"""Draw docs/demo.svg: the demo's output on a terminal. Run with ``python docs/picture.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def drawn() -> str:
-    """Run the demo in an empty folder and return what it says as a picture, the same every time."""
+    """Run the demo in an empty folder and return its output as a picture, the same every time."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "exporter", "demo", "--fixed-clock", "--lang", "en"]
         said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from exporter import __version__
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, version_sums
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
+from exporter.message import message
 from exporter.model.kinds import Kind
+from exporter.translation import translated
 
 INFO = ArchiveInfo("sea.example", "2026-01-31T12:34:56Z")
 MANIFEST = Manifest(
@@ -76,6 +79,20 @@ class TestArchiveInfo:
 
 
 class TestManifest:
+    def test_a_reason_keeps_its_template_and_values(self) -> None:
+        reason = message("it answered {status}", status=503)
+        manifest = replace(MANIFEST, problems=[RecordProblem("assets", "http://x/1.jpg", reason)])
+        data = json.dumps(manifest.document()).encode()
+        assert json.loads(data)["problems"] == [
+            {
+                "kind": "assets", "id": "http://x/1.jpg", "reason": "it answered 503",
+                "message": {"template": "it answered {status}", "values": {"status": 503}},
+            }
+        ]  # fmt: skip
+        assert Manifest.decode(data, "m") == manifest
+        assert translated(Manifest.decode(data, "m").problems[0].reason, "ja") == "503 が返されました"
+        assert Manifest.decode(data, "m").document() == manifest.document()
+
     def test_round_trip(self) -> None:
         assert Manifest.decode(json.dumps(MANIFEST.document()).encode(), "m") == MANIFEST
 

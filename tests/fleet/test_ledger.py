@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from exporter.errors import ArchiveDamaged, ArchiveLocked, NewerFormat, NoArchiv
 from exporter.fleet.blog_list import ListedBlog
 from exporter.fleet.ledger import FILE_NAME, BlogAttempt, BlogState, FleetLedger, Listing
 from exporter.fleet.overview import overview
+from exporter.message import message
 
 
 @pytest.fixture
@@ -125,6 +127,23 @@ def test_the_overview_tells_what_the_ledger_knows(ledger: FleetLedger, tmp_path:
     assert [each["blog_id"] for each in found["retry"]] == ["b", "c"]
     ledger.end_run(40.0, 3)
     assert overview(tmp_path, 50.0)["run"]["exit_code"] == 3
+
+
+def test_a_reason_keeps_its_template_and_values(ledger: FleetLedger, tmp_path: Path) -> None:
+    ledger.list_blogs(blogs("a", "b", "c"), 1.0)
+    ledger.begin_run(10.0, {})
+    reasons = [message("it answered {status}", status="\ud800"), "\ud800 plain", '{"template": 5}']
+    attempts = [BlogAttempt(number, 1.0, 2.0, 20, str(number), each) for number, each in enumerate(reasons, start=1)]
+    assert [BlogAttempt.of_row(json.loads(json.dumps(each.row()))).reason for each in attempts] == [
+        "it answered \ud800", "? plain", '{"template": 5}',
+    ]  # fmt: skip
+    ledger.record([(each, 60.0) for each in attempts])
+    failures = {each["example"]: each for each in overview(tmp_path, 30.0)["failures"]}
+    assert failures["a"]["reason"] == "it answered \ud800"
+    assert failures["a"]["message"] == {"template": "it answered {status}", "values": {"status": "\ud800"}}
+    assert failures["b"]["reason"] == "? plain"
+    assert "message" not in failures["b"]
+    assert failures["c"]["reason"] == '{"template": 5}'
 
 
 def test_when_a_run_has_ended_its_ledger_is_one_file_that_a_read_only_disk_may_hold(tmp_path: Path) -> None:

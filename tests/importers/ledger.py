@@ -132,7 +132,7 @@ def _told(report: Mapping[str, Any], kind: str, count: int) -> str:
 
 
 def shown_as_markdown(rows: list[ShownRow]) -> str:
-    """Return what is shown as a table; a cell is what there is to show and what is shown."""
+    """Return what is shown as a table; a cell is the number to show, and after an arrow the number shown if that is another."""
     names = [_words(name).capitalize() for name in Shown.__annotations__]
     lines = ["| " + " | ".join(["Format", "Consumer", "Blog", *names, "Differences, with the reason"]) + " |"]
     lines.append("|---" * (len(names) + 4) + "|")
@@ -148,13 +148,13 @@ def _words(name: str) -> str:
 
 def _cells(given: Iterable[int | None], found: Iterable[int | None]) -> list[str]:
     return [
-        "–" if before is None else f"{before} → {'–' if after is None else after}"
+        "–" if before is None else str(before) if before == after else f"{before} → {'–' if after is None else after}"
         for before, after in zip(given, found, strict=True)
     ]
 
 
 def as_markdown(rows: list[Row]) -> str:
-    """Return the rows as a table; a cell is what went in and what came out."""
+    """Return the rows as a table; a cell is the number that went in, and after an arrow the number that came out if that is another."""
     lines = [
         "| Format | Consumer | Blog | Posts | Comments | Categories | Pictures | Seconds | Differences, with the reason |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -40,7 +40,8 @@ def _write(name: str, table: str) -> None:
     before, begin, rest = _PAGE.read_text(encoding="utf-8").partition(_BEGIN[name])
     old, end, after = rest.partition(_END)
     lines = table.splitlines()
-    known = {_key(line): line for line in [*(old.splitlines() if sys.argv[1:] else []), *lines[2:]] if "→" in line}
+    rows_before = [line for line in old.splitlines() if sys.argv[1:] and line.startswith("| ") and line != lines[0]]
+    known = {_key(line): line for line in [*rows_before, *lines[2:]]}
     if known:
         rows = [known[key] for key in sorted(known)]
         _PAGE.write_text("\n".join([f"{before}{begin}", *lines[:2], *rows, "", f"{end}{after}"]), encoding="utf-8")

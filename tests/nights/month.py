@@ -42,7 +42,7 @@ _HOOK = 'printf "%s\\n" "$BLOG_EXPORTER_EVENT" >> "$0"'
 _HEAD = """\
 # A month of nights
 
-This page shows what an owner hears from thirty nightly backups. `python -m tests.nights.month` simulates them and writes this page. It uses
+This page shows the mails and notices of thirty nightly backups. `python -m tests.nights.month` simulates them and writes this page. It uses
 the real program, a service on this machine and a monitor that speaks the protocol of healthchecks.io. A test repeats the simulation and
 compares the result with this page. Each night at 03:17, the scheduler runs:
 
