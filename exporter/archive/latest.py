@@ -30,7 +30,6 @@ from exporter.archive.latest_segments import (
     Stamp,
     read_rows,
     stamp_of,
-    write_rows,
     write_segments,
 )
 from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256
@@ -294,6 +293,9 @@ def write_latest(
         with atomic.NewFolder(layout.work / "latest.new") as new:
             notes = _write_notes(layout, filled(new))
         atomic.swap_folder(new.path, layout.latest, layout.work / "latest.old")
+        rows, rows_sha256 = written.rows
+        atomic.sync_file(rows)
+        rows.replace(layout.latest_rows)
         record = {
             "version": state.version,
             "manifest_sha256": manifest_sha256(layout, state.version),
@@ -303,7 +305,7 @@ def write_latest(
             "turn": _turn(record),
             "root_files": record.get("root_files", {}),
             **notes,
-            ROWS_HASH: write_rows(layout.latest_rows, written.state),
+            ROWS_HASH: rows_sha256,
         }
         _write_record(layout, record)
     return made

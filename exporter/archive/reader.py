@@ -256,12 +256,12 @@ class ArchiveReader:
             return state.line(kind, record_id)
 
     def state_of(self, segments: Segments) -> State:
-        """Return the state that the files for ``latest/`` show, which a commit has just written.
+        """Return the state from the files for ``latest/`` that a commit has just written.
 
         Raises:
-            OSError: the files are gone.
+            ArchiveDamaged: the files are gone.
         """
-        state = segments.opened()
+        state = segments.state(self.info.blog_id)
         state.fallback, state.parsed = self.find_intact, self.parsed
         return state
 

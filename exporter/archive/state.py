@@ -1,19 +1,23 @@
 """An archive's state: the existing records, and the file and offset of each record's line.
 
-Records stay on disk; memory holds only their ids, and their hashes and offsets in flat arrays.
+Records stay on disk; memory holds only their ids, hashes and offsets, in flat arrays: 13 bytes for an id instead of the
+110 bytes of a dictionary.
 """
 
 from __future__ import annotations
 
+import heapq
 import os
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from io import BufferedReader
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
+from operator import ge
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from exporter.archive.lines import (
     PUT,
@@ -32,6 +36,147 @@ from exporter.archive.segments import damaged_file
 from exporter.errors import ArchiveDamaged
 from exporter.message import message, said, system_reason
 from exporter.model.kinds import Kind, sort_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Key = int | str
+"""An id for look-ups: a plain decimal number as a number, any other text unchanged."""
+
+_IDS_PER_CHUNK: Final = 512
+"""The most ids in one pair of arrays, few enough to insert one quickly."""
+_DIGITS: Final = 19
+"""The most digits of a number that always fits into 64 bits."""
+
+
+def key_of_id(record_id: str) -> Key:
+    """Return the key of an id; ``str`` converts it back."""
+    if len(record_id) <= _DIGITS and record_id.isdecimal():
+        number = int(record_id)
+        if str(number) == record_id:
+            return number
+    return record_id
+
+
+def in_order(key: Key) -> tuple[int, int, str]:
+    """Return the value that keys are sorted by, which gives the order of their ids."""
+    return (0, key, str(key)) if isinstance(key, int) else sort_key(key)
+
+
+def precedes(one: Key, other: Key) -> bool:
+    """Return whether one key comes before another."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one < other
+    return in_order(one) < in_order(other)
+
+
+class IdRows:
+    """Keys to rows. Numbers are in sorted arrays for binary search; the rest, which is rare, is in a dictionary."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._keys: list[array[int]] = []
+        self._rows: list[array[int]] = []
+        self._numbers = 0
+        self._others: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return self._numbers + len(self._others)
+
+    def find(self, key: Key) -> int | None:
+        """Return the row of a key."""
+        if type(key) is str:
+            return self._others.get(key)
+        at = bisect_right(self._firsts, key) - 1
+        if at < 0:
+            return None
+        keys = self._keys[at]
+        place = bisect_left(keys, key)
+        return self._rows[at][place] if place < len(keys) and keys[place] == key else None
+
+    def add(self, key: Key, row: int) -> None:
+        """Add a new key."""
+        if isinstance(key, str):
+            self._others[key] = row
+            return
+        self._numbers += 1
+        at = max(0, bisect_right(self._firsts, key) - 1)
+        if not self._keys or (len(self._keys[at]) == _IDS_PER_CHUNK and key > self._keys[at][-1]):
+            # Keys that come in order fill one chunk after the other instead of leaving half-filled ones.
+            self._insert(at + 1, array("Q", (key,)), array("I", (row,)))
+            return
+        keys, rows = self._keys[at], self._rows[at]
+        place = bisect_left(keys, key)
+        self._firsts[at] = min(key, self._firsts[at])
+        keys.insert(place, key)
+        rows.insert(place, row)
+        if len(keys) > _IDS_PER_CHUNK:
+            half = _IDS_PER_CHUNK // 2
+            self._insert(at + 1, keys[half:], rows[half:])
+            del keys[half:], rows[half:]
+
+    def extend(self, keys: array[int], row: int) -> None:
+        """Add sorted numbers, all above the existing ones, with the rows from ``row`` on.
+
+        Raises:
+            ValueError: they are not sorted.
+        """
+        if any(map(ge, keys, islice(keys, 1, None))) or (keys and self._keys and keys[0] <= self._keys[-1][-1]):
+            raise ValueError(message("ids are not in order"))
+        for at in range(0, len(keys), _IDS_PER_CHUNK):
+            piece = keys[at : at + _IDS_PER_CHUNK]
+            self._insert(len(self._keys), piece, array("I", range(row + at, row + at + len(piece))))
+        self._numbers += len(keys)
+
+    def _insert(self, at: int, keys: array[int], rows: array[int]) -> None:
+        self._firsts.insert(at, keys[0])
+        self._keys.insert(at, keys)
+        self._rows.insert(at, rows)
+
+    def remove(self, key: Key) -> None:
+        """Remove a key; a missing key is fine."""
+        if self.find(key) is None:
+            return
+        if isinstance(key, str):
+            del self._others[key]
+            return
+        self._numbers -= 1
+        at = bisect_right(self._firsts, key) - 1
+        keys, rows = self._keys[at], self._rows[at]
+        place = bisect_left(keys, key)
+        del keys[place], rows[place]
+        if not keys:
+            del self._firsts[at], self._keys[at], self._rows[at]
+
+    def items(self) -> Iterator[tuple[Key, int]]:
+        """Yield the keys in order, each with its row."""
+        numbers: Iterator[tuple[Key, int]] = chain.from_iterable(map(zip, self._keys, self._rows))
+        others = sorted(self._others.items(), key=lambda item: sort_key(item[0]))
+        if others and in_order(others[0][0])[0] == 0:
+            # Numbers of more than 64 bits, or with leading zeros, sort among the others.
+            return heapq.merge(numbers, others, key=lambda item: in_order(item[0]))
+        return chain(numbers, others)
+
+
+def merged(one: IdRows, other: IdRows) -> Iterator[tuple[Key, int | None, int | None]]:
+    """Yield the keys of both in order, each with its rows."""
+    left, right = one.items(), other.items()
+    first, second = next(left, None), next(right, None)
+    while first is not None and second is not None:
+        if first[0] == second[0]:
+            yield first[0], first[1], second[1]
+            first, second = next(left, None), next(right, None)
+        elif precedes(first[0], second[0]):
+            yield first[0], first[1], None
+            first = next(left, None)
+        else:
+            yield second[0], None, second[1]
+            second = next(right, None)
+    for key, row in left if first is None else chain((first,), left):
+        yield key, row, None
+    for key, row in right if second is None else chain((second,), right):
+        yield key, None, row
+
 
 _OPEN_FILES = 64
 
@@ -104,35 +249,40 @@ def _open(path: Path) -> int:
 
 
 _DIGEST_BYTES: Final = 32
+"""Bytes of an identity."""
 
 
 class KindState:
-    """The records of one kind: a row for each id, with the record's identity, version and place in flat arrays."""
+    """The records of one kind: a row for each key, with the record's identity, version and place in flat arrays."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, int] = {}
+        self.keys = IdRows()
         self._identities = bytearray()
         self._versions, self._segments, self._lengths = array("I"), array("I"), array("I")
         self._offsets = array("Q")
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.keys)
 
     def __contains__(self, record_id: str) -> bool:
-        return record_id in self._rows
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
+        return self.row(record_id) is not None
 
     def row(self, record_id: str) -> int | None:
         """Return the row of a record."""
-        return self._rows.get(record_id)
+        return self.keys.find(key_of_id(record_id))
+
+    def rows(self) -> int:
+        """Return how many rows were ever made; all row numbers are below it."""
+        return len(self._lengths)
 
     def put(self, record_id: str, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
         """Set a record with its identity, its version and ``(segment, offset, length)``; return its row."""
         segment, offset, length = place
-        row = self._rows.setdefault(record_id, len(self._lengths))
-        if row == len(self._lengths):
+        key = key_of_id(record_id)
+        row = self.keys.find(key)
+        if row is None:
+            row = len(self._lengths)
+            self.keys.add(key, row)
             self._identities += identity
             self._versions.append(version)
             self._segments.append(segment)
@@ -144,13 +294,47 @@ class KindState:
             self._offsets[row], self._lengths[row] = offset, length
         return row
 
-    def remove(self, record_id: str) -> None:
-        """Remove a record; a missing one is fine."""
-        self._rows.pop(record_id, None)
-
     def identity(self, row: int) -> bytes:
         """Return the hash that distinguishes the record's states, 32 bytes."""
         return bytes(self._identities[row * _DIGEST_BYTES : (row + 1) * _DIGEST_BYTES])
+
+    def ordered(self) -> Iterator[tuple[str, int]]:
+        """Yield the ids and their rows, sorted by number, ids that are no number last."""
+        return ((str(key), row) for key, row in self.keys.items())
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids, sorted by number, ids that are no number last."""
+        return (str(key) for key, _ in self.keys.items())
+
+    def extend(
+        self, segment: int, offset: int, keys: list[Key], identities: list[str], versions: list[int], lengths: list[int]
+    ) -> int:
+        """Add new records whose lines follow each other in one segment from ``offset`` on; return their bytes.
+
+        Raises:
+            OverflowError, TypeError, ValueError: the columns differ in length or type, or the ids are not sorted or not
+                canonical.
+        """
+        first, digests, added = self.rows(), bytes.fromhex("".join(identities)), array("I", lengths)
+        if not len(keys) == len(versions) == len(added) == len(digests) / _DIGEST_BYTES:
+            raise ValueError(message("the columns differ in length"))
+        if all(type(key) is int for key in keys):
+            self.keys.extend(array("Q", cast("list[int]", keys)), first)
+        else:
+            for row, key in enumerate(keys, first):
+                if key_of_id(str(key)) != key or self.keys.find(key) is not None:
+                    raise ValueError(message("an id occurs twice"))
+                self.keys.add(key, row)
+        self._identities += digests
+        self._versions.extend(versions)
+        self._segments += array("I", [segment]) * len(keys)
+        self._offsets += array("Q", islice(accumulate(added, initial=offset), len(keys)))
+        self._lengths += added
+        return sum(added)
+
+    def remove(self, record_id: str) -> None:
+        """Remove a record; a missing one is fine."""
+        self.keys.remove(key_of_id(record_id))
 
     def version(self, row: int) -> int:
         """Return the version that holds the record's line."""
@@ -159,41 +343,6 @@ class KindState:
     def place(self, row: int) -> tuple[int, int, int]:
         """Return ``(segment, offset, length)`` of the record's line."""
         return self._segments[row], self._offsets[row], self._lengths[row]
-
-    def ids(self) -> list[str]:
-        """Return the ids in order: numbers first, then other ids as text."""
-        return sorted(self._rows, key=sort_key)
-
-    def ordered(self) -> Iterator[tuple[str, int]]:
-        """Yield the ids in order, each with its row."""
-        return ((record_id, self._rows[record_id]) for record_id in self.ids())
-
-    def columns(self) -> dict[str, Any]:
-        """Return ids, identities, versions and lengths as JSON. Only for a state whose lines follow each other."""
-        return {
-            "ids": list(self._rows),
-            "identities": self._identities.hex(),
-            "versions": self._versions.tolist(),
-            "lengths": self._lengths.tolist(),
-        }
-
-    def fill(self, columns: Mapping[str, Any], segment: int) -> int:
-        """Fill an empty state with such columns, untrusted, for the lines of one segment; return its size in bytes.
-
-        Raises:
-            LookupError, OverflowError, TypeError, ValueError: the columns are invalid.
-        """
-        ids = columns["ids"]
-        self._rows = {record_id: row for row, record_id in enumerate(ids) if isinstance(record_id, str)}
-        self._identities = bytearray.fromhex(columns["identities"])
-        self._versions, self._lengths = array("I", columns["versions"]), array("I", columns["lengths"])
-        if {len(self._rows), len(self._versions), len(self._lengths), len(self._identities) // _DIGEST_BYTES} != {
-            len(ids)
-        }:
-            raise ValueError(message("the columns differ in length"))
-        self._segments = array("I", [segment]) * len(ids)
-        self._offsets = array("Q", islice(accumulate(self._lengths, initial=0), len(ids)))
-        return sum(self._lengths)
 
 
 RecordFallback = Callable[[Kind, str, bytes], RecordLine | None]
@@ -256,9 +405,8 @@ class State:
                         if line.removed:
                             state.remove(line.record_id)
                         else:
-                            state.put(
-                                line.record_id, line.identity, line.version or version, (segment, offset, len(text))
-                            )
+                            place = segment, offset, len(text)
+                            state.put(line.record_id, line.identity, line.version or version, place)
                     offset += len(text)
         except OSError as error:
             if not forgives(0):
@@ -268,7 +416,7 @@ class State:
 
     def ids(self, kind: Kind) -> list[str]:
         """Return the sorted ids of a kind."""
-        return self.kinds[kind].ids()
+        return list(self.kinds[kind].ids())
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
         """Return the hash of the record's state; ``None`` if the record does not exist."""
@@ -297,8 +445,8 @@ class State:
 
     def latest_lines(self, kind: Kind) -> Iterator[bytes]:
         """Write the lines of ``latest/`` for a kind of this state, sorted by id."""
-        for record_id, row in self.kinds[kind].ordered():
-            yield self.latest_line(kind, record_id, row)
+        for key, row in self.kinds[kind].keys.items():
+            yield self.latest_line(kind, str(key), row)
 
     def latest_line(self, kind: Kind, record_id: str, row: int) -> bytes:
         """Write the line of ``latest/`` for a record; best called in the order of the ids.

@@ -347,7 +347,7 @@ class BackupRun:
         results = await ingest.sweep(1)
         for kind, result in results.items():
             ledger = ingest.ledgers[kind]
-            gone = ledger.not_seen_since(1, ledger.base.ids()) if result.complete else []
+            gone = list(ledger.absent_since(1)) if result.complete else []
             self.outcome.counts[str(kind)] = commit.count(ledger, {key: {} for key in gone})
         self.outcome.problems = [
             RecordProblem(str(kind), None, text) for kind, result in results.items() for text in result.problems

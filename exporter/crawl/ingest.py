@@ -278,7 +278,7 @@ class Ingest:
         """
         if self.service.capabilities.comments_per_entry:
             results = await self._sweep((Kind.ENTRY_LIST, Kind.FILES), number)
-            entry_ids = self.ledgers[Kind.ENTRY_LIST].seen_in(number)
+            entry_ids = list(self.ledgers[Kind.ENTRY_LIST].seen_in(number))
             results |= await self._sweep((Kind.COMMENTS,), number, entry_ids)
         else:
             results = await self._sweep(LISTS, number)
@@ -356,7 +356,7 @@ class Ingest:
         to_read = self.sweeps[-1][Kind.ENTRY_LIST].to_read
         if number == 1:
             items = self.ledgers[Kind.ENTRY_LIST]
-            listed = items.seen_in(1)[::-1]
+            listed = list(items.seen_in(1))[::-1]
             changed = {*to_read, *(entry_id for entry_id in listed if entry_id not in entries.base)}
             urgent = [entry_id for entry_id in first if items.seen(entry_id) != UNSEEN]
             wanted = entries_to_read(listed, changed, self.settings.refresh, self._age(), urgent)

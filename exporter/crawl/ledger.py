@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.lines import intact_data, put_head, split, split_checked
-from exporter.archive.state import KindState, SegmentFiles
+from exporter.archive.state import IdRows, KindState, SegmentFiles, key_of_id, merged
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
 from exporter.message import message
-from exporter.model.kinds import Kind, sort_key
+from exporter.model.kinds import Kind
 from exporter.service.interface import Validators
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from exporter.archive.state import State
     from exporter.crawl.checkpoint import Spool
@@ -62,7 +62,8 @@ class Ledger:
         self.spool = spool
         self._segments = SegmentFiles()
         self._segment = self._segments.add(spool.path)
-        self._seen: dict[str, int] = {}
+        self._base_seen = bytearray(base.rows())  # including records that differ
+        self._fresh_seen = bytearray()  # for new records
         self.distrusted: set[str] = set()
 
     def distrust(self, record_id: str, spare: Frozen | None) -> None:
@@ -93,14 +94,35 @@ class Ledger:
 
     def seen(self, record_id: str) -> int:
         """Return the last sweep that saw a record, or ``UNSEEN``."""
-        return self._seen.get(record_id, UNSEEN)
+        sightings, row = self._sightings(record_id)
+        return UNSEEN if row is None else sightings[row]
 
     def mark(self, record_id: str, sweep: int) -> int:
         """Record that a sweep saw a record with a known state; return the last sweep before, or ``UNSEEN``."""
-        before = self.seen(record_id)
-        if record_id in self.base or record_id in self.fresh:
-            self._seen[record_id] = sweep
+        sightings, row = self._sightings(record_id)
+        if row is None:
+            return UNSEEN
+        before = sightings[row]
+        sightings[row] = sweep
         return before
+
+    def _sightings(self, record_id: str) -> tuple[bytearray, int | None]:
+        """Return the list with the sweeps that saw a record, and the record's row in it."""
+        key = key_of_id(record_id)
+        row = self.base.keys.find(key)
+        return (self._base_seen, row) if row is not None else (self._fresh_seen, self.fresh.keys.find(key))
+
+    def _seen(self, base: int | None, fresh: int | None) -> int:
+        """Return the last sweep that saw the record of these rows."""
+        if base is not None:
+            return self._base_seen[base]
+        return UNSEEN if fresh is None else self._fresh_seen[fresh]
+
+    def _sight(self, base: int | None, fresh: int | None, sweep: int) -> None:
+        if base is not None:
+            self._base_seen[base] = sweep
+        elif fresh is not None:
+            self._fresh_seen[fresh] = sweep
 
     def identity(self, record_id: str) -> bytes | None:
         """Return the identity of the newest known state of a record."""
@@ -116,33 +138,36 @@ class Ledger:
         The first sweep is compared with the archive and not with ``fresh``: an interrupted run may have left a list
         item there whose entry is still unread.
         """
-        base, fresh = self.base.row(record_id), self.fresh.row(record_id)
+        key = key_of_id(record_id)
+        base, fresh = self.base.keys.find(key), self.fresh.keys.find(key)
         identity = frozen.identity
         archived = base is not None and self.base.identity(base) == identity
         if fresh is not None:
             same = self.fresh.identity(fresh) == identity
         else:
             same = archived and record_id not in self.distrusted
-        seen = self.seen(record_id)
+        seen = self._seen(base, fresh)
         agrees = archived if sweep == 1 and seen != sweep else same and seen in (sweep, sweep - 1)
         if same:
-            self._seen[record_id] = sweep
+            self._sight(base, fresh, sweep)
         else:
             self.restore(record_id, identity, self.spool.put(record_id, frozen), sweep)
         return Observed(agrees, seen == sweep, seen == sweep and not same)
 
     def restore(self, record_id: str, identity: bytes, place: Place, sweep: int) -> None:
         """Set a record to a line of the spool."""
-        self.fresh.put(record_id, identity, 0, (self._segment, *place))
-        self._seen[record_id] = sweep
+        fresh = self.fresh.put(record_id, identity, 0, (self._segment, *place))
+        if fresh == len(self._fresh_seen):
+            self._fresh_seen.append(UNSEEN)
+        self._sight(self.base.row(record_id), fresh, sweep)
 
     def changes(self) -> Iterator[tuple[str, int | None, int]]:
         """Yield the ids that differ from the newest version, in order, with their rows in ``base`` and ``fresh``."""
-        for record_id, row in self.fresh.ordered():
-            base = self.base.row(record_id)
+        for key, row in self.fresh.keys.items():
+            base = self.base.keys.find(key)
             differs = base is None or self.base.identity(base) != self.fresh.identity(row)
-            if differs or record_id in self.distrusted:
-                yield record_id, base, row
+            if differs or str(key) in self.distrusted:
+                yield str(key), base, row
 
     def line(self, record_id: str, row: int) -> bytes:
         """Read the spooled line of a record that has a row in ``fresh``.
@@ -165,21 +190,31 @@ class Ledger:
         row = self.fresh.row(record_id)
         return None if row is None else split(self.line(record_id, row)).frozen
 
-    def not_seen_since(self, sweep: int, ids: Iterable[str]) -> list[str]:
-        """Return those of ``ids`` that no sweep from ``sweep`` on has seen."""
-        return [record_id for record_id in ids if self.seen(record_id) < sweep]
+    def absent_since(self, sweep: int) -> Iterator[str]:
+        """Yield the ids of the newest version that no sweep from ``sweep`` on has seen."""
+        for key, row in self.base.keys.items():
+            if self._base_seen[row] < sweep:
+                yield str(key)
 
-    def vanished(self, sweep: int) -> list[str]:
-        """Return the ids that are not in the archive and that only sweeps of this run before ``sweep`` have seen."""
-        return [each for each in self.fresh.ids() if each not in self.base and UNSEEN < self.seen(each) < sweep]
+    def never_seen_since(self, sweep: int, ids: IdRows) -> Iterator[str]:
+        """Yield those of ``ids`` that no sweep from ``sweep`` on has seen."""
+        yield from (str(key) for key, _ in ids.items() if self.seen(str(key)) < sweep)
+
+    def vanished(self, sweep: int) -> Iterator[str]:
+        """Yield the ids that are not in the archive and that only sweeps of this run before ``sweep`` have seen."""
+        for key, row in self.fresh.keys.items():
+            if UNSEEN < self._fresh_seen[row] < sweep:
+                yield str(key)
 
     def count_seen(self, sweep: int) -> int:
         """Return the number of records that ``sweep`` was the last to see."""
-        return sum(last == sweep for last in self._seen.values())
+        return self._base_seen.count(sweep) + self._fresh_seen.count(sweep)
 
-    def seen_in(self, sweep: int) -> list[str]:
-        """Return the ids that ``sweep`` was the last to see, in order."""
-        return sorted((record_id for record_id, last in self._seen.items() if last == sweep), key=sort_key)
+    def seen_in(self, sweep: int) -> Iterator[str]:
+        """Yield the ids that ``sweep`` was the last to see, in order."""
+        for key, base, fresh in merged(self.base.keys, self.fresh.keys):
+            if self._seen(base, fresh) == sweep:
+                yield str(key)
 
     def note(self, offset: int, length: int) -> bytes:
         """Read a journal line of the spool."""
@@ -258,7 +293,8 @@ class PendingState:
         """Return the ids of a kind in order."""
         ledger = self.ledgers[kind]
         gone = self.gone.get(kind, ())
-        return [record_id for record_id in sorted({*ledger.base, *ledger.fresh}, key=sort_key) if record_id not in gone]
+        found = (str(key) for key, _, _ in merged(ledger.base.keys, ledger.fresh.keys))
+        return [record_id for record_id in found if record_id not in gone]
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
         """Return the hash of the record, or ``None`` if there is no such record."""

@@ -43,8 +43,7 @@ def absent(ingest: Ingest, kind: Kind) -> list[str]:
     """Return the archived ids that the last two sweeps did not see; both must have seen the whole list."""
     if len(ingest.sweeps) < 2 or not all(results[kind].vouches for results in ingest.sweeps[-2:]):
         return []
-    ledger = ingest.ledgers[kind]
-    return ledger.not_seen_since(len(ingest.sweeps) - 1, ledger.base.ids())
+    return list(ingest.ledgers[kind].absent_since(len(ingest.sweeps) - 1))
 
 
 def refuse_mass_disappearance(ingest: Ingest) -> None:
@@ -122,8 +121,8 @@ def _unlisted(ingest: Ingest) -> Iterable[str]:
     """Return the archived entries that the last two sweeps did not list; both must have seen the whole list."""
     if len(ingest.sweeps) < 2 or not all(results[Kind.ENTRY_LIST].vouches for results in ingest.sweeps[-2:]):
         return ()
-    archived = ingest.ledgers[Kind.ENTRIES].base.ids()
-    return ingest.ledgers[Kind.ENTRY_LIST].not_seen_since(len(ingest.sweeps) - 1, archived)
+    archived = ingest.ledgers[Kind.ENTRIES].base.keys
+    return ingest.ledgers[Kind.ENTRY_LIST].never_seen_since(len(ingest.sweeps) - 1, archived)
 
 
 def _remove(removals: Removals, ingest: Ingest, entry_id: str, evidence: dict[str, Any]) -> None:
@@ -174,5 +173,5 @@ async def _is_believable(ingest: Ingest) -> bool:
     entries = ingest.ledgers[Kind.ENTRIES]
     if any(entries.count_seen(sweep) for sweep in range(1, last + 1)):
         return True
-    listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(last)
-    return not listed or await ingest.fetch_entry(listed[0], last) is None
+    listed = next(ingest.ledgers[Kind.ENTRY_LIST].seen_in(last), None)
+    return listed is None or await ingest.fetch_entry(listed, last) is None

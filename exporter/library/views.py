@@ -124,7 +124,7 @@ def refresh_latest(
         layout.site_pictures.remove()
         made = write_latest(layout, _counted(reader, number), wanted, reuse=False)
     elif not found.whole or not is_current(layout, number, wanted):
-        segments = segments if segments is not None and segments.state.version == number else None
+        segments = segments if segments is not None and segments.version == number else None
         state = reader.state(number) if segments is None else reader.state_of(segments)
         made = write_latest(layout, state, wanted, damaged=found.damaged, segments=segments)
     refresh_root_files(layout, reader.info.blog_id)

@@ -201,7 +201,8 @@ class TestViews:
             archive.refresh(pages({path: b"x"}))
         assert (archive.layout.latest / "markdown/index.md").read_bytes() == FILES["index.md"]
         shutil.rmtree(archive.layout.work / "latest.new")
-        (archive.layout.work / "views.new.jsonl").unlink()
+        for name in ("views.new.jsonl", "latest.new.rows"):
+            (archive.layout.work / name).unlink()
         assert sorted(archive.root.rglob("*")) == before
 
 

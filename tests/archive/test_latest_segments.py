@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
-from exporter.archive.latest import load_latest, read_record
+from exporter.archive.latest import load_latest, read_record, write_latest
 from exporter.archive.latest_segments import ROWS_HASH, ChangedLine, Segments, SegmentsWriter, write_segments
 from exporter.archive.layout import Layout, segment_name
 from exporter.archive.lines import put_line, remove_line
@@ -85,7 +85,7 @@ def test_a_state_and_its_changes_give_what_all_versions_give(
         assert list(writer.passing(kind, changes)) == [change.line for change in changes]
     segments = writer.close()
     assert contents(segments) == expected
-    shown, folded = segments.opened(), State("sea.example")
+    shown, folded = segments.state("sea.example"), State("sea.example")
     folded.fold(segments.folder / segment_name(Kind.COMMENTS), Kind.COMMENTS, len(made))
     assert facts(shown) == facts(folded)
     assert shown.ids(Kind.COMMENTS) == after.ids(Kind.COMMENTS)
@@ -206,7 +206,7 @@ class TestFailure:
     def test_segments_that_are_gone_are_not_read(self, archive: Built) -> None:
         state = archive.reader.state()
         segments = write_segments(archive.layout, state)
-        (segments.folder / segments.files[0].name).unlink()
-        with pytest.raises(FileNotFoundError):
-            archive.reader.state_of(segments)
-        state.close()
+        segments.rows[0].write_bytes(b"")
+        with pytest.raises(ArchiveDamaged, match="was changed while it was in use; run rebuild"):
+            segments.state("b")
+        write_latest(archive.layout, state, [])
