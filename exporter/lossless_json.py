@@ -335,12 +335,9 @@ def values(body: bytes | memoryview) -> Any:
 def is_object(body: bytes) -> bool:
     """Return whether a text is a JSON object that :func:`loads` reads, without a check for losses."""
     try:
-        return type(orjson.loads(body.removeprefix(_BOM))) is dict
-    except orjson.JSONDecodeError:
-        try:
-            return isinstance(loads(body), dict)
-        except NotJson:
-            return False
+        return isinstance(values(body), dict)
+    except NotJson:
+        return False
 
 
 def weight(body: bytes, *, exactly: bool = False) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Self, TypeVar
 from urllib.parse import quote
 
@@ -36,7 +35,6 @@ from exporter.http.transport import (
     Sender,
     SingleTry,
     Statistics,
-    Transport,
 )
 from exporter.message import message
 from exporter.model.exchange import Request, Response
@@ -150,7 +148,7 @@ class Engine:
             return target
 
         sender = Sender(timeouts, Statistics(), place, message(": check the address and the network"), self.statistics)
-        transport = AiohttpTransport(self._session(_ANYWHERE), self._allowance)
+        transport = AiohttpTransport(self._session(_ANYWHERE), _ANYWHERE, self._allowance)
         watch = ServiceWatch(transport, policy, self._clock)
         self._longest_pauses[origin] = max(policy.longest_pause, self._longest_pauses.get(origin, 0.0))
         retrying = Retrying(
@@ -183,8 +181,8 @@ class Engine:
             max_bytes: the largest file, decoded.
             policy: when to repeat a request.
         """
-        transport = AiohttpTransport(self._session(guard), self._allowance)
-        watch = HostWatch(_Guarded(transport, guard), policy, self._longest_pauses)
+        transport = AiohttpTransport(self._session(guard), guard, self._allowance)
+        watch = HostWatch(transport, policy, self._longest_pauses)
         redirecting = Redirecting(Throttled(watch, self._throttles), lambda target: guard.check(str(target)))
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
         return Downloader(retrying, guard, Sender(timeouts, Statistics(), total=self.statistics), max_bytes)
@@ -296,10 +294,7 @@ class Client:
         return answer
 
     def _url(self, request: Request) -> URL:
-        query = "&".join(
-            f"{name}={value if value.isascii() and value.isdigit() else _quoted(value)}"
-            for name, value in request.params.items()
-        )
+        query = "&".join(f"{name}={quote(value, '', errors='surrogatepass')}" for name, value in request.params.items())
         return URL.build(
             scheme=self.base.scheme,
             authority=self.base.raw_authority,
@@ -307,24 +302,6 @@ class Client:
             query_string=query,
             encoded=True,
         )
-
-
-@lru_cache(maxsize=64)
-def _quoted(value: str) -> str:
-    return quote(value, "", errors="surrogatepass")
-
-
-@dataclass(frozen=True, slots=True)
-class _Guarded:
-    """A transport that informs the address guard of each request's host."""
-
-    inner: Transport
-    guard: AddressGuard
-
-    async def send(self, request: HttpRequest) -> HttpResponse:
-        """Send a request."""
-        with self.guard.asking(request.url):
-            return await self.inner.send(request)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ import io
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Protocol
 
 import aiohttp
@@ -35,7 +34,7 @@ from exporter.errors import (
     TransportError,
     Unreachable,
 )
-from exporter.http.address_guard import is_refusal, origin_of
+from exporter.http.address_guard import AddressGuard, is_refusal, origin_of
 from exporter.http.body import Body, BodyStream
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Deadline, Timeouts
@@ -185,11 +184,12 @@ class AiohttpTransport:
     """Sends each request once with a session of :class:`SingleTry` that decodes nothing.
 
     Attributes:
-        session: holds the connections.
+        session: holds the connections, which ``guard`` restricts.
         allowance: limits the total number of requests; ``None`` for no limit.
     """
 
     session: aiohttp.ClientSession
+    guard: AddressGuard
     allowance: Allowance | None = None
 
     async def send(self, request: HttpRequest) -> HttpResponse:
@@ -222,11 +222,12 @@ class AiohttpTransport:
 
     async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse:
         headers = {**request.headers, **request.body.headers()}
-        timeout = _connect_timeout(request.sender.timeouts.connect)
+        timeout = aiohttp.ClientTimeout(total=None, connect=request.sender.timeouts.connect)
         content = None if request.content is None else io.BytesIO(request.content)
-        return await self.session.request(
-            request.method, request.url, data=content, headers=headers, allow_redirects=False, timeout=timeout
-        )
+        with self.guard.asking(request.url):
+            return await self.session.request(
+                request.method, request.url, data=content, headers=headers, allow_redirects=False, timeout=timeout
+            )
 
 
 async def _received(request: HttpRequest, answer: aiohttp.ClientResponse, deadline: Deadline) -> HttpResponse:
@@ -241,11 +242,6 @@ async def _received(request: HttpRequest, answer: aiohttp.ClientResponse, deadli
             request.sender.total.bytes += stream.kept
         response.body_seconds = time.monotonic() - begun
     return response
-
-
-@lru_cache(maxsize=16)
-def _connect_timeout(seconds: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=None, connect=seconds)
 
 
 def _translated(error: Exception, sender: Sender, deadline: Deadline) -> TransportError:

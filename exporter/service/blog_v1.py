@@ -179,12 +179,6 @@ NINJA: Final = Profile(
     service=_NAME,
 )
 
-_LISTS = {
-    Kind.ENTRY_LIST: message("entry list"),
-    Kind.COMMENTS: message("comment list"),
-    Kind.FILES: message("file list"),
-}
-
 
 class BlogV1(BlogService):
     """The documented service, with ``options`` for everything that the document does not state."""
@@ -260,12 +254,11 @@ class BlogV1(BlogService):
     def pages(self, kind: Kind, blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
         """Return a paginator for entries (4.2, their page size is unknown: 8), comments (4.3) or files (4.4)."""
         options, most = self._options, self._options.max_pages
-        operation, param = {
-            Kind.ENTRY_LIST: ("entry/list", "entry_list_page_param"),
-            Kind.COMMENTS: ("comment/list", "comment_list_page_param"),
-            Kind.FILES: ("file/list", "file_list_page_param"),
+        name, operation, param = {
+            Kind.ENTRY_LIST: (message("entry list"), "entry/list", "entry_list_page_param"),
+            Kind.COMMENTS: (message("comment list"), "comment/list", "comment_list_page_param"),
+            Kind.FILES: (message("file list"), "file/list", "file_list_page_param"),
         }[kind]
-        name = _LISTS[kind]
 
         def call(page: int) -> Call[Page]:
             return self._page(operation, {"id": blog_id, getattr(options, param): str(page)})

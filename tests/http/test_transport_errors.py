@@ -21,7 +21,7 @@ from exporter.errors import (
     Unreachable,
     UsageError,
 )
-from exporter.http.address_guard import check_base_url
+from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.deadline import Timeouts
 from exporter.http.transport import AiohttpTransport, HttpRequest, Sender, Statistics
 from tests.http.scripted import NoBody
@@ -72,7 +72,7 @@ class FailingSession:
 
 
 async def failure(kind: type[Exception], place: str | None) -> BlogExporterError:
-    transport = AiohttpTransport(cast(aiohttp.ClientSession, FailingSession(kind)))
+    transport = AiohttpTransport(cast(aiohttp.ClientSession, FailingSession(kind)), AddressGuard())
     request = HttpRequest(
         URL("http://h.example/"),
         "http://h.example",
