@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, BinaryIO, Final
 
@@ -180,32 +181,30 @@ def _views(layout: Layout) -> Iterator[Finding]:
             yield Finding(FindingCode.VIEW_DAMAGED, f"latest/{entry.place}", _CHANGED)
 
 
+@dataclass
 class VersionCheck:
     """All checks of one version. The methods must be called in their order.
 
-    Args:
+    Attributes:
         folder: the open folder of the version.
         number: its number.
         info: the SHA-256 of ``archive.json``; ``None`` if the file is missing.
         cache: the files that need not be read again.
         lines: check every line of intact segments, unless the cache is quick.
-
-    Attributes:
         digest: the SHA-256 of its manifest; ``None`` if that cannot be read.
     """
 
-    def __init__(
-        self, folder: HeldFolder, number: int, info: str | None, cache: ChecksumCache, *, lines: bool = True
-    ) -> None:
-        self._folder = folder
-        self._number = number
-        self._name = f"versions/{version_name(number)}"
-        self._info = info
-        self._cache = cache
-        self._check_lines = lines and not cache.quick
+    folder: HeldFolder
+    number: int
+    info: str | None
+    cache: ChecksumCache
+    lines: bool = True
+    digest: str | None = None
+    manifest: Manifest | None = None
+
+    def __post_init__(self) -> None:
+        self._name = f"versions/{version_name(self.number)}"
         self._kept: dict[str, bytes] = {}
-        self.digest: str | None = None
-        self.manifest: Manifest | None = None
 
     def _finding(self, code: FindingCode, name: str, detail: str) -> Finding:
         return Finding(code, f"{self._name}/{name}", detail)
@@ -217,7 +216,7 @@ class VersionCheck:
             parent: number and manifest hash of the version before it; ``None`` for the first.
         """
         try:
-            data = self._folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)
+            data = self.folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)
         except OSError:
             yield self._finding(FindingCode.MANIFEST_MISSING, MANIFEST, _UNREADABLE)
             return
@@ -228,7 +227,7 @@ class VersionCheck:
             yield self._finding(FindingCode.MANIFEST_DAMAGED, MANIFEST, said(error))
             return
         yield from self._sums(self.digest, manifest)
-        if manifest.version != self._number:
+        if manifest.version != self.number:
             detail = message("it says version {version}", version=manifest.version)
             yield self._finding(FindingCode.MANIFEST_DAMAGED, MANIFEST, detail)
         stated = None if manifest.parent is None else (manifest.parent.get("version"), manifest.parent.get("sha256"))
@@ -239,7 +238,7 @@ class VersionCheck:
             yield self._finding(FindingCode.CHAIN_BROKEN, MANIFEST, detail)
         for name in SEGMENTS:
             yield from self._segment(name, manifest.files.get(name))
-        for name in self._folder.names():
+        for name in self.folder.names():
             if name not in _PARTS:
                 yield self._finding(FindingCode.STRANGE_FILE, name, _FOREIGN)
 
@@ -254,8 +253,8 @@ class VersionCheck:
         for kind in kinds:
             name = segment_name(kind)
             with self._lines(name) as lines:
-                state.fold(self._folder.path / name, kind, self._number, lines=lines)
-        state.version = self._number
+                state.fold(self.folder.path / name, kind, self.number, lines=lines)
+        state.version = self.number
         for kind in Kind:
             stated, count = manifest.counts.get(str(kind)), len(state.kinds[kind])
             if stated is not None and stated.total != count:
@@ -275,7 +274,7 @@ class VersionCheck:
 
     def _sums(self, digest: str, manifest: Manifest) -> Iterator[Finding]:
         try:
-            found = self._folder.read_bytes(SUMS, MAX_DOCUMENT_BYTES)
+            found = self.folder.read_bytes(SUMS, MAX_DOCUMENT_BYTES)
         except OSError:
             found = b""
         listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
@@ -284,7 +283,7 @@ class VersionCheck:
             yield self._finding(FindingCode.MANIFEST_DAMAGED, MANIFEST, detail)
         stated = listed.get("../../archive.json")
         # A missing archive.json is reported by the check of the root.
-        info = stated or "" if self._info is None else self._info
+        info = stated or "" if self.info is None else self.info
         if stated not in (None, info):
             detail = message("its hash is not the one in {name}/{sums}", name=self._name, sums=SUMS)
             yield Finding(FindingCode.INFO_DAMAGED, "archive.json", detail)
@@ -297,14 +296,14 @@ class VersionCheck:
             return
         place = f"{self._name}/{name}"
         try:
-            stat = self._folder.lstat(name)
+            stat = self.folder.lstat(name)
             if stat.st_size == info.bytes:
-                if self._cache.is_unchanged(place, stat):
+                if self.cache.is_unchanged(place, stat):
                     return
                 if self._sha256(name, info.bytes) == info.sha256:
-                    found = list(self._line_faults(name, info.lines)) if self._check_lines else []
+                    found = list(self._line_faults(name, info.lines)) if self.lines and not self.cache.quick else []
                     if not found:
-                        self._cache.add(place, stat)
+                        self.cache.add(place, stat)
                     yield from found
                     return
         except OSError:
@@ -317,8 +316,8 @@ class VersionCheck:
 
     def _sha256(self, name: str, size: int) -> str:
         if size > _KEPT_BYTES:
-            return file_sha256(self._folder.path / name)
-        data = self._kept[name] = self._folder.read_bytes(name, _KEPT_BYTES)
+            return file_sha256(self.folder.path / name)
+        data = self._kept[name] = self.folder.read_bytes(name, _KEPT_BYTES)
         return hashlib.sha256(data).hexdigest()
 
     def _line_faults(self, name: str, expected: int) -> Iterator[Finding]:
@@ -341,7 +340,7 @@ class VersionCheck:
     def _lines(self, name: str) -> BinaryIO:
         """Return a file from memory, or open it."""
         data = self._kept.get(name)
-        return os.fdopen(self._folder.descriptor(name), "rb") if data is None else BytesIO(data)
+        return os.fdopen(self.folder.descriptor(name), "rb") if data is None else BytesIO(data)
 
     def _changes(self, state: State, kind: Kind, manifest: Manifest) -> Iterator[Finding]:
         """Check that each line of a kind changes the state before it."""

@@ -13,6 +13,7 @@ import re
 import sys
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -254,12 +255,12 @@ class Body(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
 class MemoryBody:
     """Keeps bodies in memory: successes completely, up to ``max_bytes`` decoded, and the beginning of other answers."""
 
-    def __init__(self, budget: MemoryBudget, max_bytes: int) -> None:
-        self._budget = budget
-        self.max_bytes = max_bytes
+    budget: MemoryBudget
+    max_bytes: int
 
     def headers(self) -> Mapping[str, str]:
         """Return nothing: every request to a service already asks for compression."""
@@ -276,7 +277,7 @@ class MemoryBody:
                 return whole
         kept = io.BytesIO()  # unlike a list of pieces it returns its content without a second copy
         size = 0
-        with self._budget.share() as share:
+        with self.budget.share() as share:
             while piece := await stream.piece():
                 size += len(piece)
                 if good:
@@ -316,72 +317,68 @@ class Sink(Protocol):
         """Append bytes."""
 
 
+@dataclass(slots=True)
 class FileBody:
     """Writes a file into a sink, and continues the sink's content if that is still valid (RFC 9110, section 14).
 
-    Args:
+    Attributes:
         sink: the destination; after a failure it holds the bytes that the next attempt resumes.
         max_bytes: the largest file, decoded.
         conditions: the headers that let an unchanged file answer 304.
-
-    Attributes:
         whole: whether the sink holds the whole file.
     """
 
-    def __init__(self, sink: Sink, max_bytes: int, conditions: Mapping[str, str]) -> None:
-        self._sink = sink
-        self._max_bytes = max_bytes
-        self._conditions = conditions
-        self._resuming = False
-        self.whole = False
+    sink: Sink
+    max_bytes: int
+    conditions: Mapping[str, str]
+    whole: bool = False
+    _resuming: bool = False
 
     def headers(self) -> Mapping[str, str]:
         """Request the whole file without encoding, or the rest of it."""
-        self._resuming = self._sink.size > 0 and self._sink.validator is not None
+        self._resuming = self.sink.size > 0 and self.sink.validator is not None
         if not self._resuming:
-            return {"Accept-Encoding": "identity", **self._conditions}
+            return {"Accept-Encoding": "identity", **self.conditions}
         return {
             "Accept-Encoding": "identity",
-            "Range": f"bytes={self._sink.size}-",
-            "If-Range": str(self._sink.validator),
+            "Range": f"bytes={self.sink.size}-",
+            "If-Range": str(self.sink.validator),
         }
 
     async def receive(self, stream: BodyStream) -> bytes:
         """Write a body of status 200, or the rest that was requested, into the sink."""
         status, headers = stream.status, stream.headers
-        if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and self._sink.size:
-            self._sink.restart(None, None)
+        if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and self.sink.size:
+            self.sink.restart(None, None)
             raise BadBody(message("the server could not resume the file where it was cut short"))
         if status == HTTPStatus.OK:
             claimed = headers.get("content-length", "")
             length = int(claimed) if claimed.isascii() and claimed.isdigit() else None
-            if length is not None and length > self._max_bytes:
+            if length is not None and length > self.max_bytes:
                 raise self._too_large()
-            self._sink.restart(_resumable_by(headers), length)
+            self.sink.restart(_resumable_by(headers), length)
             await self._write(stream)
             self.whole = True
         elif status == HTTPStatus.PARTIAL_CONTENT and self._resuming:
             part = _CONTENT_RANGE.fullmatch(headers.get("content-range", "").strip())
-            if part is None or int(part[1]) != self._sink.size or "content-encoding" in headers:
-                self._sink.restart(None, None)
+            if part is None or int(part[1]) != self.sink.size or "content-encoding" in headers:
+                self.sink.restart(None, None)
                 raise BadBody(message("the server resumed the file at another place than it was cut short at"))
             await self._write(stream)
-            if part[3] and self._sink.size != int(part[3]):
+            if part[3] and self.sink.size != int(part[3]):
                 raise BadBody(message("the rest of the file was cut short"))
             self.whole = True
         return b""
 
     async def _write(self, stream: BodyStream) -> None:
         while piece := await stream.piece():
-            if self._sink.size + len(piece) > self._max_bytes:
+            if self.sink.size + len(piece) > self.max_bytes:
                 raise self._too_large()
-            self._sink.write(piece)
+            self.sink.write(piece)
             stream.kept += len(piece)
 
     def _too_large(self) -> BodyTooLarge:
-        return BodyTooLarge(
-            message("it is larger than {max_bytes} bytes (--max-asset-size)", max_bytes=self._max_bytes)
-        )
+        return BodyTooLarge(message("it is larger than {max_bytes} bytes (--max-asset-size)", max_bytes=self.max_bytes))
 
 
 def _resumable_by(headers: Mapping[str, str]) -> str | None:

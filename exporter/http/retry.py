@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState
@@ -262,6 +261,7 @@ def _failure_of(state: RetryCallState) -> BaseException | None:
     return None if outcome is None else outcome.exception()
 
 
+@dataclass
 class ServiceWatch(Watch):
     """A transport to one service that measures how long the service is silent, and sends a probe if in doubt.
 
@@ -269,15 +269,16 @@ class ServiceWatch(Watch):
     request: a run that is busy with something else does not wait for the service.
     """
 
-    def __init__(self, transport: Transport, policy: RetryPolicy, clock: Clock) -> None:
-        self._transport = transport
-        self._policy = policy
-        self._clock = clock
-        self._since = clock.monotonic()
-        self._open = 0
-        self._doubtful = False
-        self._failure: str = message("none")
-        self._probe: Callable[[], Awaitable[object]] | None = None
+    transport: Transport
+    policy: RetryPolicy
+    clock: Clock
+    _open: int = 0
+    _doubtful: bool = False
+    _failure: str = message("none")
+    _probe: Callable[[], Awaitable[object]] | None = None
+
+    def __post_init__(self) -> None:
+        self._since = self.clock.monotonic()
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request, and wait for it no longer than for the service as a whole.
@@ -286,11 +287,11 @@ class ServiceWatch(Watch):
             ServiceError: the service has been silent for too long.
         """
         if not self._open and not self._doubtful:
-            self._since = self._clock.monotonic()
+            self._since = self.clock.monotonic()
         self._open += 1
         try:
             request.patience = self.patience()
-            return await self._transport.send(request)
+            return await self.transport.send(request)
         finally:
             self._open -= 1
             self._doubtful = True
@@ -303,7 +304,7 @@ class ServiceWatch(Watch):
             self.good_answers += 1
         if failure is None or isinstance(failure, ApiError):
             self._doubtful = False
-            self._since = self._clock.monotonic()
+            self._since = self.clock.monotonic()
 
     def probe_with(self, probe: Callable[[], Awaitable[object]]) -> None:
         """Store a request that just succeeded, to repeat it when the service may be silent."""
@@ -315,8 +316,8 @@ class ServiceWatch(Watch):
         Raises:
             ServiceError: it has.
         """
-        silence = self._clock.monotonic() - self._since if self._open or self._doubtful else 0.0
-        patience = self._policy.give_up_after - silence
+        silence = self.clock.monotonic() - self._since if self._open or self._doubtful else 0.0
+        patience = self.policy.give_up_after - silence
         if patience <= _INSTANT_SECONDS:
             text = message(
                 "has given no good answer for {silence:.0f} s, the longest this run waits (give_up_after)",
@@ -327,7 +328,7 @@ class ServiceWatch(Watch):
 
     def longest_pause(self, _origin: str, /) -> float:
         """Return the longest pause that is obeyed, in seconds."""
-        return self._policy.longest_pause
+        return self.policy.longest_pause
 
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Return the error that ends the run when the service requests a longer pause than is obeyed."""
@@ -338,7 +339,7 @@ class ServiceWatch(Watch):
         text = message(
             "asks to wait {wish:.0f} s, longer than the {limit:g} s this run would (give_up_after)",
             wish=seconds,
-            limit=self._policy.longest_pause,
+            limit=self.policy.longest_pause,
         )
         return LongPause(self._over(text), seconds)
 
@@ -361,7 +362,7 @@ class ServiceWatch(Watch):
         if not self.good_answers or self.good_answers > good_before:
             return False
         self.patience()
-        if not self._policy.retries:
+        if not self.policy.retries:
             raise ServiceSilent(self._over(message("has stopped answering, and retries is 0")))
         return True
 
@@ -377,23 +378,21 @@ class ServiceWatch(Watch):
         )
 
 
+@dataclass
 class HostWatch(Watch):
     """A transport to any host that gives up a host after three addresses without an answer, or a long pause.
 
-    Args:
+    Attributes:
         transport: sends the requests.
         policy: bounds the pauses that are obeyed.
         longest_pauses: hosts for which longer pauses are obeyed, in seconds.
     """
 
-    def __init__(
-        self, transport: Transport, policy: RetryPolicy, longest_pauses: Mapping[str, float] = MappingProxyType({})
-    ) -> None:
-        self._transport = transport
-        self._policy = policy
-        self._longest_pauses = longest_pauses
-        self._silent: Counter[str] = Counter()
-        self._given_up: dict[str, str] = {}
+    transport: Transport
+    policy: RetryPolicy
+    longest_pauses: Mapping[str, float] = field(default_factory=dict)
+    _silent: Counter[str] = field(default_factory=Counter)
+    _given_up: dict[str, str] = field(default_factory=dict)
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request.
@@ -404,14 +403,14 @@ class HostWatch(Watch):
         origin = request.origin
         if origin in self._given_up:
             raise self._not_asked(origin)
-        response = await self._transport.send(request)
+        response = await self.transport.send(request)
         if response.status not in RetryableStatus.STATUSES:
             self._silent.pop(origin, None)
         return response
 
     def longest_pause(self, origin: str, /) -> float:
         """Return the longest obeyed pause in seconds for a host."""
-        return max(self._policy.longest_pause, self._longest_pauses.get(origin, 0.0))
+        return max(self.policy.longest_pause, self.longest_pauses.get(origin, 0.0))
 
     def refuse_pause(self, error: RetryableStatus) -> ServiceError:
         """Give up a host that requests a longer pause than is obeyed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, ClassVar, Final, Self
 
@@ -265,7 +265,7 @@ class BlogV1(BlogService):
 
         if kind is Kind.FILES:
             return CountedPages(name, param, call, most, options.file_page_size)
-        return ChainedPages(name, param, call, most, options.comment_page_size if kind is Kind.COMMENTS else None)
+        return ChainedPages(name, param, call, most, options.comment_page_size if kind is Kind.COMMENTS else 0)
 
     def _page(self, operation: str, params: Mapping[str, str]) -> Call[Page]:
         request = Request(operation, f"/blog/v1/{operation}", params, {})
@@ -547,21 +547,21 @@ def whole_number(value: Any) -> int | None:
     return None
 
 
+@dataclass(slots=True)
 class FieldReader:
     """Reads the fields of a raw record and collects the problems."""
 
-    def __init__(self, raw: Mapping[str, Any], timezone: tzinfo) -> None:
-        self._raw = raw
-        self._timezone = timezone
-        self.problems: list[Problem] = []
+    raw: Mapping[str, Any]
+    timezone: tzinfo
+    problems: list[Problem] = field(default_factory=list)
 
     def text(self, name: str) -> str:
         """Return the field as text. A missing or null field is empty; numbers keep their digits."""
-        value = self._raw.get(name)
+        value = self.raw.get(name)
         if isinstance(value, str):
             return str(value)
         if value is None:
-            if name not in self._raw:
+            if name not in self.raw:
                 self._problem(name, "", message("is missing"))
             return ""
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -571,11 +571,11 @@ class FieldReader:
 
     def optional_text(self, name: str) -> str | None:
         """Return the field as text, or ``None`` if it is null or missing."""
-        return None if self._raw.get(name) is None else self.text(name)
+        return None if self.raw.get(name) is None else self.text(name)
 
     def number(self, name: str) -> int | None:
         """Return a whole number that was sent as text or as a number; ``None`` if it is empty or invalid."""
-        value = self._raw.get(name)
+        value = self.raw.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         if value is None or value == "":
@@ -587,7 +587,7 @@ class FieldReader:
 
     def flag(self, name: str) -> bool | None:
         """Return a ``t``/``f`` flag (section 3) as a bool, or ``None`` for any other value."""
-        value = self._raw.get(name)
+        value = self.raw.get(name)
         if isinstance(value, bool):
             return value
         if value == FLAG_TRUE:
@@ -600,7 +600,7 @@ class FieldReader:
 
     def date(self, name: str) -> datetime | None:
         """Return ``YYYY-MM-DD hh:mm:ss`` or ``YYYY/MM/DD`` in the blog's time zone, or ``None`` if it is invalid."""
-        value = self._raw.get(name)
+        value = self.raw.get(name)
         if value is None or value == "":
             return None
         found = _DATE_TIME.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -612,7 +612,7 @@ class FieldReader:
     def date_from_parts(self, prefix: str = "") -> datetime | None:
         """Return the date in the fields ``year`` … ``sec`` (with ``prefix``), or ``None`` if it is empty or invalid."""
         names = [prefix + part for part in _DATE_PARTS]
-        values = list(map(self._raw.get, names))
+        values = list(map(self.raw.get, names))
         parts: list[int] = []
         for name, value in zip(names, values, strict=True):
             if type(value) is str and len(value) < 5 and value.isdecimal() and value.isascii():
@@ -630,7 +630,7 @@ class FieldReader:
         try:
             if parts[0] >= _EARLIEST_YEAR:
                 year, month, day, hour, minute, second = parts
-                return datetime(year, month, day, hour, minute, second, tzinfo=self._timezone)
+                return datetime(year, month, day, hour, minute, second, tzinfo=self.timezone)
         except (ValueError, OverflowError):
             pass
         self._problem(name, "-".join(str(part) for part in parts), message("is an impossible date"))

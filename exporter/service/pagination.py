@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from exporter.message import message
 from exporter.service.interface import Call, Cursor, Page, PageFacts
@@ -14,30 +15,36 @@ BARREN_PAGES = 3
 """Pages in a row without a new id that end a list that goes beyond its stated end."""
 
 
+@dataclass
 class _NumberedPages(ABC):
     """The order and the limit of pages, and the problems found.
 
-    Args:
+    Attributes:
         name: the list's name in messages.
         setting: the setting to correct if the list ignores its page parameter.
-        call: returns the request for a page.
+        request: returns the request for a page.
         max_pages: the last page to request.
+        page_size: the maximum number of items on a page; 0 if unknown.
     """
 
-    def __init__(self, name: str, setting: str, call: Callable[[int], Call[Page]], max_pages: int) -> None:
-        self._name = name
-        self._call = call
-        self._max_pages = max_pages
-        self._ignored = message("its page parameter: set {setting} to the right name", setting=setting)
-        self._next = 1
-        self._asked = 0
-        self._end: int | None = None
-        self._digest = ""
-        self._barren = 0
-        self._counts: dict[int, int] = {}
-        self._doubts: list[str] = []
-        self.finished = False
-        self.problems: list[str] = []
+    name: str
+    setting: str
+    request: Callable[[int], Call[Page]]
+    max_pages: int
+    page_size: int = 0
+    finished: bool = False
+    problems: list[str] = field(default_factory=list)
+    _next: int = 1
+    _asked: int = 0
+    _end: int | None = None
+    _digest: str = ""
+    _barren: int = 0
+    _counts: dict[int, int] = field(default_factory=dict)
+    _doubts: list[str] = field(default_factory=list)
+
+    @property
+    def _ignored(self) -> str:
+        return message("its page parameter: set {setting} to the right name", setting=self.setting)
 
     @property
     def doubts(self) -> list[str]:
@@ -58,13 +65,13 @@ class _NumberedPages(ABC):
 
     def call(self, cursor: Cursor) -> Call[Page]:
         """Return the request for a page."""
-        return self._call(int(cursor))
+        return self.request(int(cursor))
 
     def wanted(self, window: int) -> list[Cursor]:
         """Return the pages to request now: the next one, and the following ones that are known to exist."""
         if self.finished:
             return []
-        last = max(self._next, min(self._next + max(0, window), self._end or 0, self._max_pages))
+        last = max(self._next, min(self._next + max(0, window), self._end or 0, self.max_pages))
         first = max(self._next, self._asked + 1)
         self._asked = max(self._asked, last)
         return list(range(first, last + 1))
@@ -111,11 +118,11 @@ class _NumberedPages(ABC):
         return True
 
     def _continue_at(self, page: int) -> None:
-        if page > self._max_pages:
+        if page > self.max_pages:
             more = message(
-                "goes on after page {max_pages}; raise max_pages if it really is that long", max_pages=self._max_pages
+                "goes on after page {max_pages}; raise max_pages if it really is that long", max_pages=self.max_pages
             )
-            self.problems.append(message("{list}: {problem}", list=self._name, problem=more))
+            self.problems.append(message("{list}: {problem}", list=self.name, problem=more))
             self.finished = True
         else:
             self._next = page
@@ -125,7 +132,7 @@ class _NumberedPages(ABC):
         return self._barren >= BARREN_PAGES
 
     def _sentence(self, page: int, sentence: str) -> str:
-        return message("{list}, page {page}: {problem}", list=self._name, page=page, problem=sentence)
+        return message("{list}, page {page}: {problem}", list=self.name, page=page, problem=sentence)
 
     def _problem(self, page: int, sentence: str) -> None:
         self.problems.append(self._sentence(page, sentence))
@@ -138,20 +145,15 @@ class _NumberedPages(ABC):
         self.finished = True
 
 
+@dataclass
 class ChainedPages(_NumberedPages):
     """A list whose pages name the next page. It is read ahead up to the stated number of pages.
 
-    ``page_size`` is the maximum number of items on a page, or ``None`` if unknown. It only matters for a list without a
-    paging object.
+    ``page_size`` only matters for a list without a paging object.
     """
 
-    def __init__(
-        self, name: str, setting: str, call: Callable[[int], Call[Page]], max_pages: int, page_size: int | None = None
-    ) -> None:
-        super().__init__(name, setting, call, max_pages)
-        self._page_size = page_size
-        self._first_end: int | None = None
-        self._chain_ended = False
+    _first_end: int | None = None
+    _chain_ended: bool = False
 
     def _learn(self, page: int, facts: PageFacts, *, repeated: bool) -> None:
         self._note_end(page, facts.pages)
@@ -173,7 +175,7 @@ class ChainedPages(_NumberedPages):
         elif facts.count == 0:
             self._end_by_emptiness(page, facts)
         elif facts.echo is None and facts.next is None and facts.pages is None and end is None:
-            if page == 1 and self._page_size is not None and facts.count < self._page_size:
+            if page == 1 and facts.count < self.page_size:
                 self.finished = True
             else:
                 self._stop_at(
@@ -230,7 +232,7 @@ class ChainedPages(_NumberedPages):
             self._problem(page, message("says the list has {pages} pages; run again", pages=pages))
             return
         self._end = pages
-        if self._first_end is None and pages <= self._max_pages:
+        if self._first_end is None and pages <= self.max_pages:
             self._first_end = pages
 
     def _end_by_emptiness(self, page: int, facts: PageFacts) -> None:
@@ -283,20 +285,16 @@ class ChainedPages(_NumberedPages):
             self._continue_at(page + 1 if end is not None and page < end else following)
 
 
+@dataclass
 class CountedPages(_NumberedPages):
     """A list with a total number of records instead of a chain. Pages are read until that number is reached.
 
     If the records then have less than the stated total size, the list may continue.
     """
 
-    def __init__(
-        self, name: str, setting: str, call: Callable[[int], Call[Page]], max_pages: int, page_size: int
-    ) -> None:
-        super().__init__(name, setting, call, max_pages)
-        self._page_size = page_size
-        self._total: int | None = None
-        self._distinct = 0
-        self._size: int | None = 0
+    _total: int | None = None
+    _distinct: int = 0
+    _size: int | None = 0
 
     def _learn(self, page: int, facts: PageFacts, *, repeated: bool) -> None:
         self._note_total(page, facts)
@@ -316,7 +314,7 @@ class CountedPages(_NumberedPages):
             self._end_short(page)
         elif facts.new == 0:
             self._end_short(page)
-        elif (self._total is None or self._distinct >= self._total) and facts.count < self._page_size:
+        elif (self._total is None or self._distinct >= self._total) and facts.count < self.page_size:
             self.finished = True
         else:
             self._continue_at(page + 1)
@@ -329,13 +327,13 @@ class CountedPages(_NumberedPages):
     def _believed_end(self) -> int:
         # Any page may fail while the list claims no more pages than are believed.
         end = self._end or 0
-        return end if end <= self._max_pages else 0
+        return end if end <= self.max_pages else 0
 
     def _note_total(self, page: int, facts: PageFacts) -> None:
         if facts.new:
             self._barren = 0
         if facts.page_size is not None and facts.page_size > 0:
-            self._page_size = facts.page_size
+            self.page_size = facts.page_size
         if facts.total is None:
             self._doubt(page, message("does not say how many files there are"))
         elif self._total is not None and facts.total != self._total:
@@ -349,7 +347,7 @@ class CountedPages(_NumberedPages):
             )
         if facts.total is not None and facts.total >= 0:
             self._total = facts.total
-            self._end = -(-facts.total // self._page_size)
+            self._end = -(-facts.total // self.page_size)
 
     def _lacks_size(self, facts: PageFacts) -> bool:
         """Add the sizes of a page and compare. The sum is unknown if one record states no size."""

@@ -149,27 +149,25 @@ class AddressCache:
             self._known = {}
 
 
+@dataclass(slots=True)
 class AddressCollection:
     """Collects addresses; different spellings of one address count once.
 
-    Args:
-        service: reads the records.
-        file_pattern: the addresses of uploaded files; ``None`` if unknown.
-        inferred: whether the pattern was inferred, so that records may lack its fields.
-
     Attributes:
+        service: reads the records.
+        pattern: the addresses of uploaded files; ``None`` if unknown.
+        inferred: whether the pattern was inferred, so that records may lack its fields.
         uploads: the address of each uploaded file by its id; ``None`` if unknown.
         framed: the addresses of embedded pages and players of other services, which are not read.
     """
 
-    def __init__(self, service: Records, file_pattern: AddressPattern | None = None, *, inferred: bool = False) -> None:
-        self.uploads: dict[str, str | None] = {}
-        self.framed: set[str] = set()
-        self._service = service
-        self._pattern = file_pattern
-        self._inferred = inferred
-        self._wanted: dict[str, Wanted] = {}
-        self._by_file: dict[str, str] = {}
+    service: Records
+    pattern: AddressPattern | None = None
+    inferred: bool = False
+    uploads: dict[str, str | None] = field(default_factory=dict)
+    framed: set[str] = field(default_factory=set)
+    _wanted: dict[str, Wanted] = field(default_factory=dict)
+    _by_file: dict[str, str] = field(default_factory=dict)
 
     def add_file(self, file_id: str, record: Mapping[str, Any]) -> None:
         """Add an uploaded file; all files must be added before the entries.
@@ -178,16 +176,16 @@ class AddressCollection:
             UsageError: the pattern names a field that neither this record nor API 2.6 has.
         """
         self.uploads[file_id] = None
-        if self._pattern is None:
+        if self.pattern is None:
             return
-        if not self._inferred:
-            self._pattern.check({*self._service.upload_fields, *record})
-        url = self._pattern.fill(record)
+        if not self.inferred:
+            self.pattern.check({*self.service.upload_fields, *record})
+        url = self.pattern.fill(record)
         if url is None:
             return
         wanted = self._wanted_at(self._by_file.setdefault(meaning(url), url))
         self.uploads[file_id] = wanted.url
-        info = self._service.upload(record)
+        info = self.service.upload(record)
         wanted.files.add(file_id)
         wanted.stamp = f"{wanted.stamp} {info.id}:{info.bytes}:{info.modified}".strip()
         if info.bytes is not None:
@@ -203,7 +201,7 @@ class AddressCollection:
             of_file = self._by_file.get(meaning(url))
             if of_file is not None:
                 self._wanted_at(of_file).entries.add(entry_id)
-            elif use is Use.SHOWN or is_picture(url) or (self._pattern is not None and self._pattern.fits(url)):
+            elif use is Use.SHOWN or is_picture(url) or (self.pattern is not None and self.pattern.fits(url)):
                 self._wanted_at(url).entries.add(entry_id)
             elif use is Use.FRAMED:
                 self.framed.add(url)
