@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
+from exporter.archive.assets import AssetStore
 from exporter.archive.checks import file_sha256
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
@@ -25,6 +26,7 @@ from exporter.archive.repair import Damage, RepairedFile, find_damage, readable_
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
+from exporter.crawl.assets.download import AssetDownload
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
@@ -358,38 +360,23 @@ class BackupRun:
         if self.settings.assets is None:
             self.outcome.assets = unread_assets(self._layout, records)
             return
-        ledger = ingest.ledgers[Kind.ASSETS]
-        self.outcome.assets = await read_assets(
-            self._layout,
-            self.settings.assets,
-            self.client.engine,
+        download = AssetDownload(
             self.service,
             records,
-            ledger,
+            AssetStore(self._layout),
+            self._layout.work / "assets.jsonl",
+            self.settings.assets,
+            self.client.engine,
             self.clock,
             self._emit,
         )
+        self.outcome.assets = await read_assets(download, ingest.ledgers[Kind.ASSETS])
 
     async def _commit(self, ingest: Ingest, removals: Removals, state: State, damage: Damage) -> None:
         parent = state.version or None
         healing = Healing.of(damage, ingest.ledgers, removals)
         counts = {kind: commit.count(ingest.ledgers[kind], removals.of(kind)) for kind in Kind}
-        completeness, problems = assess(
-            ingest.sweeps[-1],
-            number_of_sweeps=len(ingest.sweeps),
-            entries=ingest.count_entries(),
-            unread={key: unread.reason for key, unread in ingest.unread.items()},
-            short_comments=ingest.short_comments(),
-            other_user=ingest.other_user,
-            doubts=ingest.doubts(),
-            extra_comments=ingest.extra_comments(),
-            contradicted=ingest.contradicted,
-            not_asked=ingest.not_asked,
-            user=ingest.user_failure,
-            assets=self.outcome.assets or AssetSummary(),
-            strict_assets=self.settings.strict_assets,
-            provable=self.service.capabilities.totals,
-        )
+        completeness, problems = assess(ingest, self.outcome.assets or AssetSummary())
         done = self.outcome
         done.counts = {str(kind): found for kind, found in counts.items()}
         done.problems = [*problems, *healing.problems]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.archive.archive import Archive
-    from exporter.crawl.ingest import EntryCounts
+    from exporter.crawl.ingest import Ingest
 
 
 @dataclass(slots=True)
@@ -141,74 +140,49 @@ def unread_before(reader: Archive) -> list[str]:
     return []
 
 
-def assess(
-    sweeps: Mapping[Kind, SweepResult],
-    *,
-    number_of_sweeps: int,
-    entries: EntryCounts,
-    unread: Mapping[str, str],
-    short_comments: Mapping[str, int],
-    user: str | None,
-    assets: AssetSummary,
-    other_user: bool = False,
-    doubts: Mapping[Kind, Sequence[str]] = MappingProxyType({}),
-    extra_comments: Mapping[str, int] = MappingProxyType({}),
-    contradicted: Sequence[str] = (),
-    not_asked: int = 0,
-    strict_assets: bool = False,
-    provable: bool = True,
-) -> tuple[dict[str, Any], list[RecordProblem]]:
+def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[RecordProblem]]:
     """Compare the records read with the totals that the service states.
 
     A backup is complete if everything that was requested is in the archive, was left out by a setting, or is gone for
     good.
 
     Args:
-        sweeps: the last sweep of each list.
-        number_of_sweeps: how often the lists were swept.
-        entries: the numbers of entries.
-        unread: the reason for each entry that could not be read, by id.
-        short_comments: by entry, the number of counted comments that are not on the comment list.
-        user: why the user could not be read, or ``None``.
+        ingest: has read everything.
         assets: the results for pictures and files.
-        other_user: whether the service answers as another user than before.
-        doubts: contradictions in each list.
-        extra_comments: by listed entry, the number of listed comments that the entry does not count.
-        contradicted: entries that are not on the entry list although ``entry/get`` answers them.
-        not_asked: the number of named but unlisted entries that were not requested.
-        strict_assets: whether files that are gone for good make the backup incomplete.
-        provable: whether the service states totals to compare with.
 
     Returns:
         The ``completeness`` object of FORMAT.md, and everything that could not be read.
     """
+    sweeps, entries = ingest.sweeps[-1], ingest.count_entries()
+    short_comments, user = ingest.short_comments(), ingest.user_failure
+    provable = ingest.service.capabilities.totals
     comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
     unlisted_files = max(0, (files.total or 0) - files.listed)
-    unread_entries = [RecordProblem(str(Kind.ENTRIES), entry_id, reason) for entry_id, reason in unread.items()]
+    unread = [RecordProblem(str(Kind.ENTRIES), entry_id, each.reason) for entry_id, each in ingest.unread.items()]
     in_lists: list[tuple[Kind, str]] = [(kind, text) for kind, result in sweeps.items() for text in result.problems]
-    in_lists += [(kind, text) for kind, texts in doubts.items() for text in texts]
+    in_lists += [(kind, text) for kind, texts in ingest.doubts().items() for text in texts]
     others: list[tuple[Kind, str]] = []
     if user is not None:
         others.append((Kind.USER, message("the user could not be read: {user}", user=user)))
-    if other_user:
+    if ingest.other_user:
         text = message("the service knows us as another user than before, who may see less: check the token")
         others.append((Kind.USER, text))
-    others += [(Kind.ENTRIES, text) for text in _unlisted(contradicted, not_asked)]
+    others += [(Kind.ENTRIES, text) for text in _unlisted(ingest.contradicted, ingest.not_asked)]
     if short_comments:
         others.append((Kind.COMMENTS, _short(short_comments)))
     if provable:
-        others += [(Kind.COMMENTS, text) for text in _extra_comments(extra_comments, comments.unstated)]
+        others += [(Kind.COMMENTS, text) for text in _extra_comments(ingest.extra_comments(), comments.unstated)]
     others += [(Kind.FILES, text) for text in _file_totals(files, unlisted_files)]
     problems = [
         *(RecordProblem(str(kind), None, text) for kind, text in in_lists),
-        *unread_entries,
+        *unread,
         *(RecordProblem(str(kind), None, text) for kind, text in others),
-        *_asset_problems(assets, strict_assets=strict_assets),
+        *_asset_problems(assets, strict_assets=ingest.settings.strict_assets),
     ]
     uploads = assets.uploads
     document: dict[str, Any] = {
         "complete": not problems,
-        "sweeps": number_of_sweeps,
+        "sweeps": len(ingest.sweeps),
         "sweeps_agreed": all(result.agreed for result in sweeps.values() if result.complete),
         "entries": {
             **Tally(entries.read + entries.carried_over, entries.unread).document(),

@@ -17,13 +17,13 @@ from exporter import lossless_json
 from exporter.archive.layout import SEGMENTS
 from exporter.archive.manifest import ArchiveInfo, Manifest
 from exporter.crawl.assets.summary import AssetSummary
-from exporter.crawl.ingest import EntryCounts
 from exporter.crawl.outcome import assess
 from exporter.crawl.sweep import SweepResult
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.archive import plain_reader
 from tests.archive.builder import ODD_RECORDS, Built, entry, record
+from tests.crawl.reading import reading
 
 DOCUMENTS = Path(__file__).parent.parent.parent / "exporter/archive"
 FORMAT = (DOCUMENTS / "FORMAT.md").read_text("utf-8")
@@ -132,15 +132,7 @@ class TestFormatDocument:
     def test_the_members_of_completeness(self) -> None:
         """The table names each member once, and what each part has beside the numbers that all of them have."""
         sweeps = {kind: SweepResult(kind) for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)}
-        document, _ = assess(
-            sweeps,
-            number_of_sweeps=2,
-            entries=EntryCounts(0, 0, 0),
-            unread={},
-            short_comments={},
-            user=None,
-            assets=AssetSummary(),
-        )
+        document, _ = assess(reading(sweeps), AssetSummary())
         names = self.names("manifest.json")
         assert set(names[names.index("complete") :]) == set(document)
         rows = {cells[0]: set(re.findall(r"`(\w+)`", cells[1])) for cells in self.rows("manifest.json")}

@@ -32,6 +32,7 @@ from exporter.model.asset import AssetState
 from exporter.model.kinds import Kind
 from exporter.service.blog_v1 import BlogV1
 from tests.crawl.conftest import NOON
+from tests.crawl.reading import reading
 
 PURPOSE = Purpose("b.example.jp", "https://api.example.jp", {"refresh": "all"}, 3, "ab")
 
@@ -249,11 +250,8 @@ def sweeps(**more: SweepResult) -> dict[Kind, SweepResult]:
 
 def assessed(found: dict[Kind, SweepResult] | None = None, **more: Any) -> tuple[dict[str, Any], list[RecordProblem]]:
     """Assess a run of two sweeps in which nothing else is missing."""
-    given: dict[str, Any] = {
-        "number_of_sweeps": 2, "entries": EntryCounts(0, 0, 0), "unread": {}, "short_comments": {}, "user": None,
-        "assets": AssetSummary(),
-    }  # fmt: skip
-    return assess(found or sweeps(), **{**given, **more})
+    assets = more.pop("assets", AssetSummary())
+    return assess(reading(found or sweeps(), **more), assets)
 
 
 def left_out(pending: int = 0, lost: int = 0, by_choice: int = 0) -> dict[str, int]:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive.assets import AssetStore
 from exporter.crawl.assets.download import AssetDownload, AssetResult
-from exporter.crawl.assets.plan import AssetMode, AssetSettings
+from exporter.crawl.assets.plan import AssetMode
 from exporter.message import stored_as
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
-from exporter.service.interface import Records
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
-    from exporter.clock import Clock
-    from exporter.crawl.events import AssetEvent
     from exporter.crawl.ledger import Ledger, PendingState
-    from exporter.http.engine import Engine
 
 _ONLY_SWEEP = 1
 _MIN_MISSING_UPLOADS: Final = 3
@@ -135,32 +131,21 @@ class AssetSummary:
         }
 
 
-async def read_assets(
-    layout: Layout,
-    settings: AssetSettings,
-    engine: Engine,
-    service: Records,
-    records: PendingState,
-    ledger: Ledger,
-    clock: Clock,
-    emit: Callable[[AssetEvent], None],
-) -> AssetSummary:
+async def read_assets(download: AssetDownload, ledger: Ledger) -> AssetSummary:
     """Read the files that the state about to be committed needs, and put their records into the ledger.
 
     Raises:
         UsageError: the pattern of file addresses names a field that no file record has.
         NoSpace: the disk is full; the files read so far are kept.
     """
-    download = AssetDownload(
-        service, records, AssetStore(layout), layout.work / "assets.jsonl", settings, engine, clock, emit
-    )
+    records, settings = download.records, download.settings
     result = await download.run()
     before = {url: Asset.from_raw(raw).state for url, raw in records.scan(Kind.ASSETS)}
     for url, data in result.records.items():
         ledger.observe(url, lossless_json.freeze(data), _ONLY_SWEEP)
     states, doubted = _states(result)
     uploads = {file_id: _state_of(url, states, settings.mode) for file_id, url in result.uploads.items()}
-    shadowed = _shadowed(service, result, records)
+    shadowed = _shadowed(download, result)
     uploads.update(dict.fromkeys(shadowed, AssetState.LOST))
     saved = {url for file_id, url in result.uploads.items() if uploads[file_id] is AssetState.SAVED}
     pattern = settings.file_url or (result.inferred.pattern if result.inferred else None)
@@ -214,7 +199,7 @@ def _state_of(url: str | None, states: dict[str, AssetState], mode: AssetMode) -
     return AssetState.LEFT_OUT if mode is AssetMode.EMBEDDED else AssetState.PENDING
 
 
-def _shadowed(service: Records, result: AssetResult, records: PendingState) -> list[str]:
+def _shadowed(download: AssetDownload, result: AssetResult) -> list[str]:
     """Return the uploads that cannot be read because another upload of another size is served at their address.
 
     Uploads of the same second may share an address that contains the time.
@@ -226,7 +211,9 @@ def _shadowed(service: Records, result: AssetResult, records: PendingState) -> l
     found = []
     for url, file_ids in sharing.items():
         if len(file_ids) > 1:
-            sizes = {each: service.upload(records.load(Kind.FILES, each) or {}).bytes for each in file_ids}
+            sizes = {
+                each: download.service.upload(download.records.load(Kind.FILES, each) or {}).bytes for each in file_ids
+            }
             served = result.records[url]["bytes"]
             if served in sizes.values():
                 found += [each for each, size in sizes.items() if size not in {None, served}]
