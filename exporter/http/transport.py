@@ -260,8 +260,15 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
             message("{place} took too long: {what_passed}", place=sender.place, what_passed=deadline.exceeded())
         )
     if reason is not None:
-        text = message("cannot connect to {place}: {reason}{detail}", place=sender.place, reason=reason, detail=detail)
-        return Unreachable(message("{problem}{hint}", problem=text, hint=sender.hint))
+        return Unreachable(
+            message(
+                "cannot connect to {place}: {reason}{detail}{hint}",
+                place=sender.place,
+                reason=reason,
+                detail=detail,
+                hint=sender.hint,
+            )
+        )
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
         return AddressRefused(
             message("{place} has an address that cannot be asked{detail}", place=sender.place, detail=detail)
