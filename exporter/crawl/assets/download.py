@@ -275,6 +275,7 @@ class AssetDownload:
             downloader, self.store, settings.max_bytes, settings.archive_fallback, settings.locate or str
         )
         self._result = AssetResult(statistics=downloader.statistics)
+        self._fetched: dict[str, Fetched] = {}
 
     async def run(self) -> AssetResult:
         """Run; afterwards the files are durable in the store. The next run resumes a cancelled one.
@@ -283,24 +284,23 @@ class AssetDownload:
             UsageError: the pattern of file addresses names a field that no file record has.
             NoSpace: the disk is full; the files read so far are kept.
         """
-        base = {url: Asset.from_raw(raw) for url, raw in self.records.scan(Kind.ASSETS)}
+        self._base = {url: Asset.from_raw(raw) for url, raw in self.records.scan(Kind.ASSETS)}
         shown = await self._embedded()
         inferred = None if self.settings.file_url else await asyncio.to_thread(self._infer, shown)
         await asyncio.to_thread(self.store.forget_damaged)
-        journal = AttemptLog(self.journal)
-        fetched: dict[str, Fetched] = {}
+        self._log = AttemptLog(self.journal)
         try:
             if inferred is not None and not inferred.certain:
-                await self._read(self._collect(shown, None), base, journal, fetched)
-                inferred = inferred if self._proves(inferred, base, fetched) else None
+                await self._read(self._collect(shown, None))
+                inferred = inferred if self._proves(inferred) else None
             self._result.inferred = inferred
             wanted = self._collect(shown, self.settings.file_url or (inferred.pattern if inferred else None))
-            decisions = await self._read(wanted, base, journal, fetched)
+            decisions = await self._read(wanted)
         finally:
-            journal.close()
+            self._log.close()
             await finish_in_thread(self.store.sync)
-        self._conclude(wanted, base, decisions, fetched)
-        await finish_in_thread(lambda: journal.finish([url for url in self._result.records if wanted.get(url)]))
+        self._conclude(wanted, decisions)
+        await finish_in_thread(lambda: self._log.finish([url for url in self._result.records if wanted.get(url)]))
         await finish_in_thread(lambda: self.store.sweep(asset.url for asset in self._result.absent))
         return self._result
 
@@ -322,9 +322,10 @@ class AssetDownload:
         addresses = dict.fromkeys(url for shows in shown.values() for url, _ in shows)
         return infer_file_url(self.service, (raw for _, raw in self.records.scan(Kind.FILES)), addresses)
 
-    def _proves(self, inferred: InferredRule, base: dict[str, Asset], fetched: dict[str, Fetched]) -> bool:
+    def _proves(self, inferred: InferredRule) -> bool:
         """Return whether the files at embedded addresses have the sizes stated by the records of these uploads."""
-        found = {url: fetched[url].asset if url in fetched else base.get(url) for url in inferred.sizes}
+        fetched = self._fetched
+        found = {url: fetched[url].asset if url in fetched else self._base.get(url) for url in inferred.sizes}
         sizes = {url: asset.bytes for url, asset in found.items() if asset is not None and asset.sha256 is not None}
         return 2 * sum(size == inferred.sizes[url] for url, size in sizes.items()) > len(sizes)
 
@@ -337,12 +338,10 @@ class AssetDownload:
         self._result.uploads, self._result.framed = collection.uploads, len(collection.framed)
         return collection.wanted()
 
-    def _decide(
-        self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: AttemptLog
-    ) -> dict[str, AssetDecision]:
+    def _decide(self, wanted: dict[str, Wanted]) -> dict[str, AssetDecision]:
         now = self.clock.now()
         decisions = {
-            url: decide(each, base.get(url), journal.attempts.get(url), self._has, self.settings, now)
+            url: decide(each, self._base.get(url), self._log.attempts.get(url), self._has, self.settings, now)
             for url, each in wanted.items()
         }
         actions = [decision.action for decision in decisions.values()]
@@ -355,42 +354,37 @@ class AssetDownload:
         stored = self.store.find(asset.sha256) if asset.sha256 is not None else None
         return stored is not None and asset.bytes in {None, stored.size}
 
-    async def _read(
-        self, wanted: dict[str, Wanted], base: dict[str, Asset], journal: AttemptLog, fetched: dict[str, Fetched]
-    ) -> dict[str, AssetDecision]:
-        """Read the planned files that are not in ``fetched`` yet; return the decision for each address."""
-        decisions = self._decide(wanted, base, journal)
-        todo = interleave_hosts(
-            url for url, decision in decisions.items() if decision.action is AssetAction.READ and url not in fetched
-        )
+    async def _read(self, wanted: dict[str, Wanted]) -> dict[str, AssetDecision]:
+        """Read the planned files that this run has not read yet; return the decision for each address."""
+        decisions = self._decide(wanted)
+        planned = (url for url, decision in decisions.items() if decision.action is AssetAction.READ)
 
         async def read(url: str) -> None:
-            found = await self._fetcher.fetch(
-                url, wanted[url].expected, self._known(decisions[url], journal.attempts.get(url))
-            )
-            fetched[url] = found
-            self._note(wanted[url], decisions[url], found, journal)
+            known = self._known(decisions[url], self._log.attempts.get(url))
+            self._fetched[url] = await self._fetcher.fetch(url, wanted[url].expected, known)
+            self._note(wanted[url], decisions[url], self._fetched[url])
 
-        await for_each(list(todo), read, self.settings.concurrency)
+        todo = list(interleave_hosts(url for url in planned if url not in self._fetched))
+        await for_each(todo, read, self.settings.concurrency)
         return decisions
 
-    def _note(self, wanted: Wanted, decision: AssetDecision, found: Fetched, journal: AttemptLog) -> None:
+    def _note(self, wanted: Wanted, decision: AssetDecision, found: Fetched) -> None:
         failed = not found.unchanged and found.asset.sha256 is None
         if failed:
             self.emit(AssetFailed(wanted.url, found.asset.error or ""))
         else:
             self._result.read += 1
             self.emit(AssetRead(wanted.url, found.asset.bytes or 0))
-        before = journal.attempts.get(wanted.url)
+        before = self._log.attempts.get(wanted.url)
         now = self.clock.now()
         lost = failed and found.asset.state is AssetState.LOST
         if failed and before is not None:
             asset = before.asset if self._has(before.asset) else replace(found.asset, refs=())
-            journal.add(replace(before, asset=asset, tries=before.tries + 1 if lost else 0, tried_at=now))
+            self._log.add(replace(before, asset=asset, tries=before.tries + 1 if lost else 0, tried_at=now))
             return
         asset = decision.asset if found.unchanged and decision.asset is not None else found.asset
         answer = found.answer or Download(0)
-        journal.add(Attempt(replace(asset, refs=()), int(lost), now, answer.etag, answer.last_modified, wanted.stamp))
+        self._log.add(Attempt(replace(asset, refs=()), int(lost), now, answer.etag, answer.last_modified, wanted.stamp))
 
     def _known(self, decision: AssetDecision, note: Attempt | None) -> Download | None:
         """Return the stored file's answer for a conditional request."""
@@ -399,26 +393,15 @@ class AssetDownload:
             return None
         return Download(200, etag=note.etag, last_modified=note.last_modified)
 
-    def _conclude(
-        self,
-        wanted: dict[str, Wanted],
-        base: dict[str, Asset],
-        decisions: dict[str, AssetDecision],
-        fetched: dict[str, Fetched],
-    ) -> None:
+    def _conclude(self, wanted: dict[str, Wanted], decisions: dict[str, AssetDecision]) -> None:
         """Make the record of each address; one that failed again in the same way keeps its record."""
-        for url in sorted({*wanted, *base}):
-            known = decisions[url].asset if url in decisions else base[url]
-            found = fetched[url].asset if url in fetched and not fetched[url].unchanged else None
-            if found is not None and (
-                known is None or found.sha256 is not None or not self._need_not_change(known, found)
-            ):
-                kept = known is not None and (known.accepted, known.sha256, known.error) == (
-                    True,
-                    found.sha256,
-                    found.error,
-                )
-                known = replace(found, accepted=kept)
+        for url in sorted({*wanted, *self._base}):
+            known = decisions[url].asset if url in decisions else self._base[url]
+            fetched = self._fetched.get(url)
+            found = None if fetched is None or fetched.unchanged else fetched.asset
+            if found is not None and (known is None or self._replaces(found, known)):
+                same = known is not None and (known.sha256, known.error) == (found.sha256, found.error)
+                known = replace(found, accepted=same and known is not None and known.accepted)
             if known is not None and known.state is AssetState.DOUBTFUL and self.settings.accept_doubtful:
                 known = replace(known, accepted=True)
             if url in wanted:
@@ -427,9 +410,9 @@ class AssetDownload:
                 record = replace(known, url=url, refs=wanted[url].refs if url in wanted else ())
                 self._result.records[url] = record.data()
 
-    def _need_not_change(self, known: Asset, failure: Asset) -> bool:
-        """Return whether a failure leaves a record unchanged: it has the content, or failed in the same way."""
-        return known.sha256 is not None or known.state is failure.state
+    def _replaces(self, found: Asset, known: Asset) -> bool:
+        """Return whether a result changes a record. A failure does not if the record has content or the same state."""
+        return found.sha256 is not None or (known.sha256 is None and known.state is not found.state)
 
     def _judge(self, url: str, action: AssetAction, known: Asset | None, failure: Asset | None) -> None:
         """Set the state of a needed address."""
