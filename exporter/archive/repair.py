@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -446,17 +445,30 @@ def _damaged_segments(
     reader: ArchiveReader, versions: Iterable[int], cache: ChecksumCache, turn: int
 ) -> list[tuple[int, Kind]]:
     """Return the segments of these versions that differ from their manifests, one kind after the other."""
-    damaged = []
-    for version in versions:
-        # The folder is opened once for all six segments: ten years have thousands of versions.
-        with HeldFolder(reader.layout.version(version)) as folder:
-            stated = lru_cache(1)(partial(_stated_hashes, folder))
-            damaged += [
-                (version, kind)
-                for kind in Kind
-                if not _is_intact(folder, version, kind, stated, cache, reread=not (version + turn) % _REREAD_CYCLE)
-            ]
+    damaged = [
+        (version, kind)
+        for version in versions
+        for kind in _damaged_kinds(reader.layout, version, cache, reread=not (version + turn) % _REREAD_CYCLE)
+    ]
     return sorted(damaged, key=lambda found: list(Kind).index(found[1]))
+
+
+def _damaged_kinds(layout: Layout, version: int, cache: ChecksumCache, *, reread: bool) -> Iterator[Kind]:
+    """Yield the kinds whose segment differs from its manifest; with ``reread`` unchanged files are read too."""
+    stated: dict[str, str] = {}
+    with HeldFolder(layout.version(version)) as folder:
+        for kind in Kind:
+            name = segment_name(kind)
+            place = f"versions/{version_name(version)}/{name}"
+            with contextlib.suppress(OSError, ArchiveDamaged):
+                stat = folder.lstat(name)
+                if cache.is_unchanged(place, stat, reread=reread):
+                    continue
+                stated = stated or _stated_hashes(folder)
+                if stated.get(name) == descriptor_sha256(folder.descriptor(name)):
+                    cache.add(place, stat)
+                    continue
+            yield kind
 
 
 def _stated_hashes(folder: HeldFolder) -> dict[str, str]:
@@ -469,30 +481,6 @@ def _stated_hashes(folder: HeldFolder) -> dict[str, str]:
         return {name: info.sha256 for name, info in stated_segments(folder).items()}
     except ArchiveDamaged:
         return read_sums(folder.read_bytes(SUMS, MAX_DOCUMENT_BYTES))
-
-
-def _is_intact(
-    folder: HeldFolder,
-    version: int,
-    kind: Kind,
-    stated: Callable[[], dict[str, str]],
-    cache: ChecksumCache,
-    *,
-    reread: bool,
-) -> bool:
-    """Return whether a segment has its stated hash; with ``reread`` it is read even if it is unchanged."""
-    name = segment_name(kind)
-    place = f"versions/{version_name(version)}/{name}"
-    try:
-        stat = folder.lstat(name)
-        if cache.is_unchanged(place, stat, reread=reread):
-            return True
-        if stated().get(name) != descriptor_sha256(folder.descriptor(name)):
-            return False
-    except (OSError, ArchiveDamaged):
-        return False
-    cache.add(place, stat)
-    return True
 
 
 def repair(reader: ArchiveReader) -> Iterator[RepairedFile]:
