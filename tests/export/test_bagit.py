@@ -1,4 +1,4 @@
-"""The bag: the whole archive with sums that others can check, never where something public is expected."""
+"""The bag: the whole archive with checksums that others can verify, never made if public output is expected."""
 
 from __future__ import annotations
 

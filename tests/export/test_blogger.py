@@ -24,7 +24,7 @@ POST = "tag:blogger.com,1999:blog-0.post-"
 
 
 def entries(made: Made, kind: str = "post") -> list[ET.Element]:
-    """Give the entries of a kind in all files, in their order."""
+    """Return all files' entries of a kind in their order."""
     wanted = [f"http://schemas.google.com/blogger/2008/kind#{kind}"]
     found = [entry for data in made.files.values() for entry in ET.fromstring(data).iter(f"{ATOM}entry")]
     return [entry for entry in found if terms(entry, KIND) == wanted]

@@ -1,4 +1,4 @@
-"""The comments of each post, and the second each gets."""
+"""The comments of each post, and the distinct second that each comment gets."""
 
 from __future__ import annotations
 

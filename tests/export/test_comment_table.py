@@ -1,4 +1,4 @@
-"""Ids in flat arrays are the ids that were put in."""
+"""Ids in flat arrays equal the ids that were added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the comments of an export are: below the bodies, in files of their own, or nowhere; all are accounted for."""
+"""The place of comments in an export: below the bodies, in separate files, or nowhere; all are accounted for."""
 
 from __future__ import annotations
 

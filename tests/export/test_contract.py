@@ -1,4 +1,4 @@
-"""What every format must hold to: the same bytes every time, every record accounted for, nothing private in public."""
+"""Rules for every format: the same bytes every time, every record accounted for, nothing private in public."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ every_body = pytest.mark.parametrize(
 
 
 def words(made: Made, letter: str) -> set[int]:
-    """Return the numbers of the words of entries (e) or comments (c) that stand anywhere in the files."""
+    """Return the numbers of the words of entries (e) or comments (c) that the files contain."""
     return {int(number) for number in re.findall(rf"zq{letter}([0-9]+){letter}qz".encode(), made.everything())}
 
 
@@ -155,7 +155,7 @@ def test_file_names_are_safe(form: str) -> None:
 
 
 class Counting(Memory):
-    """Tells how many entries were read beyond those whose bytes were taken."""
+    """Counts the entries that are read, to compare with the ones written so far."""
 
     loads = 0
 

@@ -1,4 +1,4 @@
-"""The book as e-readers take it: the parts, their order, what links lead to, and every choice."""
+"""The book as e-readers see it: the parts, their order, the targets of links, and every option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any HTML as XHTML of a strict schema: known bodies, and trees made at random."""
+"""Any HTML as XHTML of a strict schema: known bodies, and random trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BASE = "https://umi.blog.example.jp/"
 
 
 class Around:
-    """Links to the web only, and a picture wherever an address ends in ``png``."""
+    """Links to the web only, and a picture for every address that ends in ``png``."""
 
     def picture(self, address: str) -> str | None:
         return "media/x.png" if address.endswith("png") else None

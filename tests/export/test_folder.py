@@ -1,4 +1,4 @@
-"""What is written to the disk: all of it or nothing, the same bytes every time."""
+"""Writing an export to disk: all of it or nothing, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_folder_without_a_name_is_refused() -> None:
 
 
 def test_the_report_is_there_before_the_folder_is(tmp_path: Path, archive: Path) -> None:
-    """Killed in between, an export leaves nothing that the next one would take for somebody else's."""
+    """If the export is killed in between, the next one recognizes its leftovers."""
     out = tmp_path / "out"
     seen = []
 
@@ -201,7 +201,7 @@ def test_an_export_that_could_not_take_the_place_of_another_can_be_made_again(
 
 
 def test_a_folder_whose_report_lists_no_file_is_told_by_one_hash(tmp_path: Path, archive: Path) -> None:
-    """As of what is private: a path may be a title."""
+    """A private export also lists no files, because a path may be a title."""
     out = tmp_path / "out"
     for text in (b"one", b"two"):
         check_target(out, force=True)

@@ -1,4 +1,4 @@
-"""The page of everything: its title, its years, its looks, and what keys reach in it."""
+"""The single page: its title, years, appearance, and keyboard navigation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What targets are known to refuse is named before anyone uploads it, and mended where that is possible."""
+"""Content that targets are known to refuse is reported before the upload, and corrected if possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The presets of Markdown folders: what stands in the front matter, and where pages and pictures are."""
+"""The presets of Markdown folders: front matter, and the places of pages and pictures."""
 
 from __future__ import annotations
 

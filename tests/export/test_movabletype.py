@@ -17,7 +17,7 @@ from tests.export.mt_readers import read_carelessly, read_strictly
 
 
 def shown(html: str) -> str:
-    """Return the text a browser shows, its white space out of the way."""
+    """Return the text a browser shows, with white space normalized."""
     root = LexborHTMLParser(f"<body>{html}").body
     assert root is not None
     root.strip_tags(["style", "script"])

@@ -1,4 +1,4 @@
-"""Links between the blog's own entries lead to their places in each format that knows these, and are counted."""
+"""Links between the blog's own entries lead to their new addresses in formats that know these, and are counted."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_footnotes_are_those_of_what_reads_the_pages(form: str, preset: Preset, 
     assert written in export(form, blog, preset=preset).everything().decode()
     blog.comment("7", "1", cm_text="後", body="x")
     with_comments = export(form, blog, preset=preset, comments=Comments.BODY).everything().decode()
-    # A generator writes the notes at the very end, which would be behind the comments.
+    # A generator writes the notes at the very end, after the comments.
     assert "](#" in with_comments
     assert "[^" not in with_comments
 

@@ -1,4 +1,4 @@
-"""The Parquet tables, and what is said where their library is missing."""
+"""The Parquet tables, and the message if their library is missing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_missing_library_is_named_with_the_extra(monkeypatch: pytest.MonkeyPat
 
 
 class Damaged(Memory):
-    """Fails where the second half is read."""
+    """Fails when the second half is read."""
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         if kind is Kind.ENTRIES and int(record_id) > 5:

@@ -1,4 +1,4 @@
-"""The posts of an export: what belongs to each, and what is made of bodies nobody can parse."""
+"""Exported posts: their parts, and the output for bodies that cannot be parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report: what goes in comes out, or is left out with a reason; the reasons are known in every language."""
+"""The report: every record is exported, or left out with a reason; the reasons are translated into every language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEDIA: list[dict[str, Any]] = [{}, {"media_folder": True}, {"media_base_url": "h
 
 
 def small() -> Memory:
-    """A blog with pictures in every state, dates of every kind, and what belongs to nothing."""
+    """A blog with pictures in every state, all kinds of dates, and records that belong to nothing."""
     blog = Memory()
     odd: list[dict[str, Any]] = [{}, {"year": "2010"}, {"mon": "13"}, {"category": "旅", "title": ""}, {"name": ""}]
     for number, changes in enumerate(odd, 1):
@@ -117,12 +117,12 @@ def test_a_picture_is_written_only_where_its_bytes_are(form: str, media: dict[st
 
 
 def closing(document: dict[str, Any]) -> dict[str, Any]:
-    """What a report says of the closing day, without what does not occur; the ids of entries where there are some."""
+    """The report's part about the closing day, without zero counts; ids of entries if there are any."""
     return {name: each["entries"] or each["count"] for name, each in document["closing"].items() if each["count"]}
 
 
 def blog_that_closes() -> Memory:
-    """A blog with pictures in every state and links of every kind, of which one entry is a draft and one private."""
+    """A blog with pictures in every state and links of every kind; one entry is a draft and one private."""
     blog = Memory()
     files = "https://files.example.jp/v1"
     blog.picture(f"{files}/held.png", entry_id="1", file_id="1")

@@ -1,4 +1,4 @@
-"""Targets: a name over a format; what is known of each, with its source; and what it costs an entry is named."""
+"""Targets: a name for a format, facts about it with their sources, and warnings about losses in an entry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEA = "https://files.example.jp/sea.png"
 
 
 def blog() -> Memory:
-    """Give entries that have one thing each, and one that has nothing."""
+    """Return a blog with entries that have one feature each, and one without any."""
     made = Memory()
     made.entry("1", category="", category_id=None, name="")
     made.entry("2", category="", category_id=None, name="", title="海")

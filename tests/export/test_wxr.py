@@ -224,7 +224,7 @@ def test_what_is_no_path_with_fields_is_refused(text: str) -> None:
 
 
 def attached(made: Made) -> dict[str, list[str]]:
-    """Return the addresses of the attachments in each file, without what they share."""
+    """Return the addresses of the attachments in each file, without their common prefix."""
     return {
         name: [
             (item.findtext(f"{WP}attachment_url") or "").removeprefix("https://p.example/")
@@ -246,7 +246,7 @@ def test_of_several_files_the_one_of_its_last_post_has_a_picture() -> None:
     whole = export("wxr", blog)
     parts = export("wxr", blog, max_entries=2)
     assert attached(whole) == {"wordpress-public.xml": ["a", "b", "long", "longer"]}
-    # The importer would replace the beginning of the longer address, which comes later.
+    # The importer would replace the start of the longer address, which comes later.
     assert list(attached(parts).values()) == [[], ["b", "a", "long", "longer"], []]
     for made in (whole, parts):
         assert made.document["referred"]["pictures"] == 4

@@ -1,4 +1,4 @@
-"""Places that links lead to are marked once, where nothing breaks, and no others are."""
+"""Link targets are marked once, in a place where the mark breaks nothing; nothing else is marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a body may cost: beyond the budget every view holds its text and says so, in time and memory that stay bounded."""
+"""The limit on the cost of a body: beyond it, every view shows the text and says so, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from exporter.text import visible
 from tests.export.memory import Memory, export
 from tests.html import records
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 LARGE = "<p>x</p>" * (BODY_MARKS // 2 + 1)
 SIZE = 1_000_000
 GENEROUS_SECONDS = 60.0
-"""For what takes a second or two: a quadratic walk would take hours."""
+"""A limit for code that takes a second or two: a quadratic walk would take hours."""
 MOST_KILOBYTES = 300_000
 
 BODIES = {
@@ -84,7 +84,7 @@ def test_no_body_takes_long(name: str, way: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of one program alone")
 @pytest.mark.parametrize("way", ["Markdown", "site", "search", "feed", "addresses", "pictures"])
 def test_a_body_of_megabytes_of_tags_takes_little_memory(way: str) -> None:
-    """The same body took 680 MB and more; in a process of its own, since only that tells its peak."""
+    """A separate process tells its peak memory, which for the same body was once 680 MB and more."""
     code = (
         "from tests.html.test_budget import WAYS\n"
         f"WAYS[{way!r}]('<p>x</p>' * 1_000_000)\n"

@@ -1,4 +1,4 @@
-"""What scripts of other services would show becomes a link."""
+"""Content that scripts of other services would show becomes a link."""
 
 from __future__ import annotations
 

@@ -52,9 +52,9 @@ def test_what_is_asked_for_elsewhere_stays() -> None:
 @pytest.mark.parametrize(
     "html",
     [
-        HATENA + '<p>また<a href="#f-1">あの長い注を見る</a></p>',  # a link that is no reference would be lost
+        HATENA + '<p>また<a href="#f-1">あの長い注を見る</a></p>',  # a link that is not a reference would be lost
         HATENA + '<p><a href="#fn-1">*1へもどる道</a></p>',
-        HATENA.replace('href="#fn-1"', 'href="#other"'),  # nothing leads back
+        HATENA.replace('href="#fn-1"', 'href="#other"'),  # no link leads back
         '<p><a href="#s" id="t">第1章</a></p><div id="s"><h2>海</h2><a href="#t">戻る</a></div>',  # contents
         '<table><tr><td colspan=2>a<a href="#n" id="r">1</a></td></tr></table><p id="n">x <a href="#r">↩</a></p>',
         "<pre>a<a href='#n' id=r>1</a></pre><p id=n>x <a href='#r'>↩</a></p>",

@@ -1,4 +1,4 @@
-"""Code in colours: which languages are found, and that the text is never another."""
+"""Code in colours: the languages that are recognized, and that the text never changes."""
 
 from __future__ import annotations
 

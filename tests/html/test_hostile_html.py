@@ -1,4 +1,4 @@
-"""Bodies made to break a converter: they come through in bounded time, with their text."""
+"""Bodies made to break a converter: they are converted in bounded time, with their text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from exporter.html.markdown import to_markdown
 from exporter.html.tree import Element, TooComplex, parse
 from tests.html.reading import read_markdown
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 LIMIT = 60.0
-"""Seconds; far above what is needed, far below what a quadratic walk would take."""
+"""Seconds; far above the normal time, far below the time of a quadratic walk."""
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_any_soup_gives_safe_text(html: str) -> None:
     assert "\x00" not in found.text
     found.text.encode()
     if "```" not in found.text and "`" not in html:
-        # A reader sees what is between backticks as it is: <code>&lt;script&gt;</code> is text.
+        # Text between backticks is shown literally: <code>&lt;script&gt;</code> is text.
         assert "<script" not in re.sub(r"(`+).+?\1", "", found.text, flags=re.DOTALL).lower()
     assert not {"script", "style", "base", "meta", "link", "form"} & set(read_markdown(found.text).tags)
 

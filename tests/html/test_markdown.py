@@ -1,4 +1,4 @@
-"""What each piece of HTML becomes, and that it reads back."""
+"""Markdown for each piece of HTML, which reads back as the same content."""
 
 from __future__ import annotations
 

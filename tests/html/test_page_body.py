@@ -1,4 +1,4 @@
-"""Bodies as pages show them: what stays, what leads where, and that nothing runs or loads."""
+"""Bodies as pages show them: preserved content, link targets, and no scripts or requests."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class TestLinks:
 
 
 class TestStoredPictures:
-    """Where the page says how stored pictures are shown, they have their size, and are links to themselves."""
+    """If the page says how to show stored pictures, they have sizes and links to the full pictures."""
 
     @pytest.fixture
     def drawn(self) -> Callable[[str], str]:

@@ -1,4 +1,4 @@
-"""300 made-up bodies, judged as a reader would: render the Markdown and compare with what was put in."""
+"""Render the Markdown of 300 made-up bodies, and compare it with their content as a reader would."""
 
 from __future__ import annotations
 

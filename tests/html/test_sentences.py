@@ -1,4 +1,4 @@
-"""Edits that begin where sentences do, and are whole."""
+"""Edits are shown as whole sentences and begin at a sentence's start."""
 
 from __future__ import annotations
 

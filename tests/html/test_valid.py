@@ -1,4 +1,4 @@
-"""Old and broken HTML as pages show it: valid, and looking as it did."""
+"""Old and broken HTML as pages show it: valid, with an unchanged appearance."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ LETTERS = st.text(alphabet="海の日はナミab1 \n、👨\u200d👩\u3099\r", 
 
 
 def check(before: str, after: str) -> list[tuple[Op, str]]:
-    """Diff, and check what every diff promises."""
+    """Diff, and check the properties of every diff."""
     parts = word_diff(before, after)
     assert "".join(text for op, text in parts if op != "insert") == before
     assert "".join(text for op, text in parts if op != "delete") == after

@@ -1,4 +1,4 @@
-"""Bodies in WordPress' blocks: the text of every one is that of the body, and none can end its block."""
+"""Bodies in WordPress blocks: no text is lost, and no text can end its block."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_attributes_of_a_block_cannot_end_its_comment() -> None:
 
 @pytest.mark.parametrize("hostile", ['<a "', "<a b=", "<!--", "<script ", "<", "[", "&", "-", "http://", "\n", "<a\n"])
 def test_a_hostile_body_takes_time_in_proportion(hostile: str) -> None:
-    # A body a hundred times as long would take ten thousand times as long if it were looked through from each place.
+    # With a search from every position, a body a hundred times as long would take ten thousand times as long.
     begun = time.process_time()
     kept(hostile * 200_000)
     assert time.process_time() - begun < 20

@@ -1,4 +1,4 @@
-"""Which addresses are asked: judged by numbers, by forms of writing them, and on real sockets."""
+"""Which addresses may be requested: by number, by notation, and on real sockets."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_what_is_let_through() -> None:
 
 
 class Listener:
-    """Counts who connects, and answers with ``body``."""
+    """Counts connections, and answers with ``body``."""
 
     def __init__(self) -> None:
         self.connections = 0
@@ -128,7 +128,7 @@ async def listening(*hosts: str) -> AsyncIterator[Listener]:
 
 
 class Names(AbstractResolver):
-    """Answers each question about a name with the next of its lists of addresses, and the last one from then on."""
+    """Answers each query for a name with the next of its lists of addresses, and repeats the last one."""
 
     def __init__(self, **names: list[list[str]]) -> None:
         self.names = names
@@ -155,7 +155,7 @@ class Names(AbstractResolver):
 
 
 class RoutedSocket(socket.socket):
-    """Reaches a server of the test where it would reach a public address: the machine's own little internet."""
+    """Connects to a server of the test in place of a public address: a little internet on this machine."""
 
     routes: ClassVar[dict[str, int]] = {}
 
@@ -165,7 +165,7 @@ class RoutedSocket(socket.socket):
 
 
 class RoutedGuard(AddressGuard):
-    """The guard, judging as ever; only a socket it lets out is led to a server of the test."""
+    """The real guard; only the sockets that it permits are led to a server of the test."""
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
         with super().socket(info):
@@ -265,7 +265,7 @@ async def test_when_the_public_address_of_a_name_is_dead_its_private_one_is_not_
 
 @pytest.mark.parametrize("again", [False, True], ids=["at first", "after the service"])
 async def test_only_the_name_of_the_service_reaches_its_private_address(again: bool) -> None:
-    """A foreign name that resolves to it gets nothing; neither does one that the service redirects to."""
+    """Another name that resolves to this address gets nothing, and a redirect by the service to such a name fails."""
     async with listening("127.0.0.1") as listener:
         names = Names(blog=[["127.0.0.1"]], evil=[["127.0.0.1"]])
         guard = AddressGuard(ports=frozenset({listener.port}), service=f"http://blog.example:{listener.port}/api")

@@ -1,4 +1,4 @@
-"""Files read from anywhere, against real sockets: what is sent, what arrives in the sink, how it fails, how often it is tried."""
+"""Downloads from any host, against real sockets: requests sent, bytes received, failures, and retries."""
 
 from __future__ import annotations
 

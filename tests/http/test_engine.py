@@ -1,4 +1,4 @@
-"""What the clients and downloaders of one engine share, and what they keep from each other."""
+"""The resources that the clients and downloaders of one engine share, and those that they do not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def ask(client: Client, path: str = "/x") -> int:
 
 
 class Busy:
-    """Answers after a moment, and notes who asked, over which connection, and how many at a time at most."""
+    """Answers after a moment, and records each client and connection and the highest concurrency."""
 
     def __init__(self, service: Service, clock: JumpClock | None = None) -> None:
         self.connections: set[object] = set()

@@ -1,4 +1,4 @@
-"""When hosts are asked no more, and when a service is waited for, believed to be alive, or given up."""
+"""When a host is given up, and when the program waits for a service, trusts it, or gives it up."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_a_dead_host_behind_redirects_is_left_alone_and_those_that_lead_th
             assert (await downloader.read(f"{service.url}/own", Memory())).status == 200
 
         downloader = await using(work, clock)
-    # Three addresses three times over both hops, one hop each of two that lead to it, and what the host itself has.
+    # Three addresses, tried three times over both hops; one hop for each of two redirects; and the host's own address.
     assert downloader.statistics.requests == 3 * 3 * 2 + 2 + 1
 
 
@@ -139,7 +139,7 @@ async def test_a_host_behind_a_redirect_that_asks_for_a_long_pause_is_the_one_le
         await using(work, clock)
 
 
-# When nobody ever answered
+# When the service never answered
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ async def test_the_retries_are_as_many_as_were_set(clock: JumpClock, retries: in
     assert bench.sent() == 1 + retries
 
 
-# When the service lives and one thing fails
+# When the service works and one request fails
 
 
 async def test_one_broken_thing_fails_while_a_probe_answers(clock: JumpClock) -> None:
@@ -193,7 +193,7 @@ async def test_one_broken_thing_fails_without_a_probe_while_others_are_answered(
     assert bench.sent() == 9
 
 
-# When the host as a whole is down
+# When the whole host is down
 
 
 async def test_an_outage_is_outlasted(clock: JumpClock) -> None:

@@ -1,4 +1,4 @@
-"""Services that do not say what they bear, met in virtual time; ``python -m benchmarks.throttle`` meets many more."""
+"""Services with unannounced limits, in virtual time; ``python -m benchmarks.throttle`` tries many more."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AT_RANDOM = {
     "429 to 5%, latency 0.05 s": 90.0,
     "429 to 20%, latency 0.05 s": 345.0,
 }
-"""One and a half times the seconds that halving takes: what a cleverer rule must not pass."""
+"""One and a half times the seconds that halving takes: the upper limit for a cleverer rule."""
 
 
 @pytest.mark.parametrize("ceiling", [8, 32])

@@ -1,4 +1,4 @@
-"""What answers take together: never more than is shared beside the oldest, and nobody waits for ever."""
+"""The memory for all responses: bounded for all but the oldest, and no response waits for ever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def test_the_oldest_answer_continues_and_the_others_wait_for_it() -> None:
     assert not waiting.done()
     with first:
         assert first.take(1000)
-    # The second is the oldest now, and what it has no longer counts among the others.
+    # The second is the oldest now, and its bytes no longer count as shared.
     await waiting
     assert second.take(1000)
 

@@ -1,4 +1,4 @@
-"""What arrives at a service in any second, and how much it works on at a time, measured by the service itself."""
+"""The requests that arrive in any second, and the concurrency, as the service itself measures them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(response: Response) -> int:
 
 
 async def ask_for(service: MeasuredService, seconds: float, wish: Callable[[], dict[str, str]], **limits: Any) -> None:
-    """Ask as much as the limits allow for some time."""
+    """Send as many requests as the limits allow for some time."""
 
     async def one() -> None:
         while True:

@@ -1,4 +1,4 @@
-"""Which failures are tried again, after how long a wait, and how everybody waits for Retry-After."""
+"""Which failures are retried, after which delay, and that all requests wait for Retry-After."""
 
 from __future__ import annotations
 

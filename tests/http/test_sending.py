@@ -1,4 +1,4 @@
-"""What changes a service is sent once: after a failure it is looked for before it is sent again."""
+"""A request that changes a service is sent once: after a failure, the client checks for it before a retry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POST = Request("records", "/records", {}, {"Content-Type": "application/json"}, 
 
 
 class Kept:
-    """A service that keeps what is sent to it, and loses the first so many answers on their way."""
+    """A service that stores its requests, and loses a number of first responses on their way."""
 
     def __init__(self, service: Service, lost: int = 0, *, before: bool = False) -> None:
         self.records: list[bytes] = []

@@ -17,7 +17,7 @@ from tests.http.scripted import NoBody
 
 
 class Permit:
-    """The turn of one request; a test sets ``status`` where there is an answer."""
+    """A permit for one request; a test sets ``status`` if there is a response."""
 
     def __init__(self, throttle: Throttle) -> None:
         self._throttle = throttle
@@ -207,7 +207,7 @@ async def test_a_pause_that_begins_while_waiting_for_the_rate_holds_too(clock: J
 
 
 async def used(clock: JumpClock, max_concurrency: int = 8) -> Throttle:
-    """A throttle that has grown to its limit and was refused once since."""
+    """A throttle that was refused once and has grown to its limit again."""
     throttle = Throttle(max_concurrency, None, clock)
     await use(throttle, clock, status=429)
     for _ in range(100):
@@ -343,7 +343,7 @@ async def test_of_limits_set_twice_the_strictest_hold(clock: JumpClock) -> None:
 
 
 class Paced:
-    """A transport whose answers of ``/busy`` take ten seconds, of which the body takes so many; ``/broken`` has none."""
+    """A transport: ``/busy`` takes ten seconds, ``body_seconds`` of them for the body; ``/broken`` fails."""
 
     def __init__(self, clock: JumpClock, body_seconds: float) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The transport against real sockets: each hazard of the HTTP library has its test here."""
+"""The transport against real sockets: one test for each pitfall of the HTTP library."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def failure(url: str, **given: Any) -> BlogExporterError:
     return caught.value
 
 
-# What is sent
+# Requests
 
 
 async def test_path_parameters_and_headers_arrive_as_given(service: Service) -> None:
@@ -414,7 +414,7 @@ async def test_a_redirect_that_names_no_place_is_an_answer(service: Service) -> 
 
 
 class Leading:
-    """A transport that redirects to one place, and there answers."""
+    """A transport that redirects to one address, and answers there."""
 
     def __init__(self, location: str) -> None:
         self._location = location

@@ -1,4 +1,4 @@
-"""Every exception of the HTTP library becomes one of ours, and every base URL is right or refused."""
+"""Every exception of the HTTP library becomes one of the program's, and every base URL is valid or refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.http.scripted import NoBody
 
 
 def library_exceptions() -> list[type[Exception]]:
-    """All exceptions of aiohttp's client side, from every module that is not the server's or the tests'."""
+    """All exceptions of aiohttp's client, from every module except those of the server and the tests."""
     found: set[type[Exception]] = set()
     for module in pkgutil.iter_modules(aiohttp.__path__):
         if module.name.startswith(("web", "test", "pytest", "worker", "_")):
@@ -55,7 +55,7 @@ NOT_RAISED_BY_A_GET = {
 
 
 def raised(kind: type[Exception]) -> Exception:
-    """Make an instance without the arguments its class wants, as only its class matters."""
+    """Make an instance without the required arguments, because only its class matters."""
     shown = type(kind.__name__, (kind,), {"__str__": lambda self: f"a {kind.__name__}", "__init__": lambda self: None})
     made: Exception = shown()
     return made
