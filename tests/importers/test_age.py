@@ -1,4 +1,4 @@
-"""Encrypted copies in the hands of Debian's age, jq and sh: made for them, opened by them, and damaged."""
+"""Encrypted copies with Debian's age, jq and sh: read by them, written by them, and damaged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEFT_OUT = {"settings.toml", "index.html", "最初にお読みください.txt",
 
 
 def recipe(copy: Path, key: Path) -> str:
-    """The lines of the copy's README.txt, with the two places in them."""
+    """The recipe in the copy's README.txt, with its two paths filled in."""
     found = re.search(
         r"^    copy=/path/to/this/folder\n    key=/path/to/key\.txt\n(.*?\n)\n", README, re.MULTILINE | re.DOTALL
     )
@@ -39,7 +39,7 @@ class Copied:
     recipient: str
 
     def recovered(self, folder: Path) -> str:
-        """Run the recipe in a new folder; return what it said."""
+        """Run the recipe in a new folder; return its output."""
         folder.mkdir()
         done = subprocess.run(["sh"], input=recipe(self.copy, self.key), cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -63,7 +63,7 @@ def copied(tool: Tool, runs: Runs, tmp_path: Path) -> Copied:
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """All that a copy has of an archive."""
+    """All files of an archive that a copy holds."""
     return {
         name: path.read_bytes()
         for path in root.rglob("*")
@@ -128,7 +128,7 @@ def test_the_recipe_names_a_version_that_is_not_there(copied: Copied, tmp_path: 
 def test_the_program_reads_what_age_made_and_age_what_it_made(
     copied: Copied, tool: Tool, runs: Runs, tmp_path: Path
 ) -> None:
-    """The same objects, encrypted again by age, as whoever re-encrypts a copy by hand would."""
+    """The same objects, encrypted again with age, as a person would do by hand."""
     for path in copied.copy.rglob("*.age"):
         plain = tmp_path / "plain"
         tool("age", "-d", "-i", copied.key, "-o", plain, path)

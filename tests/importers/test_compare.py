@@ -1,4 +1,4 @@
-"""Comparisons with real homes: a WordPress that took the WXR file, a Hugo site, and a hundred losses among 2,000 posts."""
+"""Comparisons with real homes: a WordPress after an import, a Hugo site, and a hundred losses in 2,000 posts."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ MOST_SECONDS = 60
 KNOWN = {
     "demo": {},
     "hostile": {
-        "30": {Fault.TEXT},  # &copy without its semicolon is shown as it is written
+        "30": {Fault.TEXT},  # &copy without its semicolon is shown literally
         "38": {Fault.TEXT},  # an attribute that holds what looks like another one becomes text
-        **{str(number): {Fault.PICTURE_ON_OLD_HOST} for number in range(8, 41, 8)},  # which the archive does not hold
+        **{str(number): {Fault.PICTURE_ON_OLD_HOST} for number in range(8, 41, 8)},  # not in the archive
     },
 }
-"""What WordPress does show otherwise, and why."""
+"""The known differences in WordPress, with their reasons."""
 
 
 def expected(moved: Blog, **options: Any) -> Arrivals:
-    """Return what should have arrived."""
+    """Return the posts that the home should have."""
     chosen = ExportOptions(**{"declared": SAID, "hidden_comments": True, "old_urls": OLD_URLS, **options})
     posts = Posts(moved.records, chosen, Report(), holds_back=True)
     return Arrivals(list(old_posts(posts, asked=True)), posts.report.old_hosts, {})
@@ -82,7 +82,7 @@ both_bodies = pytest.mark.parametrize("body", ["markdown", "html"])
 
 
 async def check(place: Path | str, moved: Blog) -> None:
-    """Check that a home without faults is said to have none."""
+    """Check that a comparison with a complete home finds no fault."""
     found = await compared(str(place), expected(moved))
     assert named(found) == {}
     assert found.identical == len(moved.posts())
@@ -90,7 +90,7 @@ async def check(place: Path | str, moved: Blog) -> None:
 
 
 def spoil_pages(public: Path, moved: Blog) -> dict[str, set[Fault]]:
-    """Let lines run together, and links between posts lead elsewhere, in what Hugo built; returns what must be named."""
+    """Join lines and change links between posts in Hugo's output; return the faults to find."""
     linking = [post for post in expected(moved).posts if post.own_links and post.asked]
     assert len(linking) >= 3
     pages = {page: page.read_text("utf-8") for page in public.rglob("index.html")}
@@ -196,11 +196,11 @@ async def test_a_hundred_losses_among_2000_posts_are_all_named_and_nothing_else(
         busy = time.process_time() - begun
         assert named(found) == {entry_id: {kind} for entry_id, kind in harmed.items()}
         assert (found.identical, found.extra) == (1900, [])
-        assert busy < MOST_SECONDS  # beside the time that WordPress takes
+        assert busy < MOST_SECONDS  # in addition to WordPress' own time
 
 
 def fill(tool: Tool, site: Site, moved: Moved, file: Path) -> None:
-    """Put a blog into a WordPress."""
+    """Import a blog into a WordPress."""
     media = site.folder / "wp-content" / "uploads" / "old"
     media.mkdir(parents=True)
     for name, content in moved.files.items():
@@ -230,7 +230,7 @@ def fill(tool: Tool, site: Site, moved: Moved, file: Path) -> None:
 
 
 def spoil(tool: Tool, site: Site, moved: Moved, harmed: dict[str, Fault], file: Path) -> None:
-    """Do harm to a WordPress."""
+    """Damage a WordPress."""
     file.write_text(
         json.dumps(
             [

@@ -1,6 +1,6 @@
-"""Two readers of Movable Type's format, a strict one and one with the habits of old importers, find the same.
+"""Two readers of Movable Type's format, a strict one and one like old importers, find the same.
 
-The services that take the format have no importer that could be run here; these are written from its public rules.
+The services that import the format have no importer to run here, so both are written from its public rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a second move does in a real WordPress, where drafts and closed posts take no comments."""
+"""A second move into a real WordPress that accepts no comments on drafts and closed posts."""
 
 from __future__ import annotations
 

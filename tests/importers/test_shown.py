@@ -1,4 +1,4 @@
-"""What each home shows is what the blog showed: text, links, pictures, comments and days, read by one browser."""
+"""Each home shows the same as the blog: text, links, pictures, comments and days, read by one browser."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KNOWN: dict[tuple[str, str], Known] = {
     ("epub", "demo"): {"text": (f"{ALONE}; folded parts are open", {"41", "45", "67", "80", "87"})},
     ("html", "demo"): {"text": (ALONE, {"41", "67", "80", "87"})},
 }
-"""What a home shows otherwise, why, and of which posts."""
+"""The known differences in each home, with the reason and the posts."""
 
 both_blogs = pytest.mark.parametrize("name", ["demo", "linked"])
 
@@ -63,7 +63,7 @@ def page() -> Iterator[Page]:
 def check(
     tool: Tool, ledger: Ledger, page: Page, folder: Path, name: str, home: Home, form: str, consumer: str
 ) -> None:  # fmt: skip
-    """Move a blog, read it in its home, and enter what is shown."""
+    """Move a blog, read it in its new home, and enter the numbers."""
     with blog(name, folder / "archive") as moved, home(tool, moved, folder) as (places, report):
         given, found, missed = shown_of(page, moved, places)
         ledger.enter_shown(form, consumer, name, given, found, missed, KNOWN.get((form, name), {}))

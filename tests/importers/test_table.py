@@ -1,4 +1,4 @@
-"""The page names every format that is proven, and every format is."""
+"""The page names every tested format, and every format is tested."""
 
 from __future__ import annotations
 

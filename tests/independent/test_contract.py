@@ -1,4 +1,4 @@
-"""The real command line against a service that shares nothing with ours, and the archive read by the contract alone."""
+"""The real command line against an unrelated service; the test reads the archive by the published format alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def canonical(data: Any) -> bytes:
 
 
 def fold(archive: Path) -> dict[str, dict[str, Any]]:
-    """Read the newest state as the contract describes it: with json and hashlib alone."""
+    """Read the newest state as the format describes it, with json and hashlib alone."""
     state: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
     for folder in sorted((archive / "versions").iterdir()):
         for kind in KINDS:

@@ -1,4 +1,4 @@
-"""A backup as a library call: its events, its lock, and how it ends before its end."""
+"""A backup as a library call: its events, its lock, and early ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages rendered by a second process are those rendered here, and none of its failures goes unseen."""
+"""Pages rendered by a second process equal pages rendered here, and all of its failures are reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _records() -> Records:
 
 
 def _page(number: int, call: Callable[..., Any] = max, around: Any = 0) -> ViewFile:
-    """Return a page that is its number where it was made elsewhere."""
+    """Return a page with its number as content if another process makes it, else ``here``."""
     remote = RemotePage(around, call, lambda: (number,), lambda made: str(made).encode())
     return ViewFile(f"{number}.md", b"", lambda: b"here", remote)
 

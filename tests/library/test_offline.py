@@ -1,4 +1,4 @@
-"""What the library does with an archive alone: exports, copies of the site, status, prune, rebuild and repair."""
+"""Library calls without a service: exports, site copies, status, prune, rebuild and repair."""
 
 from __future__ import annotations
 

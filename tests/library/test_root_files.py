@@ -1,4 +1,4 @@
-"""``index.html`` and 最初にお読みください.txt: there when they are true, right after every run, and never in the way."""
+"""``index.html`` and 最初にお読みください.txt: they exist while they are correct, after every run, and block nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JAPANESE = readme_ja().decode("utf-8-sig").replace("\r\n", "\n")
 
 
 class Page(HTMLParser):
-    """What a browser would see: its links, its tags, its policy."""
+    """A page as a browser sees it: its links, its tags, its policy."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__()

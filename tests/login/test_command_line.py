@@ -1,4 +1,4 @@
-"""Signing in and what follows, by the real command against a real server."""
+"""Signing in, and the commands afterwards, with the real command and a real server."""
 
 from __future__ import annotations
 

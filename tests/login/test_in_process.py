@@ -1,4 +1,4 @@
-"""The commands in the tests' own process, against the same server."""
+"""The same commands in the tests' own process, with the same server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in: what is asked, what the browser and others send to the port, and what is pasted."""
+"""Signing in: the questions, the requests of browsers and others to the port, and pasted addresses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> SignInStore:
 
 
 class Person:
-    """Answers questions, and remembers what was said."""
+    """Answers questions, and records the output."""
 
     def __init__(self, *answers: str | Callable[[str], str]) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""Staying signed in: tokens that end in a run, are renewed once by whoever comes first, or cannot be renewed."""
+"""Staying signed in: tokens expire during a run, are renewed once by the first caller, or cannot be renewed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ USER = Request("user", "/v1/user", {}, {})
 
 
 class Later(SystemClock):
-    """A clock that is some seconds ahead, and does not wait."""
+    """A clock that is some seconds ahead, and never waits."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
@@ -82,7 +82,7 @@ async def signed_in(settings: Settings, store: SignInStore, **how: Any) -> SignI
 
 
 class Caller:
-    """Asks the service as a run does."""
+    """Sends requests to the service as a run does."""
 
     def __init__(self, settings: Settings, store: SignInStore, clock: Later | None = None) -> None:
         self.settings, self.store, self.clock = settings, store, clock or Later()
@@ -166,7 +166,7 @@ async def test_a_refresh_that_fails_for_good_ends_the_run_only_when_the_token_ha
     async with Caller(settings, store, clock) as caller:
         assert await caller.ask() == 200
         assert await caller.ask() == 200
-        assert server.counts["500"] == 3  # not asked again at once
+        assert server.counts["500"] == 3  # no second try at once
         server.expire_all()
         with pytest.raises(ServiceError, match=r"could not be renewed: .*500.*Run again later") as caught:
             await caller.ask()
@@ -280,7 +280,7 @@ async def test_a_notice_comes_days_before(server: OAuthServer, settings: Setting
     assert warned == []
 
 
-# From here on the real command, in processes of their own.
+# From here on the real command, in separate processes.
 
 
 @pytest.fixture

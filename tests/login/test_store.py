@@ -1,4 +1,4 @@
-"""Where sign-ins are kept: a private file, or a keyring that works; and what is found there that should not be."""
+"""The storage of sign-ins: a private file, or a working keyring; and damaged or unsafe contents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sign_in(account: str = "", token: str = "acc3ss-1") -> SignIn:
 
 
 class Chest(KeyringBackend):
-    """A keyring that works, or fails as real ones do."""
+    """A keyring that works, or fails like real ones."""
 
     priority = 5.0
 

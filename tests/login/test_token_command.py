@@ -1,4 +1,4 @@
-"""A token that a command prints, run without a shell, once, and once more where the service refuses it."""
+"""A token from a command: run without a shell, once, and a second time if the service refuses the token."""
 
 from __future__ import annotations
 

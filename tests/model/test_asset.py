@@ -1,4 +1,4 @@
-"""What an asset's record says, and what it means where it does not say so."""
+"""An asset's fields, and their meaning if they are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A month of nights: nothing when all is well, once when something breaks, once when it heals; and the page is current."""
+"""A month of nights: one notification when something breaks, one when it heals, else none; and the page is current."""
 
 from __future__ import annotations
 

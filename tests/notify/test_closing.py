@@ -1,4 +1,4 @@
-"""How long a service is there, and what readers of the blog do not see."""
+"""The time until a service closes, and the content that readers of the blog do not see."""
 
 from __future__ import annotations
 

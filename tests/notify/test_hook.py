@@ -1,4 +1,4 @@
-"""The command of on_failure: its words, what it reads and knows, and what it may not do."""
+"""The command of on_failure: its arguments, input and environment, and its limits."""
 
 from __future__ import annotations
 

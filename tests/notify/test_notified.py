@@ -1,4 +1,4 @@
-"""The same trouble is notified once, again when it changes or lasts, and its end once."""
+"""The same problem is notified once, again if it changes or lasts, and its end once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEEK = timedelta(days=7)
 
 
 def nights(*troubles: str, remind_after: timedelta = WEEK) -> list[Event | None]:
-    """Live through nights, each with its troubles with spaces between them."""
+    """Simulate nights; each argument has a night's problems, separated by spaces."""
     notified, events = Notified(), []
     for number, names in enumerate(troubles):
         event, notified = notified.after(names.split(), NIGHT + timedelta(days=number), remind_after)

@@ -1,4 +1,4 @@
-"""What is published is whole, the same whenever it is built, and works where nothing else of the project is."""
+"""Published packages are complete, reproducible, and work without the rest of the project."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_the_container_is_built_as_linters_wish_and_runs_as_nobody_special() -> 
     assert last.rindex("USER ") < last.rindex("ENTRYPOINT")
     for base in re.findall(r"^FROM (\S+)", text, re.MULTILINE):
         assert re.fullmatch(r"python:3\.[0-9]+-slim-[a-z]+", base)
-    # What it copies is what .dockerignore lets through.
+    # It copies only files that .dockerignore allows.
     let_through = re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE)
     copied = [word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.MULTILINE) for word in line.split()]
     assert sorted(copied) == sorted(let_through)

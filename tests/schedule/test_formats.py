@@ -1,4 +1,4 @@
-"""Each scheduler's file says the words of the plan, whatever characters they have, to a reader of its own."""
+"""Each scheduler's file contains the plan's words with any characters; a separate parser reads them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASKS = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 
 
 def as_cron_reads(command: str) -> str:
-    """Return what cron hands to the shell: after crontab(5), and as its source does it, byte by byte."""
+    """Return the command that cron passes to the shell: by crontab(5), and byte by byte as its source does."""
     given, escaped = "", False
     for each in command:
         if escaped:
@@ -50,7 +50,7 @@ def test_a_line_that_cron_would_cut_is_refused() -> None:
 
 
 def as_systemd_reads(line: str) -> tuple[str, ...]:
-    """Return the words of a quoted line, as systemd.service(5) and systemd.syntax(7) have it."""
+    """Return the words of a quoted line, by systemd.service(5) and systemd.syntax(7)."""
     words = re.findall(r'"((?:[^"\\]|\\.)*)"', line)
     return tuple(re.sub(r"\\(.)", r"\1", word).replace("%%", "%") for word in words)
 
@@ -82,7 +82,7 @@ def test_launchd_gets_every_word(plan: NightPlan) -> None:
 
 
 def as_windows_reads(line: str) -> list[str]:
-    """Return the words of a command line by the rules of Microsoft's C runtime."""
+    """Return the words of a command line, by the rules of Microsoft's C runtime."""
     words = []
     for found in re.finditer(r'(?:[^\s"]|"(?:[^"\\]|\\+(?!")|\\.)*")+', line):
         word = re.sub(

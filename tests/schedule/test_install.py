@@ -1,4 +1,4 @@
-"""A schedule is put where this machine has one, is there once, and leaves everything else as it was."""
+"""A schedule is installed with this machine's scheduler, only once, and everything else stays unchanged."""
 
 from __future__ import annotations
 

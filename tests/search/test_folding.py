@@ -167,7 +167,7 @@ def test_a_long_hit_is_shown_whole_and_far_ones_are_not() -> None:
 
 
 def test_normalisation_never_joins_over_a_boundary() -> None:
-    """Every character that some composition ends with belongs to the cluster before it."""
+    """Every character that ends a composition belongs to the same cluster as the character before it."""
     for code in range(0x110000):
         decomposed = unicodedata.decomposition(chr(code))
         if decomposed and not decomposed.startswith("<") and " " in decomposed:

@@ -271,7 +271,7 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
 
 
 class CountingRecords(BlogV1):
-    """Counts the records that are read; the one whose number is ``last`` ends the work as Ctrl-C does."""
+    """Counts the records that are read; the ``last`` one raises KeyboardInterrupt, as Ctrl-C does."""
 
     def __init__(self, last: int | None = None) -> None:
         super().__init__()
@@ -305,7 +305,7 @@ def hits_of(reader: Archive, word: str, at: int | None = None, *, service: Recor
 
 @pytest.mark.parametrize("latest", [False, True])
 def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path, latest: bool) -> None:
-    """Of what is indexed already, only the records of hits are read; each is the record that is shown."""
+    """A search reads only the records of its hits if all are indexed, and it shows these records."""
     made = small(tmp_path)
     service = CountingRecords()
 
@@ -459,7 +459,7 @@ def another_record(data: bytes) -> bytes:
 def test_what_an_index_has_and_the_archive_has_not_is_never_shown(
     tmp_path: Path, harm: Callable[[bytes], bytes], regex: bool, latest: bool
 ) -> None:
-    """It may be forged or damaged; where that shows in what is found, it is made again."""
+    """The index may be forged or damaged; if the search notices, it makes a new one."""
     made = small(tmp_path)
     if latest:
         write_latest(made.layout, made.reader.state(), [])
@@ -530,7 +530,7 @@ def test_a_damaged_archive_is_not_searched(tmp_path: Path, known: bool) -> None:
 
 
 def test_an_index_gets_its_name_once_its_content_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A power cut in between leaves the index that was there, not one that lacks something."""
+    """A power cut in between leaves the old index, not an incomplete one."""
     made = small(tmp_path)
     done: list[str] = []
     replace = Path.replace

@@ -1,4 +1,4 @@
-"""Who is answered, told by the host they call, and by the secret."""
+"""Which requests are answered, decided by their host name and by the secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server from outside: what it gives, to whom, and that it leaves the archive as it is."""
+"""The server from outside: its responses, its access rules, and that it leaves the archive unchanged."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class TestWhatIsNotServed:
 
 
 class TestTrouble:
-    """What others do to it, and what happens around it: it goes on, and tells nobody the secret."""
+    """Malicious requests and failures: the server continues, and never reveals the secret."""
 
     @staticmethod
     def connected(running: Served) -> socket.socket:
@@ -354,7 +354,7 @@ class TestTheArchive:
             assert running.search("海")["found"] > 1
             for path in ("latest/site/index.html", "api", "api/entries", "api/versions", "api/records/entry/50"):
                 assert running.get(path).status == 200
-        (root / ".work" / "versions.json").unlink()  # what every list of versions keeps for the next one
+        (root / ".work" / "versions.json").unlink()  # the stored list of versions
         assert state() == before
         assert list((root / ".work").iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""Reading single fields: dates, flags and numbers as they are sent, and as they should not be."""
+"""Reading single fields: dates, flags and numbers, valid and invalid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTS = ("year", "mon", "day", "hour", "min", "sec")
 
 
 def reader(value: Any) -> FieldReader:
-    """Give a reader of an object with the one field ``x``."""
+    """Return a reader of an object with the one field ``x``."""
     return FieldReader({"x": value}, UTC)
 
 

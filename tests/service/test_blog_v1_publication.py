@@ -1,4 +1,4 @@
-"""Nothing in doubt is public."""
+"""Doubtful records are never public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The typed records: read from whole, missing, null, mistyped and hostile objects, and never raising."""
+"""The typed records: read from complete, missing, null, mistyped and hostile objects, and never raising."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five operations, the whole way over a real socket."""
+"""The five operations, all the way over a real socket."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 
 
 class Api:
-    """Sends the calls of a service, as a crawl does."""
+    """Sends a service's calls as a crawl does."""
 
     def __init__(self, client: Client, assume: Options = DEFAULT) -> None:
         self.client = client

@@ -1,4 +1,4 @@
-"""What every blog service must do, whichever API it speaks."""
+"""Rules for every blog service with any API."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_an_answer_that_is_no_list_is_an_error_of_the_service(
 def test_every_list_ends(
     make: Callable[[], BlogService], kind: Kind, answers: list[tuple[int, Any, int | None]], window: int
 ) -> None:
-    """Whatever the pages say, in the types that the service itself gives them."""
+    """Every list ends for any pages, in the types of the service itself."""
     service = make()
     pages = service.pages(kind, BLOG, ["1", "2"])
     numbers = isinstance(pages.wanted(0)[0], int)

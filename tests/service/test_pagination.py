@@ -59,7 +59,7 @@ def files(page: int, filenum: int | None, count: int = 20, **changes: Any) -> Pa
 
 
 def read_through(listing: Paginator, answer: Callable[[int], Answer], window: int = 4, bound: int = 500) -> list[int]:
-    """Drive a paginator as the crawl does; return the pages asked for."""
+    """Drive a paginator as the crawl does; return the requested pages."""
     asked: list[int] = []
     queue: list[int] = []
     for _ in range(bound):
@@ -78,7 +78,7 @@ def read_through(listing: Paginator, answer: Callable[[int], Answer], window: in
 
 
 def of(*answers: Answer, then: Answer | None = None) -> Callable[[int], Answer]:
-    """Answer page n with the n-th; past these with ``then`` or not at all."""
+    """Answer page n with the n-th element, and later pages with ``then`` or not at all."""
 
     def answer(page: int) -> Answer:
         if page <= len(answers):
@@ -93,7 +93,7 @@ MISSING = ("answered 404", True)
 BROKEN = ("answered 500", False)
 
 
-# What is asked for
+# Requests
 
 
 def test_page_1_is_asked_for_alone_and_only_once() -> None:
@@ -489,7 +489,7 @@ def sized(
 @pytest.mark.parametrize("window", [0, 8])
 @pytest.mark.parametrize("count", [5, 19])
 def test_a_number_of_files_too_low_for_their_size_does_not_end_the_list(window: int, count: int) -> None:
-    """It says 20 files, but the size of 25: the sizes are believed, and a short page ends it."""
+    """The count says 20 files, but the total size is that of 25: the size wins, and a short page ends the list."""
     listing = file_pages(DEFAULT)
     size = 20 + count
     asked = read_through(
@@ -518,7 +518,7 @@ def test_while_bytes_are_missing_full_pages_are_read_on() -> None:
      sized(2, 20, 20, 0, 2500, new=0, digest="page 1"), sized(2, 20, 20, 0, 2500, new=0, echo=1)],
 )  # fmt: skip
 def test_bytes_that_no_page_brings_end_the_list_where_nothing_new_comes(past: Answer) -> None:
-    """All files that are counted were seen; what the sizes say against it is told by who adds them up."""
+    """All counted files were seen; the caller that adds up the sizes reports the difference."""
     listing = file_pages(DEFAULT)
     assert read_through(listing, of(sized(1, 20, 20, 2000, 2500), past)) == [1, 2]
     assert listing.complete
@@ -557,7 +557,7 @@ def test_bytes_without_end_end_at_the_most_pages() -> None:
     assert "max_pages" in listing.problems[0]
 
 
-# Whatever comes
+# Arbitrary responses
 
 
 NUMBER = st.none() | st.integers(-2, 9) | st.sampled_from([10**9, 10**30, -(10**9)])

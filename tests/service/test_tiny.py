@@ -1,4 +1,4 @@
-"""A second service goes the whole way, from its server to the exports, with no change outside its own file."""
+"""A second service works from its server to the exports, with no change outside of one file."""
 
 from __future__ import annotations
 

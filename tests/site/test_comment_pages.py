@@ -1,4 +1,4 @@
-"""The lists of comments: each comment on one page of some hundred, found in its year, and moved by no newer one."""
+"""The lists of comments: pages of about a hundred, by year, on which comments stay when newer ones arrive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def comments(first: int, last: int, day: str, entry: str = "1") -> dict[str, byt
 
 
 def pages(built: Built) -> dict[str, list[int]]:
-    """Give the comments of each page below ``comments/``, by its name."""
+    """Return the comments of each page below ``comments/``, by its name."""
     folder = built.layout.latest / "site" / "comments"
     return {path.stem: [int(each) for each in _ANCHOR.findall(path.read_text("utf-8"))] for path in folder.iterdir()}
 

@@ -1,4 +1,4 @@
-"""The contents of long entries, and how long they take to read."""
+"""The table of contents of long entries, and their reading time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions that write entries' pages, comments and lines write what templates with autoescape do, byte for byte."""
+"""The functions that write entries' pages, comments and lines produce the same bytes as templates with autoescape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the site keeps of records from one time to the next: it never shows, and saves reading what did not change."""
+"""The facts that the site stores about records: they never show, and save reading unchanged records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LINKED = '<a href="https://sea.example/Entry/2/">前</a>'
 
 
 def anew(built: Built, **options: Any) -> dict[str, bytes]:
-    """Make a site of which nothing is known."""
+    """Make a site without stored facts."""
     reader = built.reader
     with contextlib.closing(reader.state()) as state:
         view = SiteView(DEFAULT_SERVICE, ArchiveHistory(reader, DEFAULT_SERVICE), SiteOptions(**options))
@@ -50,7 +50,7 @@ def lines_of(built: Built) -> list[bytes]:
 
 
 def forge(built: Built, change: Callable[[list[Any]], Any], **options: Any) -> None:
-    """Change each row, and give each line the hash that it must have."""
+    """Change each row, and give each line the hash for its new content."""
     edition = SiteView(DEFAULT_SERVICE, None, SiteOptions(**options)).edition
     made = []
     for line in lines_of(built):
@@ -106,7 +106,7 @@ def test_a_site_made_with_what_is_known_equals_one_made_without(
 
 @pytest.fixture
 def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Built:
-    """A blog large enough to have shards, whose site was made, and then an entry changed."""
+    """A blog large enough to have shards, whose site is made before an entry changes."""
     monkeypatch.setattr(search_data, "SMALL_BLOG", 100)
     built = many_entries(tmp_path / "a", 200)
     built.commit(
@@ -142,7 +142,7 @@ class Counting:
 
 
 def _list(built: Built) -> list[tuple[Kind, str]]:
-    """List the files of the site, making none, and return what was read."""
+    """List the site's files without making any, and return the records that were read."""
     with contextlib.closing(built.reader.state()) as state:
         records = Counting(state)
         source: RecordSource = records

@@ -1,4 +1,4 @@
-"""What the site knows of versions: which entries changed, which are gone, and what each was."""
+"""The versions on the site: which entries changed, which are gone, and their earlier states."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_long_histories_are_cut(tmp_path: Path) -> None:
 
 
 def test_the_page_about_tells_of_the_newest_versions_and_each_version_of_itself(tmp_path: Path) -> None:
-    """With a manifest read for each version, a night would cost as much as there were nights before it."""
+    """If every night read the manifests of all versions, its cost would grow with their number."""
     built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "題")}})
     for number in range(15):
         built.commit({Kind.USER: {"u": record(id="u", nickname=str(number))}})

@@ -1,4 +1,4 @@
-"""The past of the site: a page for each earlier state, and data that give back the blog of any version."""
+"""The site's past: a page for each earlier state, and data that restore the blog of any version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def data(layout: Layout, name: str) -> Any:
 
 
 def rows_at(layout: Layout, version: int) -> Rows:
-    """Give the lists' rows of a version, as the script in the page makes them: by name, date, title, and so on."""
+    """Return a version's list rows, as the script in the page makes them: by name, date, title, and so on."""
     index = data(layout, "past.js")
     chunks = [first for first, last in index["chunks"] if last > version]
     steps = [step for first in chunks for step in data(layout, f"past-{first}.js") if step[0] > version]
@@ -70,7 +70,7 @@ def rows_at(layout: Layout, version: int) -> Rows:
 
 
 def truth_at(built: Built, version: int) -> Rows:
-    """Give the same rows as a site of that version lists them."""
+    """Return the same rows from a site of that version."""
     reader = built.reader
     state = reader.fold(version)
     history = ArchiveHistory(reader, DEFAULT_SERVICE, version)
@@ -176,7 +176,7 @@ def test_steps_and_versions_lead_to_states(past: Built) -> None:
     assert 'href="../history/entry-2.html#v4"' in version
     assert 'href="../index.html?v=4"' in version
     assert "?v=5" not in page(past, "history/version-5.html")
-    # What is gone keeps its last state as its page.
+    # The page of a removed entry shows its last state.
     assert 'href="../entry/6.html" data-v="1">この姿を読む' in page(past, "history/entry-6.html")
 
 
@@ -191,7 +191,7 @@ def test_an_earlier_state_has_the_picture_of_its_day(tmp_path: Path) -> None:
     shown = {name: page(built, f"history/entry-2-v{name}.html") for name in (1, 2)}
     assert first in shown[1]
     assert second not in shown[1]
-    # Of a state during which it was replaced, the last one is shown, and a script takes it back.
+    # If a picture was replaced during a state, its page has the later picture, and a script shows the earlier one.
     assert second in shown[2]
     assert second in page(built, "entry/1.html")
     assert [step[3] for step in data(built.layout, "past-2.js")] == [[], [[Path(second).stem, first]], []]

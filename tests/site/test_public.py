@@ -1,4 +1,4 @@
-"""What strangers get: nothing private, nothing in doubt, and no word on it anywhere."""
+"""The public site: no private or doubtful record, and no word about any."""
 
 from __future__ import annotations
 

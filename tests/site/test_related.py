@@ -1,4 +1,4 @@
-"""Which entries are alike: found by what they share, and kept through changes exactly as if found anew."""
+"""Similar entries: found by shared words, and updated after changes with the same result as a new search."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_only_entries_that_share_what_changed_are_looked_at_again(monkeypatch: p
     assert asked == []
     blog["5"] = ("marker2 common", "")
     found(blog, before)
-    assert len(asked) == 40  # "common" is a mark of hers, and worth something
+    assert len(asked) == 40  # "common" is still rare enough to count
     del asked[:]
     wide = {str(number): (f"marker{number // 4} common", "") for number in range(300)}
     before = found(wide)

@@ -1,4 +1,4 @@
-"""The search's data: pairs never miss a text, and a change touches one chunk and one shard."""
+"""The search's data: pairs find every text, and a change affects one chunk and one shard."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TestPairs:
     @pytest.mark.parametrize(("start", "end"), [(0x3041, 0x309F), (0x30A1, 0x30FF)])
     @given(text=st.text(alphabet="ぁあいんゟァアンーヿ海ab1\U00020bb7", max_size=40))
     def test_three_kana_of_a_kind_are_a_pair_too(self, start: int, end: int, text: str) -> None:
-        """As the page asks for them: what two of them are coded as, then the third."""
+        """As the page looks them up: the code of the first two, then the third."""
         found = {pair_text(number) for number in pairs_of([["", "", "", "", 0, text, []]])}
         one = f"([{chr(start)}-{chr(end)}])"
         for first, second, third in re.findall(f"(?={one * 3})", fold(text)):

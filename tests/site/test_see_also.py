@@ -1,4 +1,4 @@
-"""What stands below an entry: who mentions it, and what is like it; and that an edit elsewhere leaves it alone."""
+"""The links below an entry: entries that mention it, and similar ones; edits of others leave its page unchanged."""
 
 from __future__ import annotations
 

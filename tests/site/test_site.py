@@ -1,4 +1,4 @@
-"""The site as files: whole, closed in itself, the same every time, and safe by its policy."""
+"""The site as files: complete, self-contained, the same every time, and protected by its policy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def written(archive: Path, options: SiteOptions) -> Path:
 
 
 class Page(HTMLParser):
-    """What a page refers to, and what of it could run."""
+    """A page's references, and all parts of it that could run."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Answers stand below what they answer, where their own words say so, and never guess."""
+"""Replies are shown below the comment that they name; the program never guesses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def comment(number: int, name: str, text: str) -> Comment:
 
 
 def answered(*said: tuple[str, str], first: int = 101) -> list[int | None]:
-    """Give the number, from 1, of what each comment answers."""
+    """Return for each comment the number of the one that it answers, counted from 1."""
     comments = [comment(first + at, name, text) for at, (name, text) in enumerate(said)]
     return [None if each.answers is None else each.answers + 1 for each in replies(comments)]
 

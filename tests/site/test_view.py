@@ -1,4 +1,4 @@
-"""The site of the demo: every link leads somewhere, nothing comes from elsewhere, and only what changed is made anew."""
+"""The demo's site: every link has a target, nothing is loaded from elsewhere, and only changes are written again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pages(site: Path) -> list[Path]:
 
 
 def elements(path: Path) -> list[Element]:
-    # The fragment parser drops html, head and body and keeps what is in them.
+    # The fragment parser drops html, head and body and keeps their contents.
     tree = parse(path.read_text("utf-8"), bare=frozenset())
     return [node for node in tree.walk() if isinstance(node, Element)]
 

@@ -1,4 +1,4 @@
-"""The words of the interface: fields and scripts have names for all they ask for; dates."""
+"""The texts of the interface: every field and script has a text for each key; dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that leave the archive: opening them runs nothing and asks nobody, whatever strangers wrote or uploaded."""
+"""Exported pages: opening them runs no script and sends no request, for any text and upload of a stranger."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EMBEDDING = [
 
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """A blog all of which is public, and hostile."""
+    """A blog with only public and hostile entries."""
     root = tmp_path_factory.mktemp("leaving") / "archive"
     bodies = [*EMBEDDING, *REACHING, *PAYLOADS]
     dated = {"year": "2016", "mon": "01", "day": "02", "hour": "08", "min": "00", "sec": "00"}
@@ -70,7 +70,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture
 def watched(tab: Tab) -> Tab:
-    """A tab that tells when a page sets ``pwned``."""
+    """A tab that reports when a page sets ``pwned``."""
     tab.before_pages(WITNESS)
     return tab
 
@@ -82,7 +82,7 @@ def program(*arguments: object) -> bytes:
 
 
 def looked_at(tab: Tab, trap: Trap, page: Path) -> list[str]:
-    """Open a page, touch everything in it, and return whatever should not have happened."""
+    """Open a page, touch everything in it, and return all scripts that ran and all requests."""
     tab.said.clear()
     tab.requests.clear()
     tab.goto(page.as_uri())

@@ -1,4 +1,4 @@
-"""The home page on the day that it is opened: what was written on it in other years; without scripts, what is new."""
+"""The home page on the day that it is opened: entries of this day in other years; without scripts, the newest ones."""
 
 from __future__ import annotations
 

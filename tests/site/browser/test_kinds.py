@@ -1,4 +1,4 @@
-"""One page of every kind: for everybody's eyes at each width, in both browsers, without scripts, and on paper."""
+"""One page of every kind: accessible at each width, in both browsers, without scripts, and on paper."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MORE = (
     "entry/2.html", "entry/4.html", "entry/401.html", "search.html?q=海", "index.html?v=3", "entry/2.html?v=2",
     "year/2016.html?v=3", "comments.html?v=2", "gallery.html?v=3",
 )  # fmt: skip
-"""With threads, private, with a contents list; found; of another day."""
+"""Pages with threads, private, with a contents list; with search results; of another version."""
 READY = {
     "": "true",
     "v": "document.documentElement.dataset.past === 'shown'",
@@ -45,7 +45,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="session")
 def book(whole: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of everything."""
+    """The single page with all entries."""
     out = tmp_path_factory.mktemp("book") / "out"
     program("export", "html", whole.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
     return out / "book-public.html"
@@ -57,12 +57,12 @@ def folder(whole: Built) -> Path:
 
 
 def address(folder: Path, place: str) -> tuple[str, str]:
-    """Return where a page is, and what is true when it shows what was asked for."""
+    """Return a page's address, and the condition that is true once it shows the requested content."""
     path, mark, query = place.partition("?")
     return (folder / path).as_uri() + mark + query, READY[query[:1]]
 
 
-# Before the pages: once Playwright runs, its loop keeps the thread from building an archive.
+# The archive is built first, because Playwright's event loop prevents another one in this thread.
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_axe_finds_nothing(whole: Built, folder: Path, chromium: Browser, width: int, scheme: Any) -> None:
@@ -127,7 +127,7 @@ def test_without_scripts_each_is_there_and_has_nothing_that_needs_them(folder: P
         page.goto((folder / place).as_uri())
         assert page.locator("main h1").first.is_visible(), place
         assert page.locator(".top a").first.is_visible()
-        # Playwright's own code runs there too; the page's does not.
+        # Playwright's own code runs here; the page's scripts do not.
         needing = page.evaluate(SHOWN, "main :is(button, select, input), [data-past], .tool")
         assert needing == [] or place == "search.html", (place, needing)
         for link in page.evaluate(SHOWN, "main a[href]:not([href^=http], [href^='#'])"):

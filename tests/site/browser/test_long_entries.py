@@ -1,4 +1,4 @@
-"""Long entries in browsers: contents, code that is copied, and texts set as their readers like."""
+"""Long entries in browsers: table of contents, copying of code, and text settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BODY = "".join(
 
 @pytest.fixture(scope="session")
 def entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a long entry; another is beside it."""
+    """The page of a long entry; the site has a second entry."""
     dated = {"year": "2016", "mon": "01", "hour": "08", "min": "00", "sec": "00"}
     entries = {
         "1": record(entry_id="1", title="長い記事", entry_text=BODY, day="02", **dated),

@@ -1,4 +1,4 @@
-"""The blog as of older versions, as a reader sees it: lists, entries, comments, pictures, and the way back."""
+"""The blog in older versions, as a reader sees it: lists, entries, comments, pictures, and the way back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def at(tab: Tab, built: Built, place: str) -> None:
-    """Open a page of the site as it was, and wait until it is shown."""
+    """Open a page in a version and wait until it is shown."""
     path, mark, query = place.partition("?")
     tab.goto((built.layout.latest / "site" / path).as_uri() + mark + query)
     until(tab, SHOWN)

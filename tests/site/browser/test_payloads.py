@@ -1,4 +1,4 @@
-"""Bodies that want to run a script, in both browsers: stopped by the sanitiser alone, and by the policy alone."""
+"""Bodies that try to run a script, in both browsers: stopped by the sanitizer alone, and by the policy alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TOUCH = """(async () => {
 
 
 def executed(tab: Tab, folder: Path, bodies: Sequence[str], *, head: str = "") -> tuple[list[int], list[int]]:
-    """Open and touch a page of each body; returns the numbers of those that ran, and of those that led away."""
+    """Open and touch a page for each body; return the numbers of those that ran a script and of those that navigated."""
     tab.before_pages(WITNESS)
     ran, left = [], []
     for number, body in enumerate(bodies):

@@ -1,4 +1,4 @@
-"""Pictures by finger, key and mouse, and pages on a phone: what a real Chromium makes of them."""
+"""Pictures by finger, keyboard and mouse, and pages on a phone, in a real Chromium."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def phone(chromium: Browser) -> Iterator[Page]:
 
 
 def swipe(page: Page, by: tuple[int, int]) -> None:
-    """Move a finger over the middle of the window, as the system reports it."""
+    """Move a finger over the middle of the window, with touch events like the system's."""
     session = page.context.new_cdp_session(page)
     steps = [(190 + by[0] * step // 4, 350 + by[1] * step // 4) for step in range(5)]
     for at, (x, y) in enumerate(steps):
@@ -78,7 +78,7 @@ def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, s
     focused = phone.locator(":focus")
     assert phone.evaluate("document.activeElement.href") == last
     expect(focused).to_be_in_viewport()
-    # However it is closed, it leaves no step behind.
+    # Any way to close it leaves no step in the history.
     focused.click()
     assert phone.evaluate(OPEN)
     phone.locator("dialog.lightbox .close").click()
@@ -159,7 +159,7 @@ def test_pictures_of_a_row_are_equally_high_and_fill_it(page: Page, site: Path) 
 
 
 def test_a_long_name_and_every_target_fit_a_phone(phone: Page, site: Path) -> None:
-    """WCAG 2.2, 2.5.8: a target is 24 pixels high and wide, or stands in a line of text."""
+    """WCAG 2.2, 2.5.8: a target is 24 pixels high and wide, or is part of a line of text."""
     for path in PAGES:
         phone.goto((site / f"{path}.html").as_uri())
         phone.evaluate(f"document.querySelector('.site-name a').textContent = '{LONG_NAME}'")

@@ -1,4 +1,4 @@
-"""Reading with keys, without scripts, on paper, in the dark: what each browser makes of it."""
+"""Reading by keyboard, without scripts, on paper, and in the dark, in each browser."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TestKeys:
         for key in "jjjkk":
             tab.press(key)
             places.append(tab.evaluate(f"[...document.querySelectorAll('.cards a')].indexOf({FOCUSED})"))
-        # What stands before the entries can be one more item; the steps are what counts.
+        # There may be one more item before the entries; the test counts only steps.
         assert [after - before for before, after in pairwise(places)] == [1, 1, -1, -1]
 
     def test_from_entry_to_entry(self, tab: Tab, site: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the search page finds, against plain substrings of folded texts, in both browsers."""
+"""The search page's results, compared with substrings of folded texts, in both browsers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WORDS = (
 
 
 def written(word: str, chance: random.Random) -> str:
-    """Write a word as somebody else might: in the other kana, at another width, with other marks and cases."""
+    """Write a word with another spelling: in the other kana, width, marks and cases."""
     ways: list[Callable[[], str]] = [
         lambda: "".join(chr(ord(each) + 0x60) if "ぁ" <= each <= "ゖ" else each for each in word),
         lambda: "".join(chr(ord(each) - 0x60) if "ァ" <= each <= "ヶ" else each for each in word),
@@ -65,7 +65,7 @@ def written_texts(chance: random.Random, most: int) -> str:
 
 
 def typed(chance: random.Random, texts: list[str]) -> str:
-    """Return what somebody types: a word or two, or a part of a text, perhaps in quotation marks."""
+    """Return a query: one or two words, or part of a text, perhaps in quotation marks."""
     kind = chance.random()
     if kind < 0.6:
         return " ".join(written(chance.choice(WORDS), chance) for _ in range(chance.choice((1, 1, 2))))
@@ -85,7 +85,7 @@ def shown_entries(tab: Tab, list_id: str, more_id: str) -> set[str]:
 
 
 def searched(tab: Tab, query: str) -> int:
-    """Search, and return how many were found."""
+    """Search, and return the number of results."""
     tab.evaluate(
         f"""(() => {{ document.getElementById("results").dataset.state = ""; const form = document.getElementById("search");
         form.elements.q.value = {json.dumps(query)}; form.requestSubmit(); }})()"""
@@ -123,7 +123,7 @@ def test_it_finds_all_and_nothing_else(
 def test_it_finds_what_the_command_line_finds(
     tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharded: bool
 ) -> None:
-    """The same entries, and apart from them the same in similar spellings, over texts in every way of writing."""
+    """The same entries, and also the same in similar spellings, over texts in all spellings."""
     monkeypatch.setattr(search_data, "SMALL_BLOG", 10 if sharded else 10_000)
     chance = random.Random(sharded)
     texts = [written_texts(chance, 9) for _ in range(250)]
