@@ -1,4 +1,4 @@
-"""The machine's clock, and how times are written."""
+"""The machine's clock, and the notation of times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents say what the program does."""
+"""The documents agree with the program."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_json_of_demo_and_show(program: Program, archive: Path, tmp_path: Path) 
 def test_the_examples_of_the_library_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All of the page in its order, in one namespace, against the sample service."""
+    """The page's examples run in their order, in one namespace, against the sample service."""
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -1,4 +1,4 @@
-"""The tree drawn in the docstring is the tree of the classes, and every exit code has one owner."""
+"""The tree in the docstring equals the class tree, and every exit code belongs to one class."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from exporter.errors import ApiError, BlogExporterError, RetryableStatus
 _ROW = re.compile(r"^(?P<indent>[ │├└─]*)(?P<name>[A-Z]\w+)(?:\s+(?P<code>\d+))?(?:\s{2,}.*)?$")
 
 EXIT_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 20, 28, 130, 143}
-"""Those that the documents promise; 0 is success, which no error owns."""
+"""The documented exit codes; 0 means success and belongs to no error."""
 
 Drawn = dict[str, tuple[str | None, int | None]]
 
 
 def drawn(document: str) -> Drawn:
-    """Read the tree of a docstring: for each class its parent and the exit code beside it."""
+    """Read the tree in a docstring: the parent and exit code of each class."""
     found: Drawn = {}
     path: list[tuple[int, str]] = []
     for line in inspect.cleandoc(document).split("::", 1)[1].splitlines():
@@ -44,7 +44,7 @@ CLASSES: dict[str, type[BlogExporterError]] = {
 
 
 def parent_of(name: str) -> str | None:
-    """The name of a class's parent in the tree."""
+    """Return the name of a class's parent in the tree."""
     base = CLASSES[name].__bases__[0]
     return None if base is Exception else base.__name__
 

@@ -1,6 +1,6 @@
-"""Nothing is lost: what is stored gives back the value, and where a value is not all, the text as sent.
+"""Stored JSON restores the value and, if the value does not contain everything, the text as sent.
 
-The exact parser and writer read whatever the standard library reads, alike, and remember what was sent.
+The exact parser reads the same texts as the standard library, with the same values, and remembers the text as sent.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tests.support.json_texts import objects, strings, texts, values, written
 
 
 def canonical(value: Any) -> bytes:
-    """The canonical bytes, as FORMAT.md says them."""
+    """Return the canonical bytes, as FORMAT.md defines them."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace")
 
 
 def pairs(text: str) -> str:
-    """A text read without losing anything: objects as lists of members, numbers as they were written."""
+    """Return a text read without loss: objects as lists of members, numbers as written."""
     value = json.loads(
         text,
         strict=False,
@@ -149,7 +149,7 @@ class TestLossless:
 
 
 class TestFastPath:
-    """Where the fast parser claims to have kept everything, it has; else the exact one is asked."""
+    """If the fast parser claims that it lost nothing, this is true; otherwise the exact parser reads the text."""
 
     @pytest.mark.parametrize(
         "text",
@@ -287,7 +287,7 @@ class TestMetadata:
 
 
 def standard(text: str) -> str:
-    """What the standard library makes of a text, written in one way, so that NaN equals NaN."""
+    """Return the standard library's reading of a text in a single notation; NaN equals NaN."""
     return json.dumps(json.loads(text, strict=False), sort_keys=True)
 
 

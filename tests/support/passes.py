@@ -1,9 +1,9 @@
 """Counts how often the command parses and writes one record's JSON, in a separate process.
 
-``python -m tests.support.passes REPORT MARK ARGUMENT…`` runs the command with the arguments and writes REPORT as JSON:
-the exit code, and the calls of this package that led to each parse and each write of a text with MARK. A parse is a call
-of one of the two parsers. A write is a file that was opened for writing and contains the text at the end, under any
-name. Pages for people, which are not JSON, do not contain the mark.
+``python -m tests.support.passes REPORT MARK ARGUMENT…`` runs the command with the arguments and writes REPORT as JSON.
+It contains the exit code, and the calls of this package that led to each parse and each write of a text with MARK. A
+parse is a call of one of the two parsers. A write is a file that was opened for writing and contains the text at the
+end, under any name. Pages for people, which are not JSON, do not contain the mark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The catalogues: every sentence of the program is in each, with the same fields, and the compiled one is the written one."""
+"""The catalogues: each has all sentences of the program with the same fields, and the compiled form is current."""
 
 from __future__ import annotations
 

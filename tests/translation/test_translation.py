@@ -1,4 +1,4 @@
-"""Sentences in another language: made again from what they were made of, and the texts that are no messages stay."""
+"""Sentences in another language: restored from their stored parts; other texts stay unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The REST API is found, its lists are read to their end and no further, and its refusals are said."""
+"""The REST API is found, its lists are read completely, and its refusals are reported."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ TOUCH = """(async () => {
 
 
 def executed(tab: Tab, folder: Path, bodies: Sequence[str], *, head: str = "") -> tuple[list[int], list[int]]:
-    """Open and touch a page for each body; return the numbers of those that ran a script and of those that navigated."""
+    """Open and touch a page for each body; return the numbers of bodies that ran a script and those that navigated."""
     tab.before_pages(WITNESS)
     ran, left = [], []
     for number, body in enumerate(bodies):
