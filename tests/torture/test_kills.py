@@ -253,7 +253,7 @@ def random_kills(
             figures["lost"] += sum(len(expected[kind].keys() - folded(root)[kind].keys()) for kind in expected)
             figures["requests"] += len(service.requests)
             figures["undisturbed"] += undisturbed
-            # A run that had read all records when it was killed while making views is done; the next one reads all again.
+            # A run that had read all records when killed while making views is done; the next one reads all again.
             read_whole = sum(run["outcome"] in {"saved", "unchanged"} for run in lines_of_runs(root))
             figures["allowed"] += 1.1 * undisturbed * read_whole + WINDOW * struck
             check_finished(root, expected)

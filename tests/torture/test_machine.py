@@ -40,7 +40,7 @@ def flat(state: State) -> dict[Record, bytes]:
 
 
 class Archive(RuleBasedStateMachine):
-    """The model: all past states of the service; the records unchanged since the run began; the archive's last state."""
+    """The model: all past service states; the records unchanged since the run began; the archive's last state."""
 
     def __init__(self, zygote: Zygote) -> None:
         super().__init__()

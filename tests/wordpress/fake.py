@@ -29,7 +29,7 @@ EVERY = {"publish", "future", "draft", "pending", "private"}
 
 @dataclass
 class FakeWordPress:
-    """The content of the WordPress; ``pretty`` means addresses with names; ``change`` spoils the response of a route."""
+    """The content of the WordPress; ``pretty`` gives addresses names; ``change`` spoils the response of a route."""
 
     service: Service
     pretty: bool = True
