@@ -53,7 +53,7 @@ def test_the_same_records_give_the_same_bytes(form: str, body: str) -> None:
 
 @every_body
 @pytest.mark.parametrize("media", [{}, {"media_folder": True}, {"media_base_url": "https://new.example/m/"}])
-def test_every_hostile_entry_and_comment_is_there(form: str, body: str, media: dict[str, Any]) -> None:
+def test_every_hostile_entry_and_comment_is_exported(form: str, body: str, media: dict[str, Any]) -> None:
     made = hostile_export(form, body=body, **media)
     assert made.document["out"]["entries"] == 40
     assert accounted(made.document)
@@ -94,7 +94,7 @@ def test_the_rest_is_everything_else(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", [name for name, form in WHOLE.items() if form.drafts])
-def test_all_as_draft_parts_drafts_from_what_is_private(form: str) -> None:
+def test_all_as_draft_separates_drafts_from_private_entries(form: str) -> None:
     blog, _, _ = flagged_blog()
     private = {int(each) for each, raw in blog.scan(Kind.ENTRIES) if raw["is_private"] != "f"}
     drafts = Declared(all_as_draft=True)
@@ -131,7 +131,7 @@ def test_the_choice_of_entries(form: str) -> None:
 
 
 @every_format
-def test_what_is_only_listed_and_orphans_are_named(form: str) -> None:
+def test_unread_entries_and_orphans_are_named(form: str) -> None:
     blog = Memory()
     blog.entry("1", title="ある")
     blog.add(Kind.ENTRY_LIST, {"entry_id": "2", "title": "読めない"})

@@ -86,7 +86,7 @@ def test_known_bodies(html: str, expected: str) -> None:
     assert made(html) == expected
 
 
-def test_what_is_too_deep_is_text() -> None:
+def test_too_deep_elements_become_text() -> None:
     body = "<div>" * 400 + "深い<script>x</script>" + "</div>" * 400
     shown = made(body)
     assert shown.count("<div>") < 70
@@ -153,7 +153,7 @@ INSIDE = {
 
 @given(TREES)
 @settings(max_examples=400, deadline=None)
-def test_trees_made_at_random_hold_what_the_schema_lets_them(html: str) -> None:
+def test_random_trees_keep_all_that_the_schema_allows(html: str) -> None:
     root = ET.fromstring(f"<div>{cleaned(xhtml(parse(html), Around(), upright=True)).text}</div>")
     for parent in root.iter():
         tags = {child.tag for child in parent}
@@ -176,5 +176,5 @@ def test_trees_made_at_random_hold_what_the_schema_lets_them(html: str) -> None:
     ("http://a_b.example/", None), ("http://x..y/", None), ("http://-x-/", None), ("http://1.2.3/", None),
     ("http://192.0.2.1:80/", "http://192.0.2.1/"), ("http://u:p@a.example/", None), ("http://[x", None),
 ])  # fmt: skip
-def test_addresses_as_strict_readers_take_them(address: str, expected: str | None) -> None:
+def test_addresses_are_valid_for_strict_readers(address: str, expected: str | None) -> None:
     assert web_address(address, BASE) == expected

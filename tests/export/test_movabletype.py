@@ -69,7 +69,7 @@ def test_the_careless_reader_shows_the_same_text() -> None:
 
 
 @pytest.mark.parametrize("body", BODIES, ids=range(1, 41))
-def test_a_defused_body_shows_what_it_showed(body: str) -> None:
+def test_an_escaped_body_shows_the_same_text(body: str) -> None:
     made = defused(body)
     plain = re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", body).replace("\ud83d", "�")
     assert shown(made.text) == shown(plain)

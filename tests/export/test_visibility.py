@@ -189,7 +189,7 @@ def checked(form: str, entries: list[Draft], wish: Asked) -> None:
 @pytest.mark.parametrize("form", POSTS)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(entries=st.lists(drafts, min_size=1, max_size=6), wish=asked)
-def test_no_public_file_holds_a_trace_of_anything_else(form: str, entries: list[Draft], wish: Asked) -> None:
+def test_no_public_file_has_a_trace_of_private_records(form: str, entries: list[Draft], wish: Asked) -> None:
     checked(form, entries, wish)
 
 
@@ -208,7 +208,7 @@ def test_every_value_of_every_flag_alone(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", POSTS)
-def test_the_two_sides_share_no_entry_and_lose_none(form: str) -> None:
+def test_public_and_private_exports_share_no_entry_and_lose_none(form: str) -> None:
     plain = Draft("f", "1", "f", ("2024", "03", "05"), {}, ("f", "t"))
     entries = [plain, replace(plain, is_private="t"), replace(plain, open_flg="2"), replace(plain, day=("", "", ""))]
     patterns = {

@@ -140,7 +140,7 @@ def test_pieces_without_text_do_not_end_the_text() -> None:
     assert text_of("<img alt=''>" * 50_000 + "底") == "底"
 
 
-def test_every_view_holds_the_text_and_says_so_in_its_language() -> None:
+def test_every_view_shows_the_text_and_a_note_in_its_language() -> None:
     words = too_large_words(len(LARGE))
     lines = "\n".join("x" * (BODY_MARKS // 2 + 1))
     assert to_markdown(LARGE).text == f"{words}\n\n```\n{lines}\n```"
@@ -162,7 +162,7 @@ def test_nothing_of_a_large_body_runs() -> None:
 
 
 @pytest.mark.parametrize("form", ["html", "epub", "hugo", "atom", "jsonfeed"])
-def test_an_export_that_holds_the_text_only_names_the_entry(form: str) -> None:
+def test_an_export_with_the_text_only_names_the_entry(form: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text=LARGE)
     blog.entry("2", entry_text="<p>x</p>")
@@ -187,7 +187,7 @@ def test_an_export_for_importers_holds_all_of_it(form: str) -> None:
     assert [(row["kind"], row["ids"]) for row in named] == ([("comments", ["7"])] if form != "jsonl" else [])
 
 
-def test_an_unclosed_comment_or_script_keeps_no_address_before_it_from_being_rewritten() -> None:
+def test_addresses_before_an_unclosed_comment_or_script_are_rewritten() -> None:
     def resolve(address: str) -> str:
         return f"new-{address}"
 
@@ -218,7 +218,7 @@ def test_a_hit_deep_in_a_large_text_is_shown() -> None:
     assert spans_of("波" * 250_000, ["海"]) == []
 
 
-def test_a_change_in_a_large_text_is_shown_where_it_is() -> None:
+def test_a_change_in_a_large_text_is_shown_at_its_place() -> None:
     before, after = "波" * 700_000 + "古い" + "砂" * 700_000, "波" * 700_000 + "新しい" + "砂" * 700_000
     parts = word_diff(before, after)
     assert [op for op, _ in parts] == ["equal", "delete", "insert", "equal"]

@@ -53,7 +53,7 @@ def test_20000_different_nested_tags() -> None:
         "<a " + " ".join(f"a{n}=1" for n in range(20_000)) + ">x",
     ],
 )
-def test_bodies_that_would_choke_the_parser_are_shown_as_source(html: str) -> None:
+def test_bodies_that_would_overload_the_parser_are_shown_as_source(html: str) -> None:
     with pytest.raises(TooComplex):
         parse(html)
     assert to_markdown(html).text == f"```html\n{html}\n```"
@@ -101,7 +101,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES | st.text(max_size=4), max_size=40).map("".join))
-def test_any_soup_gives_safe_text(html: str) -> None:
+def test_any_tag_soup_gives_safe_text(html: str) -> None:
     found = to_markdown(html)
     assert "\x00" not in found.text
     found.text.encode()

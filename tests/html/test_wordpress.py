@@ -29,7 +29,7 @@ def text_of(html: str) -> str:
 
 
 @given(LETTERS.map("".join))
-def test_a_body_has_the_same_text_and_nothing_wordpress_obeys(html: str) -> None:
+def test_a_body_has_the_same_text_and_no_wordpress_commands(html: str) -> None:
     made = kept(html).text
     assert COMMAND.search(made) is None
     assert kept(made).commands == 0
@@ -38,7 +38,7 @@ def test_a_body_has_the_same_text_and_nothing_wordpress_obeys(html: str) -> None
 
 
 @pytest.mark.parametrize("html", bodies(5, 100))
-def test_blocks_have_the_letters_of_the_body(html: str) -> None:
+def test_blocks_have_the_text_of_the_body(html: str) -> None:
     made = "".join(blocks(html))
     letters = "".join(text_of(html).split())
     assert "".join(text_of(made).split()) == letters
@@ -61,7 +61,7 @@ def test_blocks_have_the_letters_of_the_body(html: str) -> None:
         ("<!-- x -->", []),
     ],
 )  # fmt: skip
-def test_what_is_a_block(html: str, written: list[str]) -> None:
+def test_elements_become_blocks(html: str, written: list[str]) -> None:
     assert [each.split("-->\n", 1)[1].rsplit("\n<!--", 1)[0] for each in blocks(html)] == written
 
 

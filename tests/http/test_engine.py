@@ -76,7 +76,7 @@ async def test_no_representation_of_a_client_or_its_requests_shows_the_token() -
         assert "s3cret" not in repr(client) + repr(request)
 
 
-async def test_a_pause_that_one_blog_is_asked_for_holds_for_the_other(service: Service, clock: JumpClock) -> None:
+async def test_a_pause_for_one_blog_applies_to_the_other(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=429, headers={"Retry-After": "30"}), lambda: ok({}))
     async with Engine(clock=clock) as engine:
         one, other = engine.client(service.url), engine.client(service.url)
@@ -112,7 +112,7 @@ async def test_pictures_at_the_services_host_keep_its_pace(service: Service, clo
     assert len(busy.connections) <= 2, "where any address is allowed there is one pool"
 
 
-async def test_pictures_do_not_ride_on_a_connection_that_their_guard_would_not_have_made(service: Service) -> None:
+async def test_pictures_do_not_use_a_connection_that_their_guard_would_have_refused(service: Service) -> None:
     port = int(service.url.rpartition(":")[2])
     service.answers(lambda: ok({}))
     async with Engine() as engine:

@@ -27,7 +27,7 @@ async def test_the_oldest_answer_continues_and_the_others_wait_for_it() -> None:
     assert second.take(1000)
 
 
-async def test_what_waits_for_its_turn_is_held_only_where_it_fits() -> None:
+async def test_waiting_data_is_held_only_if_it_fits() -> None:
     budget = MemoryBudget(10)
     assert budget.hold(8)
     assert not budget.hold(3)
@@ -38,7 +38,7 @@ async def test_what_waits_for_its_turn_is_held_only_where_it_fits() -> None:
     assert second.take(3)
 
 
-async def test_forty_answers_come_to_their_end_whatever_their_size() -> None:
+async def test_forty_answers_of_any_size_are_completed() -> None:
     budget = MemoryBudget(10)
     most = held = 0
 

@@ -87,7 +87,7 @@ async def failure(kind: type[Exception], place: str | None) -> BlogExporterError
 
 @pytest.mark.parametrize("place", ["api.example:9", None])
 @pytest.mark.parametrize("kind", library_exceptions(), ids=lambda kind: kind.__name__)
-async def test_no_exception_of_the_library_comes_out(kind: type[Exception], place: str | None) -> None:
+async def test_no_exception_of_the_library_is_raised(kind: type[Exception], place: str | None) -> None:
     if kind.__name__ in NOT_RAISED_BY_A_GET:
         assert not issubclass(kind, aiohttp.ClientError | OSError)
         return
@@ -116,7 +116,7 @@ async def test_no_exception_of_the_library_comes_out(kind: type[Exception], plac
         (BrokenPipeError, ConnectFailed),
     ],
 )
-async def test_each_becomes_what_it_means(kind: type[Exception], ours: type[BlogExporterError]) -> None:
+async def test_each_exception_becomes_the_right_error(kind: type[Exception], ours: type[BlogExporterError]) -> None:
     error = await failure(kind, "api.example")
     assert type(error) is ours
     assert error.__cause__ is None
