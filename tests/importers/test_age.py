@@ -71,14 +71,14 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
-def test_age_and_jq_get_everything_back(copied: Copied, tmp_path: Path) -> None:
+def test_age_and_jq_restore_everything(copied: Copied, tmp_path: Path) -> None:
     assert copied.recovered(tmp_path / "back") == ""
     assert files(tmp_path / "back") == files(copied.archive)
     assert len(files(tmp_path / "back")) > 20
     assert (copied.copy / "README.txt").read_text("utf-8") == README
 
 
-def test_age_and_jq_get_a_fleet_back(copied: Copied, runs: Runs, tmp_path: Path) -> None:
+def test_age_and_jq_restore_a_fleet(copied: Copied, runs: Runs, tmp_path: Path) -> None:
     fleet = tmp_path / "fleet"
     for name in ("one.blog.example.jp", "two.blog.example.jp"):
         shutil.copytree(copied.archive, archive_place(fleet, name), ignore=shutil.ignore_patterns(".work"))
@@ -118,16 +118,14 @@ def test_the_recipe_names_what_is_damaged_forged_or_missing(copied: Copied, tool
     assert len(stored) == 8
 
 
-def test_the_recipe_names_a_version_that_is_not_there(copied: Copied, tmp_path: Path) -> None:
+def test_the_recipe_names_a_missing_version(copied: Copied, tmp_path: Path) -> None:
     numbers = sorted((copied.copy / "versions").iterdir())
     assert len(numbers) > 1
     shutil.rmtree(numbers[-2])
     assert "a version is missing before versions/" in copied.recovered(tmp_path / "back")
 
 
-def test_the_program_reads_what_age_made_and_age_what_it_made(
-    copied: Copied, tool: Tool, runs: Runs, tmp_path: Path
-) -> None:
+def test_the_program_and_age_read_each_others_files(copied: Copied, tool: Tool, runs: Runs, tmp_path: Path) -> None:
     """The same objects, encrypted again with age, as a person would do by hand."""
     for path in copied.copy.rglob("*.age"):
         plain = tmp_path / "plain"
@@ -142,7 +140,7 @@ def test_the_program_reads_what_age_made_and_age_what_it_made(
     assert files(back) == files(copied.archive)
 
 
-def test_a_passphrase_on_the_identity_is_said_not_to_be_supported(
+def test_an_identity_with_a_passphrase_is_reported_as_unsupported(
     copied: Copied, tool: Tool, runs: Runs, tmp_path: Path
 ) -> None:
     for options in (["-a"], []):

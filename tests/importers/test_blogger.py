@@ -53,7 +53,7 @@ def test_the_schema_allows_it(tool: Tool, tmp_path: Path, name: str, options: di
         (r'ref="[^"]*"', ""), ("LIVE", "DRAFT"), (r'(ns#" term=")[^"]*', r"\1a@b"),
     ],
 )  # fmt: skip
-def test_the_schema_refuses_what_is_wrong(tool: Tool, tmp_path: Path, found: str, instead: str) -> None:
+def test_the_schema_refuses_invalid_files(tool: Tool, tmp_path: Path, found: str, instead: str) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         moved.export("blogger-atom", tmp_path / "out")
     good = (tmp_path / "out" / "blogger-public.xml").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def posts_of(data: dict[str, Any], address: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", BLOGS)
-def test_what_ghost_exports_again_is_what_it_was_given(
+def test_ghosts_own_export_equals_the_import(
     tool: Tool, ledger: Ledger, ghost: Ghost, tmp_path: Path, name: str
 ) -> None:
     with blog(name, tmp_path / "archive") as moved:

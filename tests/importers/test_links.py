@@ -131,7 +131,7 @@ def test_every_link_leads_somewhere(
 
 @pytest.mark.parametrize("body", ["markdown", "html"])
 @every_generator
-def test_addresses_in_letters_lead_somewhere(
+def test_addresses_with_japanese_letters_lead_somewhere(
     tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, generator: Generator, body: str
 ) -> None:
     monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")

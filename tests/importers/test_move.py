@@ -141,7 +141,7 @@ def test_the_demo_arrives_and_shows_the_same_texts(tool: Tool, site: Site, tmp_p
         assert seen(page, "".join(more), lines=True) == seen(page, as_html(record.more), lines=True), entry_id
 
 
-def test_killed_fifty_times_it_makes_nothing_twice_and_loses_nothing(site: Site, tmp_path: Path) -> None:
+def test_after_fifty_kills_nothing_is_duplicated_or_lost(site: Site, tmp_path: Path) -> None:
     mover, chance = Mover(site, tmp_path), random.Random(os.environ.get("SEED", "house"))
     for _ in range(KILLS):
         mover.live_and_die(chance)

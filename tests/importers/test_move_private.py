@@ -110,7 +110,7 @@ async def test_visitors_see_nothing_private_and_no_blog_is_notified(
         assert done[0].links.total() == (0 if drafts else 4)
 
 
-async def test_what_an_earlier_program_left_exposed_is_found_and_then_hidden(
+async def test_posts_exposed_by_an_earlier_version_are_found_and_then_hidden(
     tool: Tool, installed: Path, tmp_path: Path
 ) -> None:
     with running_site(tool, installed, tmp_path / "site") as site:
@@ -144,9 +144,7 @@ def command(site: Site, folder: Path, *more: str) -> subprocess.CompletedProcess
     return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=400)
 
 
-def test_everything_moves_and_ends_well_and_after_an_import_nothing_is_sent(
-    tool: Tool, installed: Path, tmp_path: Path
-) -> None:
+def test_everything_moves_and_after_an_import_nothing_is_sent(tool: Tool, installed: Path, tmp_path: Path) -> None:
     count = "SELECT count(*) FROM wp_posts WHERE post_type = 'post'"
     with running_site(tool, installed, tmp_path / "empty") as site:
         done = command(site, tmp_path, "--only", "all", "--json")

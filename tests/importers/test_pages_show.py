@@ -66,7 +66,7 @@ FRAME = re.compile(r'<iframe[^>]*? src="([^"]*)"[^>]*></iframe>')
 
 @pytest.mark.parametrize("name", ["demo", "made up"])
 @every_generator
-def test_the_text_is_that_of_the_blog(
+def test_the_text_equals_that_of_the_blog(
     tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, page: Page, name: str, generator: Generator
 ) -> None:
     monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")

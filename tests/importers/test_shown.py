@@ -75,7 +75,7 @@ def check(
 
 @both_blogs
 @pytest.mark.parametrize(("form", "consumer"), HOMES)
-def test_a_home_shows_what_the_blog_showed(
+def test_a_home_shows_the_same_as_the_blog(
     tool: Tool,
     ledger: Ledger,
     monkeypatch: pytest.MonkeyPatch,
@@ -91,14 +91,14 @@ def test_a_home_shows_what_the_blog_showed(
 
 @both_blogs
 @pytest.mark.parametrize(("form", "style"), WORDPRESS)
-def test_wordpress_shows_what_the_blog_showed(
+def test_wordpress_shows_the_same_as_the_blog(
     tool: Tool, ledger: Ledger, installed: Path, page: Page, tmp_path: Path, name: str, form: str, style: str
 ) -> None:
     label = f"wxr, {style}" if form == "wxr" else form
     check(tool, ledger, page, tmp_path, name, wordpress(form, style, installed), label, "WordPress 6.5")
 
 
-def test_what_is_less_needs_a_reason_for_each_post() -> None:
+def test_a_loss_needs_a_reason_for_each_post() -> None:
     given, found = Shown(text=3), Shown(text=2)
     with pytest.raises(AssertionError, match="nobody says why"):
         Ledger().enter_shown("wxr", "WordPress", "demo", given, found, ["7: text"], {})

@@ -121,7 +121,7 @@ def categories(path: Path) -> set[tuple[str | None, str | None]]:
 
 
 @pytest.mark.parametrize("name", BLOGS)
-def test_what_wordpress_exports_again_is_what_it_was_given(
+def test_wordpress_own_export_equals_the_import(
     tool: Tool, ledger: Ledger, move: Move, tmp_path: Path, name: str
 ) -> None:
     with blog(name, tmp_path / "archive") as moved:
@@ -205,7 +205,7 @@ STATUSES = {Side.PUBLIC: "publish", Side.REST: "private", Side.DRAFTS: "draft"}
 
 
 @pytest.mark.parametrize("side", Side)
-def test_wordpress_takes_what_it_could_lose(tool: Tool, move: Move, tmp_path: Path, side: Side) -> None:
+def test_wordpress_imports_entries_that_it_could_lose(tool: Tool, move: Move, tmp_path: Path, side: Side) -> None:
     private = "t" if side is Side.REST else "f"
     awkward = Memory()
     awkward.entry("1", title="", entry_text="", is_private=private)

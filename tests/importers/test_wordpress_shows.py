@@ -61,7 +61,7 @@ def made_up() -> Memory:
 
 @pytest.mark.parametrize("name", ["demo", "made up"])
 @pytest.mark.parametrize(("form", "style"), [("wxr", "html"), ("wxr", "blocks"), ("movabletype", "html")])
-def test_the_text_is_that_of_the_blog(
+def test_the_text_equals_that_of_the_blog(
     tool: Tool, installed: Path, tmp_path: Path, page: Page, name: str, form: str, style: str
 ) -> None:
     if name == "demo":

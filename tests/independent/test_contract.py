@@ -131,7 +131,7 @@ def test_the_page_parameter_can_be_named(program: Program, tmp_path: Path) -> No
     check_identical(archive, made)
 
 
-def test_an_unknown_blog_is_one_clear_line(program: Program, tmp_path: Path) -> None:
+def test_an_unknown_blog_gives_a_one_line_error(program: Program, tmp_path: Path) -> None:
     with served(content(1, 0, 0)) as url:
         found = program("backup", "unknown.example", "--base-url", url, "--archive", tmp_path / "archive")
     assert found.code == 20

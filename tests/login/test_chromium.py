@@ -84,7 +84,7 @@ def test_agreeing_in_the_browser_signs_in(browser: Browser, server: OAuthServer,
     assert [text for text in wrong if "404" not in text] == []  # the icon gets it
 
 
-def test_denying_in_the_browser_is_said(browser: Browser, server: OAuthServer, home: dict[str, str]) -> None:
+def test_denying_in_the_browser_is_reported(browser: Browser, server: OAuthServer, home: dict[str, str]) -> None:
     page = browser.new_page()
     with Login(server, {**home, "LANG": "ja_JP.UTF-8", "LC_ALL": "ja_JP.UTF-8"}) as login:
         page.goto(login.address)

@@ -172,7 +172,7 @@ def test_systemd_backs_up_a_blog_every_night(user: dict[str, str], tmp_path: Pat
     assert timer not in systemctl(user, "list-timers", "--all")
 
 
-def test_systemd_starts_every_program_as_planned_and_repeats_what_may_pass(
+def test_systemd_starts_every_program_as_planned_and_repeats_temporary_failures(
     user: dict[str, str], tmp_path: Path
 ) -> None:
     folder = Path(user["HOME"], ".config/systemd/user")
