@@ -245,10 +245,10 @@ def undocumented(path: Path) -> list[str]:
 
 
 class TestTheHouse:
-    def test_it_is_as_the_map_says(self) -> None:
+    def test_imports_follow_the_table(self) -> None:
         assert faults(PACKAGE, read_map(MAP.read_text("utf-8"))) == []
 
-    def test_the_map_has_all_rooms_and_no_other(self) -> None:
+    def test_the_table_has_exactly_the_rooms(self) -> None:
         rooms = [room.name for room in read_map(MAP.read_text("utf-8"))]
         assert sorted(rooms) == sorted({room_of(name) for name in modules(PACKAGE)} - FACE)
 
@@ -257,7 +257,7 @@ class TestTheHouse:
         found = [each for name, path in others.items() for each in fields_of_the_service(name, path.read_text("utf-8"))]
         assert found == []
 
-    def test_every_library_is_used_where_the_map_says(self) -> None:
+    def test_every_library_is_used_in_the_rooms_that_name_it(self) -> None:
         used = {
             (room_of(name), made.target.partition(".")[0])
             for name, path in modules(PACKAGE).items()
@@ -356,11 +356,11 @@ class TestBadHouses:
     def test_a_field_of_the_service_is_found(self, name: str, text: str, field: str) -> None:
         assert [each.rpartition(": ")[2] for each in fields_of_the_service(name, text)] == [field]
 
-    def test_words_of_the_program_are_no_fields(self) -> None:
+    def test_words_of_the_program_are_not_fields(self) -> None:
         text = '"""It has entry_text."""\nrow = {"entry_id": post.category_id, "name": "entry"}'
         assert list(fields_of_the_service("export.a", text)) == []
 
-    def test_a_circle_inside_a_room_is_found(self, tmp_path: Path) -> None:
+    def test_a_cycle_inside_a_room_is_found(self, tmp_path: Path) -> None:
         files = {
             "http/a.py": "from exporter.http import b",
             "http/b.py": "from exporter.http.c import x",
@@ -368,7 +368,7 @@ class TestBadHouses:
         }
         assert faults(self.house(tmp_path, files), ROOMS) == ["circle: http.a -> http.b -> http.c -> http.a"]
 
-    def test_right_imports_are_no_fault(self, tmp_path: Path) -> None:
+    def test_permitted_imports_are_not_reported(self, tmp_path: Path) -> None:
         types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pathlib import Path\n"
         files = {
             "cli/a.py": "from exporter.crawl import run\nimport time, click",

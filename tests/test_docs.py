@@ -42,7 +42,7 @@ def test_the_settings_page_names_every_setting_with_its_variable_form() -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.name))
-def test_every_relative_link_of_a_document_leads_somewhere(path: Path) -> None:
+def test_every_relative_link_of_a_document_has_a_target(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target
 

@@ -86,7 +86,7 @@ def _made(kind: Kind, record_id: str, look: int) -> bytes:
 @settings(max_examples=12, deadline=None)
 @example(changes=[{(Kind.COMMENTS, "1"): 1}, {(Kind.ENTRIES, "1"): 0}])
 @given(changes=_changes)
-def test_a_site_made_with_what_is_known_equals_one_made_without(
+def test_a_site_made_with_stored_facts_equals_one_made_without(
     changes: list[dict[tuple[Kind, str], int | None]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -152,12 +152,12 @@ def _list(built: Built) -> list[tuple[Kind, str]]:
         return records.read
 
 
-def test_only_what_changed_is_read(known: Built) -> None:
+def test_only_changed_records_are_read(known: Built) -> None:
     assert _list(known) == [(Kind.ENTRIES, "70")]
     assert _list(known) == []
 
 
-def test_a_new_shard_takes_over_what_the_one_before_has_of_other_chunks(
+def test_a_new_shard_copies_the_pairs_of_other_chunks_from_the_previous_one(
     known: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []
@@ -174,7 +174,7 @@ def test_a_new_shard_takes_over_what_the_one_before_has_of_other_chunks(
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 3, 4])
-def test_a_damaged_line_is_passed_over(known: Built, cut: int) -> None:
+def test_a_damaged_line_is_ignored(known: Built, cut: int) -> None:
     lines = lines_of(known)
     assert [line.split(b" ")[0] for line in lines] == [b"entry_list", b"comments", b"entries", b"related", b"shards"]
     lines[cut] = lines[cut].replace(b"1", b"2", 1)
@@ -199,13 +199,13 @@ def test_a_damaged_line_is_passed_over(known: Built, cut: int) -> None:
         lambda row: [*row[:3], 10**9, *row[4:]],
     ],
 )
-def test_a_forged_row_is_passed_over(known: Built, change: Callable[[list[Any]], Any]) -> None:
+def test_a_forged_row_is_ignored(known: Built, change: Callable[[list[Any]], Any]) -> None:
     forge(known, change)
     build(known)
     assert there(known) == anew(known)
 
 
-def test_a_shard_that_is_not_what_was_written_is_made_anew(known: Built) -> None:
+def test_a_changed_shard_is_made_again(known: Built) -> None:
     for path in (known.layout.latest / "site" / "data").glob("pairs-*"):
         path.write_bytes(b'blogData("pairs","1","\\n");\n')
     build(known)
@@ -213,7 +213,7 @@ def test_a_shard_that_is_not_what_was_written_is_made_anew(known: Built) -> None
     assert changed == {}
 
 
-def test_a_forged_shard_that_is_vouched_for_stops_nothing(known: Built) -> None:
+def test_a_forged_shard_with_a_valid_hash_does_no_harm(known: Built) -> None:
     for content in (b"", b"no script", b'blogData("pairs","1",5);\n', 'blogData("pairs","1","\\nあいう");\n'.encode()):
         for path in (known.layout.latest / "site" / "data").glob("pairs-*"):
             path.write_bytes(content)
@@ -224,7 +224,7 @@ def test_a_forged_shard_that_is_vouched_for_stops_nothing(known: Built) -> None:
         assert (known.layout.latest / "site" / "entry" / "71.html").is_file()
 
 
-def test_without_a_place_nothing_is_kept(known: Built) -> None:
+def test_without_a_layout_no_facts_are_stored(known: Built) -> None:
     known.layout.site_facts.remove()
     anew(known)
     assert not known.layout.site_facts.exists()

@@ -65,7 +65,7 @@ def pages(site: Path) -> Iterator[tuple[Path, Page]]:
 
 
 @pytest.mark.parametrize("options", list(OPTIONS.values()), ids=list(OPTIONS))
-def test_every_page_is_closed_in_itself_and_carries_the_policy(archive: Path, options: SiteOptions) -> None:
+def test_every_page_is_self_contained_and_has_the_policy(archive: Path, options: SiteOptions) -> None:
     site = written(archive, options)
     count = 0
     for path, page in pages(site):
@@ -82,7 +82,7 @@ def test_every_page_is_closed_in_itself_and_carries_the_policy(archive: Path, op
     assert count > 100
 
 
-def test_nothing_but_links_leads_away(archive: Path) -> None:
+def test_only_links_lead_to_other_hosts(archive: Path) -> None:
     site = written(archive, OPTIONS["ja"])
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8")

@@ -57,11 +57,11 @@ _BEFORE = (("みどり", "きれい"), ("kazu", "釣れた"), ("みどり", "ま
         ("", None),
     ],
 )
-def test_what_a_comment_answers(text: str, expected: int | None) -> None:
+def test_replies_are_recognized(text: str, expected: int | None) -> None:
     assert answered(*_BEFORE, ("しおね", text))[-1] == expected
 
 
-def test_nobody_answers_a_nameless_one_or_herself_first() -> None:
+def test_no_comment_answers_a_nameless_one_or_its_own_author() -> None:
     assert answered(("", "a"), ("x", "さん、どうも"), ("y", "@"), ("z", "zさん")) == [None] * 4
 
 
@@ -69,7 +69,7 @@ _texts = st.one_of(st.integers(0, 30).map(lambda number: f">>{number}"), st.just
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", ""]), _texts), max_size=30))
-def test_no_thread_is_deep_and_every_comment_stands_below_an_earlier_one(said: list[tuple[str, str]]) -> None:
+def test_no_thread_is_deep_and_every_reply_follows_an_earlier_comment(said: list[tuple[str, str]]) -> None:
     found = replies([comment(at, name, text) for at, (name, text) in enumerate(said, 1)])
     depths: list[int] = []
     for at, reply in enumerate(found):

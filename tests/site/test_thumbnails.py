@@ -96,7 +96,7 @@ class TestWhatIsMade:
         pixels: list[Any] = [picture.getpixel((x % picture.width, y % picture.height)) for x, y in corners]
         return {at for at, (red, green, _) in enumerate(pixels) if red > 200 and green < 60}
 
-    def test_it_says_nothing_of_who_and_where(self) -> None:
+    def test_it_has_no_personal_metadata(self) -> None:
         exif = Image.Exif()
         exif[0x010F] = "KAMERA OF A PERSON"
         data = encoded(
@@ -106,14 +106,14 @@ class TestWhatIsMade:
         assert made.thumbnail
         assert not any(word in made.thumbnail for word in (b"KAMERA", b"SECRET", b"NAME"))
 
-    def test_what_is_seen_through_stays_so(self) -> None:
+    def test_transparency_is_kept(self) -> None:
         picture = photo(1800, 1200, "RGBA")
         picture.putalpha(Image.linear_gradient("L").resize(picture.size))
         (made,) = worker(encoded(picture, "PNG"))
         with Image.open(io.BytesIO(made.thumbnail)) as thumbnail:
             assert thumbnail.mode == "RGBA"
 
-    def test_a_profile_of_colours_stays(self) -> None:
+    def test_a_colour_profile_is_kept(self) -> None:
         profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
         (made,) = worker(encoded(photo(1800, 1200), quality=90, icc_profile=profile))
         with Image.open(io.BytesIO(made.thumbnail)) as thumbnail:
@@ -156,7 +156,7 @@ def shapes() -> dict[str, tuple[bytes, tuple[int, int]]]:
     }  # fmt: skip
 
 
-def test_what_a_thumbnail_would_not_do_justice_stands_itself() -> None:
+def test_pictures_without_a_thumbnail_are_shown_themselves() -> None:
     known = shapes()
     found = worker(*(data for data, _ in known.values()))
     assert {name: made for name, made in zip(known, found, strict=True) if made.thumbnail} == {}
@@ -226,7 +226,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 class TestSites:
-    def test_each_is_made_once(self, blog: Blog, unread: Callable[[], None]) -> None:
+    def test_each_thumbnail_is_made_once(self, blog: Blog, unread: Callable[[], None]) -> None:
         large = blog.add(encoded(photo(1800, 1200), quality=90))
         light = blog.add(encoded(photo(300, 200)))
         broken = blog.add(b"\xff\xd8\xff\xe0" + bytes(200_000))
@@ -242,7 +242,7 @@ class TestSites:
         assert kept.render() == file.read_bytes()
         assert again.of(large) == first.of(large)
 
-    def test_one_more_costs_one(self, blog: Blog) -> None:
+    def test_a_new_picture_costs_one_thumbnail(self, blog: Blog) -> None:
         old = blog.add(encoded(photo(1800, 1200), quality=90))
         first = blog.make().of(old)
         Path(blog.layout.root, old).write_bytes(b"no longer what it was")
@@ -273,7 +273,7 @@ class TestSites:
             b'thumbnails 1\n["DIGEST",1%b,1,""]\n' % (b"0" * 400), b'thumbnails 1\n["DIGEST",1,-1,""]\n',
         ],
     )  # fmt: skip
-    def test_notes_that_are_none_are_passed_over(self, blog: Blog, notes: bytes) -> None:
+    def test_invalid_notes_are_ignored(self, blog: Blog, notes: bytes) -> None:
         path = blog.add(encoded(photo(1800, 1200), quality=90))
         Path(blog.layout.site_pictures).write_bytes(notes.replace(b"DIGEST", Path(path).stem.encode()))
         assert blog.make().of(path).thumbnail
@@ -292,7 +292,7 @@ class TestSites:
         made = blog.make()
         assert [bool(made.of(path).thumbnail) for path in paths] == [False, True, True, True]
 
-    def test_one_that_takes_too_long_is_ended(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_slow_process_is_killed(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
         path = blog.add(encoded(photo(1800, 1200), quality=90))
         monkeypatch.setattr(thumbnails, "_PICTURE_SECONDS", 0.0)
         assert blog.make().of(path) == (0, 0, "")

@@ -82,7 +82,7 @@ def backup(base_url: str, root: Path, *options: str, limit: int | None = None) -
         ("many refusals", 200),
     ],
 )
-def test_what_cannot_be_read_costs_little_memory(case: str, most: int, tmp_path: Path) -> None:
+def test_unreadable_answers_cost_little_memory(case: str, most: int, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     with hostile(case) as base_url:
         done = backup(base_url, root)

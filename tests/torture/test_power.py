@@ -174,7 +174,7 @@ def test_twenty_power_cuts_of_each_file_system(
     assert (total.lost, total.invalid, total.wrong_views) == (0, 0, [])
 
 
-def test_what_the_machine_did_to_its_disk_is_mended(runs: Runs, tmp_path: Path) -> None:
+def test_damage_by_the_disk_is_repaired(runs: Runs, tmp_path: Path) -> None:
     """As a power cut leaves the files of a program without fsync: names without content."""
     root = tmp_path / "archive"
     blog = generated_blog(12, 10, 6)

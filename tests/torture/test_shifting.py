@@ -66,14 +66,16 @@ def shifting(runs: Runs, root: Path, *, seed: int, every: int, most: int, newest
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
-def test_records_come_go_and_change_while_lists_are_read(runs: Runs, tmp_path: Path, newest_first: bool) -> None:
+def test_records_are_added_removed_and_changed_while_lists_are_read(
+    runs: Runs, tmp_path: Path, newest_first: bool
+) -> None:
     figures = shifting(runs, tmp_path / "a", seed=5, every=2, most=9, newest_first=newest_first)
     assert figures["lost"] == 0
     assert figures["changes"] == 9
     assert figures["sweeps"] > 2
 
 
-def test_a_blog_that_never_holds_still(runs: Runs, tmp_path: Path) -> None:
+def test_a_blog_that_never_stops_changing(runs: Runs, tmp_path: Path) -> None:
     figures = shifting(runs, tmp_path / "a", seed=2, every=3, most=10_000)
     assert figures["unsettled"]
     assert figures["sweeps"] == 4

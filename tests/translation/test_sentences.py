@@ -70,7 +70,7 @@ def spoken(tree: ast.Module) -> Iterator[tuple[int, ast.expr]]:
 
 
 @pytest.mark.parametrize("path", HELD)
-def test_what_is_said_is_made_of_templates(path: str) -> None:
+def test_messages_are_made_from_templates(path: str) -> None:
     tree = ast.parse((PACKAGE / path).read_text("utf-8"))
     bare = [f"line {line}: {text!r}" for line, node in spoken(tree) for text in _literals(node) if WORDS.search(text)]
     assert bare == []

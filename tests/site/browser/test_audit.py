@@ -72,7 +72,7 @@ def test_axe_finds_nothing_on_any_kind_of_page(chromium: Browser, site: Path, sc
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_where_something_is_open(chromium: Browser, site: Path, scheme: Any) -> None:
+def test_axe_finds_nothing_with_open_dialogs(chromium: Browser, site: Path, scheme: Any) -> None:
     context = chromium.new_context(color_scheme=scheme)
     page = context.new_page()
     page.goto((site / "gallery.html").as_uri())

@@ -91,7 +91,7 @@ def looked_at(tab: Tab, trap: Trap, page: Path) -> list[str]:
     return [*told(tab, page.parent, trap), *others]
 
 
-def test_the_page_of_everything(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
+def test_the_single_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
     out = tmp_path / "out"
     program("export", "html", opened.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
     page = out / "book-public.html"
@@ -132,7 +132,7 @@ def test_a_record_as_a_page(watched: Tab, trap: Trap, opened: Built, tmp_path: P
             assert looked_at(watched, trap, page) == []
 
 
-def test_what_changed_as_a_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
+def test_changes_as_a_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
     page = tmp_path / "changes.html"
     program("diff", opened.root, "--html", page, "-q")
     assert looked_at(watched, trap, page) == []

@@ -82,7 +82,7 @@ def test_axe_finds_nothing(whole: Built, folder: Path, chromium: Browser, width:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1280])
-def test_axe_finds_nothing_in_the_page_of_everything(book: Path, chromium: Browser, width: int, scheme: Any) -> None:
+def test_axe_finds_nothing_on_the_single_page(book: Path, chromium: Browser, width: int, scheme: Any) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
     page = context.new_page()
     page.goto(book.as_uri())
@@ -90,7 +90,7 @@ def test_axe_finds_nothing_in_the_page_of_everything(book: Path, chromium: Brows
     context.close()
 
 
-def test_letters_of_any_colour_are_turned_in_the_dark(book: Path, chromium: Browser) -> None:
+def test_text_of_any_colour_is_adapted_in_the_dark(book: Path, chromium: Browser) -> None:
     shown = (
         "[...document.querySelectorAll('.body font, .body [style*=color]')].map((each) => getComputedStyle(each).color)"
     )
@@ -120,7 +120,7 @@ def test_both_browsers_open_and_click_each(whole: Built, folder: Path, trap: Tra
         assert told(tab, whole.root, trap) == [], place
 
 
-def test_without_scripts_each_is_there_and_has_nothing_that_needs_them(folder: Path, chromium: Browser) -> None:
+def test_without_scripts_each_is_shown_and_has_nothing_that_needs_them(folder: Path, chromium: Browser) -> None:
     context = chromium.new_context(java_script_enabled=False, locale="ja-JP")
     page = context.new_page()
     for place in [*kinds(folder), *MORE[:3]]:
@@ -141,7 +141,7 @@ def test_without_scripts_each_is_there_and_has_nothing_that_needs_them(folder: P
     context.close()
 
 
-def test_paper_is_white_and_has_nothing_to_press(folder: Path, chromium: Browser) -> None:
+def test_printed_pages_are_white_and_have_no_buttons(folder: Path, chromium: Browser) -> None:
     context = chromium.new_context(color_scheme="dark", viewport={"width": 660, "height": 930})
     page = context.new_page()
     page.emulate_media(media="print", color_scheme="dark")
@@ -158,7 +158,7 @@ def test_paper_is_white_and_has_nothing_to_press(folder: Path, chromium: Browser
     context.close()
 
 
-def test_paper_says_where_links_lead(folder: Path, page: Page) -> None:
+def test_printed_pages_show_link_addresses(folder: Path, page: Page) -> None:
     page.goto((folder / "entry" / "401.html").as_uri())
     link = page.locator(".body a[href^='https://a.example']")
     said = "(link) => getComputedStyle(link, '::after').content"

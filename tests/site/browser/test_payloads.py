@@ -56,16 +56,16 @@ def executed(tab: Tab, folder: Path, bodies: Sequence[str], *, head: str = "") -
     return ran, left
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough_payloads() -> None:
     assert len(set(PAYLOADS)) == len(PAYLOADS) >= 150
 
 
-def test_many_run_where_nothing_stops_them(tab: Tab, tmp_path: Path) -> None:
+def test_many_run_without_protection(tab: Tab, tmp_path: Path) -> None:
     ran, _ = executed(tab, tmp_path, PAYLOADS)
     assert len(ran) > 90
 
 
-def test_none_runs_when_cleaned(tab: Tab, tmp_path: Path) -> None:
+def test_none_runs_after_sanitizing(tab: Tab, tmp_path: Path) -> None:
     known = writer()
     bodies = [f"{clean(each)}<hr>{known.html(each, '../')}" for each in PAYLOADS]
     assert executed(tab, tmp_path, bodies) == ([], [])

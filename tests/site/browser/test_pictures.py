@@ -53,7 +53,7 @@ def opened(page: Page, site: Path, path: str = "gallery.html") -> str:
     return str(page.evaluate(SHOWN))
 
 
-def test_a_finger_turns_and_closes(phone: Page, site: Path) -> None:
+def test_a_finger_switches_and_closes_pictures(phone: Page, site: Path) -> None:
     first = opened(phone, site)
     swipe(phone, (-150, 10))
     assert phone.evaluate(SHOWN) != first
@@ -66,7 +66,7 @@ def test_a_finger_turns_and_closes(phone: Page, site: Path) -> None:
     assert not phone.evaluate(OPEN)
 
 
-def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, site: Path) -> None:
+def test_the_back_button_closes_it_and_keeps_the_place_on_the_page(phone: Page, site: Path) -> None:
     phone.goto((site / "index.html").as_uri())
     opened(phone, site)
     for _ in range(12):
@@ -88,7 +88,7 @@ def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, s
     assert phone.url.endswith("/index.html")
 
 
-def test_two_fingers_bring_a_picture_nearer_and_one_moves_it_then(phone: Page, site: Path) -> None:
+def test_two_fingers_zoom_a_picture_and_one_then_moves_it(phone: Page, site: Path) -> None:
     first = opened(phone, site)
     session = phone.context.new_cdp_session(phone)
     session.send("Input.synthesizePinchGesture", {"x": 180, "y": 350, "scaleFactor": 2.5, "relativeSpeed": 2000})
@@ -100,7 +100,7 @@ def test_two_fingers_bring_a_picture_nearer_and_one_moves_it_then(phone: Page, s
     assert phone.evaluate(OPEN)
 
 
-def test_buttons_turn_and_close_and_the_focus_stays_inside(page: Page, site: Path) -> None:
+def test_buttons_switch_and_close_and_the_focus_stays_inside(page: Page, site: Path) -> None:
     first = opened(page, site)
     t = translator("ja")
     page.wait_for_selector("dialog.lightbox[aria-label]")
@@ -118,7 +118,7 @@ def test_buttons_turn_and_close_and_the_focus_stays_inside(page: Page, site: Pat
     assert page.evaluate("document.activeElement.href") == second
 
 
-def test_it_says_what_a_picture_is_called(page: Page, site: Path) -> None:
+def test_it_shows_the_name_of_a_picture(page: Page, site: Path) -> None:
     opened(page, site)
     caption = page.locator("dialog.lightbox figcaption")
     titled = page.locator("a[data-zoom]").first.get_attribute("title")
@@ -128,13 +128,13 @@ def test_it_says_what_a_picture_is_called(page: Page, site: Path) -> None:
     assert page.locator("dialog.lightbox").get_attribute("aria-label") == translator("ja")("Picture", "site")
 
 
-def test_beside_the_picture_it_closes(page: Page, site: Path) -> None:
+def test_a_click_outside_of_the_picture_closes_it(page: Page, site: Path) -> None:
     opened(page, site)
     page.mouse.click(20, 20)
     assert not page.evaluate(OPEN)
 
 
-def test_a_picture_of_a_text_opens_alone(page: Page, site: Path) -> None:
+def test_a_picture_in_a_text_opens_alone(page: Page, site: Path) -> None:
     opened(page, site, "entry/9.html")
     assert page.locator("dialog.lightbox img").evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 0
 

@@ -28,7 +28,7 @@ def opened(chromium: Browser, trap: Trap, **options: Any) -> BrowserContext:
     return chromium.new_context(proxy=proxy, **options)
 
 
-def test_it_reads_as_from_a_folder(chromium: Browser, trap: Trap, demo: Built) -> None:
+def test_it_works_as_from_a_folder(chromium: Browser, trap: Trap, demo: Built) -> None:
     said: list[str] = []
     context = opened(chromium, trap)
     page = context.new_page()

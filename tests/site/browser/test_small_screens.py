@@ -53,7 +53,7 @@ def small(chromium: Browser) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("blog", ["demo", "crowded", "hostile"])
-def test_every_page_fits_is_hit_and_read(small: Page, blog: str, request: pytest.FixtureRequest) -> None:
+def test_every_page_fits_and_is_usable_and_readable(small: Page, blog: str, request: pytest.FixtureRequest) -> None:
     built: Built = request.getfixturevalue(blog)
     folder = built.layout.latest / "site"
     pages = sorted(folder.rglob("*.html"))
