@@ -184,7 +184,7 @@ def scenarios() -> Iterator[tuple[str, Scenario]]:
     yield from _uneven()
     yield from _crowded()
     yield from _changing()
-    yield from _whatever_is_done()
+    yield from _regardless_of_load()
 
 
 def _counted() -> Iterator[tuple[str, Scenario]]:
@@ -252,7 +252,7 @@ def _changing() -> Iterator[tuple[str, Scenario]]:
         yield f"{status} for {length:g} s of 5", Scenario(partial(episodes, 5, length), status=status)
 
 
-def _whatever_is_done() -> Iterator[tuple[str, Scenario]]:
+def _regardless_of_load() -> Iterator[tuple[str, Scenario]]:
     """Yield services that refuse as much under a lower load."""
     for status in (429, 503):
         for share in (0.01, 0.05, 0.2, 0.5):

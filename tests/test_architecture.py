@@ -244,7 +244,7 @@ def undocumented(path: Path) -> list[str]:
     return found
 
 
-class TestTheHouse:
+class TestTheProgram:
     def test_imports_follow_the_table(self) -> None:
         assert faults(PACKAGE, read_map(MAP.read_text("utf-8"))) == []
 
@@ -300,7 +300,7 @@ ROOMS = read_map(
 )
 
 
-class TestBadHouses:
+class TestWrongPackages:
     """Each kind of wrong import is found in a package made for the test."""
 
     def house(self, root: Path, files: dict[str, str]) -> Path:

@@ -62,7 +62,7 @@ async def test_two_blogs_share_connections_throttle_and_statistics_but_no_creden
         assert (one.statistics.requests, other.statistics.requests, engine.statistics.requests) == (10, 10, 20)
         assert engine.statistics.bytes == one.statistics.bytes + other.statistics.bytes > 0
         assert one.budget is other.budget
-    assert busy.most == 3, "the strictest limit holds for both"
+    assert busy.most == 3, "the stricter limit must apply to both"
     assert len(busy.connections) == 3
     assert busy.tokens == {"Bearer 1st", "Bearer 2nd"}
 
@@ -109,7 +109,7 @@ async def test_pictures_at_the_services_host_keep_its_pace(service: Service, clo
     assert clock.monotonic() >= 4.4
     assert all(later - earlier > 1 for earlier, later in zip(busy.arrivals, busy.arrivals[2:], strict=False))
     assert busy.most <= 2
-    assert len(busy.connections) <= 2, "where any address is allowed there is one pool"
+    assert len(busy.connections) <= 2, "if all addresses are allowed, there must be one pool"
 
 
 async def test_pictures_do_not_use_a_connection_that_their_guard_would_have_refused(service: Service) -> None:

@@ -96,7 +96,7 @@ async def test_no_exception_of_the_library_is_raised(kind: type[Exception], plac
     assert isinstance(error, TransportError)
     assert (place or "its host") in str(error)
     assert ("check the address" in str(error)) <= (place is not None)
-    assert kind.__name__ not in str(error) or place is not None, "what is kept does not depend on the library"
+    assert kind.__name__ not in str(error) or place is not None, "a stored message must not name the library"
 
 
 @pytest.mark.parametrize(

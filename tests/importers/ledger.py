@@ -91,7 +91,7 @@ class Ledger:
             known: for each field, the reason and the ids of the incomplete posts.
         """
         expected = [f"{post_id}: {kind}" for kind, (_, ids) in known.items() for post_id in ids]
-        assert sorted(missed) == sorted(expected), f"{form} in {consumer}, {blog}: nobody says why"
+        assert sorted(missed) == sorted(expected), f"{form} in {consumer}, {blog}: no reason is given"
         why = "; ".join(f"{_words(kind)}: {reason}" for kind, (reason, _) in known.items())
         self.shown.append(ShownRow(form, consumer, blog, given, found, why))
 
@@ -119,7 +119,7 @@ class Ledger:
                 continue
             of = _IN_REPORTS.get(kind, kind)
             reason = why.get(kind) or _told(report, of, before - (after or 0))
-            assert reason, f"{form} in {consumer}, {blog}: {before} {kind} in, {after} out, and nobody says why"
+            assert reason, f"{form} in {consumer}, {blog}: {before} {kind} in, {after} out, and no reason is given"
             reasons.append(f"{kind}: {reason}")
         self.rows.append(Row(form, consumer, blog, given, found, seconds, "; ".join(reasons)))
 

@@ -146,7 +146,7 @@ def test_after_fifty_kills_nothing_is_duplicated_or_lost(site: Site, tmp_path: P
     for _ in range(KILLS):
         mover.live_and_die(chance)
     things = mover.run()["sides"][0]["things"]
-    assert things["posts"]["made"] > 0, "the last life had something to do"
+    assert things["posts"]["made"] > 0, "the kills left nothing for the last run"
     check(site)
     done = mover.lines()
     before = (

@@ -100,9 +100,9 @@ def test_wordpress_shows_the_same_as_the_blog(
 
 def test_a_loss_needs_a_reason_for_each_post() -> None:
     given, found = Shown(text=3), Shown(text=2)
-    with pytest.raises(AssertionError, match="nobody says why"):
+    with pytest.raises(AssertionError, match="no reason is given"):
         Ledger().enter_shown("wxr", "WordPress", "demo", given, found, ["7: text"], {})
-    with pytest.raises(AssertionError, match="nobody says why"):
+    with pytest.raises(AssertionError, match="no reason is given"):
         Ledger().enter_shown("wxr", "WordPress", "demo", given, given, [], {"text": ("it shows less", ["7"])})
     ledger = Ledger()
     ledger.enter_shown("wxr", "WordPress", "demo", given, found, ["7: text"], {"text": ("it shows less", ["7"])})

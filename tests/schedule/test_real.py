@@ -129,7 +129,7 @@ def _user(tmp_path: Path) -> Iterator[dict[str, str]]:
 @pytest.fixture
 def user(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a user with a systemd."""
-    assert os.geteuid() == 0, "a systemd of a user needs mounts of its own here: run this test as root"
+    assert os.geteuid() == 0, "a user's systemd needs its own mounts: run this test as root"
     with _user(tmp_path) as environ:
         yield environ
 

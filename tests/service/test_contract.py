@@ -43,7 +43,7 @@ def test_records_of_any_json_can_be_read(make: Callable[[], BlogService], value:
     assert isinstance(service.upload(raw).name, str)
     for kind in (Kind.ENTRY_LIST, Kind.FILES):
         assert isinstance(service.amount(kind, raw), int | None)
-    assert service.publication(post, Declared()).status in {"draft", "private"}, "nothing is public undeclared"
+    assert service.publication(post, Declared()).status in {"draft", "private"}, "undeclared records must be private"
     assert not service.is_visible(comment, Declared())
     assert service.why_hidden(comment).reason
 

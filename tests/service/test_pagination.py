@@ -83,7 +83,7 @@ def of(*answers: Answer, then: Answer | None = None) -> Callable[[int], Answer]:
     def answer(page: int) -> Answer:
         if page <= len(answers):
             return answers[page - 1]
-        assert then is not None, f"page {page} was asked for"
+        assert then is not None, f"page {page} must not be requested"
         return then
 
     return answer

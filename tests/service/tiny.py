@@ -151,11 +151,11 @@ class TinyService(BlogService):
 
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
         """Fail: an entry is complete in the list."""
-        raise AssertionError(f"{entry_id} of {blog_id} is asked for by itself, with {validators}")
+        raise AssertionError(f"{entry_id} of {blog_id} was requested separately, with {validators}")
 
     def user_call(self) -> Call[dict[str, Any]]:
         """Fail: the service names no user."""
-        raise AssertionError("the user is asked for")
+        raise AssertionError("the user was requested")
 
     def amount(self, kind: Kind, raw: Raw) -> int | None:
         """Return the size of a file."""

@@ -77,7 +77,7 @@ class Disk:
                 again.unlink()
                 return Disk(file, self.kind)
             again.replace(file)
-        raise AssertionError("the disk never came to rest")
+        raise AssertionError("the disk kept changing")
 
 
 def _copy(source: Path, target: Path) -> None:

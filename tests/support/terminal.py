@@ -63,7 +63,7 @@ class Terminal:
     def _wait(self, question: str) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
         while question not in self.shown[self._seen :]:
-            assert self._read(until), f"{question!r} is not asked:\n{self.shown[self._seen :]}"
+            assert self._read(until), f"{question!r} did not appear:\n{self.shown[self._seen :]}"
         self._seen = len(self.shown)
 
     def end(self) -> int:

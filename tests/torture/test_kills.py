@@ -73,7 +73,7 @@ def change(blog: Blog) -> None:
     del blog.files[0]
 
 
-def check_whatever_there_is(root: Path, allowed: list[State]) -> None:
+def check_killed(root: Path, allowed: list[State]) -> None:
     """A killed run leaves no archive yet, or a valid one in one of the allowed states."""
     if not (root / "archive.json").exists():
         return
@@ -107,7 +107,7 @@ def matrix(runs: Runs, service: DemoService, blog: Blog, start: Path, root: Path
             assert (done.code, done.err) == (0, "")
             assert done.calls < number
             return kills
-        check_whatever_there_is(root, [*before, expected])
+        check_killed(root, [*before, expected])
         done = runs.run(*command)
         assert (done.code, done.err) == (0, ""), number
         check_finished(root, expected)

@@ -43,7 +43,7 @@ def test_every_page_opens_and_is_clicked_without_console_output(
     for path in pages:
         tab.goto(path.as_uri())
         clicked += tab.evaluate(CLICK_EVERYTHING)
-        assert tab.evaluate("location.href") == path.as_uri(), "something led away"
+        assert tab.evaluate("location.href") == path.as_uri(), "a click left the page"
         assert told(tab, built.root, trap) == [], path
     assert len(pages) > 100
     assert clicked > 2_000
