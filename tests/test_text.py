@@ -39,7 +39,7 @@ def test_the_result_has_no_control_or_unencodable_characters(text: str) -> None:
     assert not any(ord(letter) < 32 or 0x7F <= ord(letter) <= 0x9F for letter in out)
 
 
-def test_lines_keep_their_ends_and_colours_only_where_asked_for() -> None:
+def test_lines_keep_their_ends_and_colours_only_on_request() -> None:
     text = "\x1b[1mtitle\x1b[0m\r\nnext\tcell\x1b[2J"
     assert printable_lines(text) == "\\x1b[1mtitle\\x1b[0m\nnext\tcell\\x1b[2J"
     assert printable_lines(text, colours=True) == "\x1b[1mtitle\x1b[0m\nnext\tcell\\x1b[2J"

@@ -50,7 +50,7 @@ def test_the_shared_value_is_the_first_argument() -> None:
         assert worker.call(len) == 2
 
 
-def test_an_error_is_named_and_the_process_goes_on() -> None:
+def test_an_error_is_named_and_the_process_continues() -> None:
     with Worker() as worker:
         worker.submit(int, "x")
         worker.submit(int, "7")

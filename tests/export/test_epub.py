@@ -79,7 +79,7 @@ def test_every_file_is_well_formed_and_listed() -> None:
             ET.fromstring(data)
 
 
-def test_the_contents_lead_everywhere() -> None:
+def test_the_contents_link_to_every_chapter() -> None:
     blog = Memory()
     for number, year in enumerate(("2017", "2016", "2016"), 1):
         blog.entry(str(number), title="" if number == 1 else f"題 & {number}", year=year)
@@ -120,7 +120,7 @@ def test_a_book_for_each_year() -> None:
     assert len({found[1] for found in identifiers if found}) == 2
 
 
-def test_books_of_years_link_by_address_where_no_pattern_is_known() -> None:
+def test_books_of_years_link_by_address_if_no_pattern_is_known() -> None:
     made = export("epub", one('<a href="/Entry/1/">私</a>'), by_year=True)
     link = ET.fromstring(parts(made, "book-2024-public.epub")["EPUB/entry-1.xhtml"]).find(f".//{XHTML}a")
     assert link is not None

@@ -94,7 +94,7 @@ def test_a_body_of_megabytes_of_tags_takes_little_memory(way: str) -> None:
     assert int(done.stdout) < MOST_KILOBYTES
 
 
-def test_the_budget_counts_characters_and_what_becomes_a_piece_of_a_page() -> None:
+def test_the_budget_counts_characters_and_pieces_of_a_page() -> None:
     assert not too_large("x" * BODY_CHARACTERS)
     assert too_large("x" * (BODY_CHARACTERS + 1))
     for mark in ("<b>", "&amp;", "\n"):

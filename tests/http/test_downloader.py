@@ -167,7 +167,7 @@ async def test_a_rest_cut_short_is_an_error_and_kept(service: Service) -> None:
     assert bytes(sink.data) == BODY[:9000]
 
 
-async def test_a_rest_of_unknown_length_is_taken_as_it_is_framed(service: Service) -> None:
+async def test_the_framing_ends_a_rest_of_unknown_length(service: Service) -> None:
     service.answers(lambda: web.Response(status=206, body=BODY[4000:], headers={"Content-Range": "bytes 4000-9999/*"}))
     sink = Memory(BODY[:4000], '"a"')
     await fetch(service.url, sink)
@@ -191,7 +191,7 @@ async def test_a_too_large_file_without_a_declared_size_is_cut() -> None:
 
 
 @pytest.mark.parametrize("wbits", [zlib.MAX_WBITS, -zlib.MAX_WBITS, 31])
-async def test_compressed_though_not_asked_for(service: Service, wbits: int) -> None:
+async def test_an_unrequested_compression(service: Service, wbits: int) -> None:
     packed = zlib.compress(BODY, wbits=wbits)
     service.answers(
         lambda: web.Response(body=packed, headers={"Content-Encoding": "deflate" if wbits < 31 else "gzip"})
@@ -315,7 +315,7 @@ async def test_a_name_that_does_not_resolve() -> None:
         await fetch("http://nothing.invalid/")
 
 
-async def test_no_tls_there(service: Service) -> None:
+async def test_a_host_without_tls(service: Service) -> None:
     with pytest.raises(Unreachable, match="TLS"):
         await fetch(service.url.replace("http:", "https:"))
 

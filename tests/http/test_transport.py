@@ -259,7 +259,7 @@ async def test_an_unknown_host_is_unreachable() -> None:
     assert isinstance(await failure("http://no-such-host.invalid"), Unreachable)
 
 
-async def test_plain_http_where_tls_is_expected_is_unreachable(service: Service) -> None:
+async def test_plain_http_instead_of_tls_is_unreachable(service: Service) -> None:
     assert isinstance(await failure(service.url.replace("http:", "https:")), Unreachable)
 
 

@@ -94,7 +94,7 @@ def test_age_and_jq_restore_a_fleet(copied: Copied, runs: Runs, tmp_path: Path) 
     assert files(tmp_path / "back") == wanted
 
 
-def test_the_recipe_names_what_is_damaged_forged_or_missing(copied: Copied, tool: Tool, tmp_path: Path) -> None:
+def test_the_recipe_names_damaged_forged_and_missing_files(copied: Copied, tool: Tool, tmp_path: Path) -> None:
     stored = sorted((copied.copy / "versions/000001").iterdir())
     cut = copied.copy / "versions/000001/comments.jsonl.age"
     cut.write_bytes(cut.read_bytes()[:-5])

@@ -18,7 +18,7 @@ DECLARED = exporter.Declared(public_access=frozenset({"1"}), visible_comment_fla
 OPTIONS = exporter.ExportOptions(declared=DECLARED)
 
 
-def test_an_export_says_what_it_wrote(archive: Path, tmp_path: Path) -> None:
+def test_an_export_returns_its_report(archive: Path, tmp_path: Path) -> None:
     public, private = exporter.export_blog(archive, "jsonl", tmp_path / "out", OPTIONS, only="all")
     assert (public.private, private.private) == (False, True)
     assert private.folder == tmp_path / "out.NOT-PUBLIC"

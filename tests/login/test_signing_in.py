@@ -119,7 +119,7 @@ async def test_a_wrongly_pasted_address_is_reported(
     assert store.accounts(server.base_url) == []
 
 
-async def test_a_registered_address_elsewhere_is_pasted_from(
+async def test_the_code_is_pasted_from_a_registered_address(
     server: OAuthServer, settings: Settings, store: SignInStore
 ) -> None:
     settings = replace(settings, oauth_redirect_uri="https://me.example/back")
@@ -128,7 +128,9 @@ async def test_a_registered_address_elsewhere_is_pasted_from(
     assert "https://me.example/back" in person.said[2]
 
 
-async def test_a_registered_port_is_waited_at(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_the_command_listens_at_a_registered_port(
+    server: OAuthServer, settings: Settings, store: SignInStore
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

@@ -98,7 +98,7 @@ def test_answers_that_never_end(runs: Runs, service: DemoService, blog: Blog, tm
     assert folded(tmp_path / "archive") == held(blog)
 
 
-def test_a_pause_asked_for_is_kept_by_every_request(runs: Runs, service: DemoService, tmp_path: Path) -> None:
+def test_every_request_obeys_a_requested_pause(runs: Runs, service: DemoService, tmp_path: Path) -> None:
     asked: list[float] = []
 
     async def busy(request: web.Request) -> web.StreamResponse | None:
@@ -182,7 +182,7 @@ def test_the_wall_clock_ends_a_run(runs: Runs, service: DemoService, tmp_path: P
     assert "Run again later" in done.err.splitlines()[-1]
 
 
-def test_a_service_that_comes_up_late(runs: Runs, blog: Blog, tmp_path: Path) -> None:
+def test_a_service_that_starts_late(runs: Runs, blog: Blog, tmp_path: Path) -> None:
     """As on a machine that has just resumed from sleep: connections are refused until the network is ready."""
     root = tmp_path / "archive"
     with serving(blog) as earlier:

@@ -120,7 +120,7 @@ def test_it_finds_all_matches_and_nothing_else(
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-def test_it_finds_what_the_command_line_finds(
+def test_it_finds_the_same_as_the_command_line(
     tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharded: bool
 ) -> None:
     """The same entries, and also the same in similar spellings, over texts in all spellings."""
