@@ -1,4 +1,4 @@
-"""Ids in flat arrays equal the ids that were added."""
+"""Ids in flat arrays are the ids that were put in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IDS = st.one_of(
 
 
 @given(st.lists(IDS))
-def test_a_list_returns_the_added_ids(ids: list[str]) -> None:
+def test_a_list_gives_back_what_it_was_given(ids: list[str]) -> None:
     found = IdList()
     for each in ids:
         found.append(each)

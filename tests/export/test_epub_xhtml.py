@@ -18,7 +18,7 @@ BASE = "https://umi.blog.example.jp/"
 
 
 class Around:
-    """Links to the web only, and a picture for every address that ends in ``png``."""
+    """Links to the web only, and a picture wherever an address ends in ``png``."""
 
     def picture(self, address: str) -> str | None:
         return "media/x.png" if address.endswith("png") else None
@@ -153,7 +153,7 @@ INSIDE = {
 
 @given(TREES)
 @settings(max_examples=400, deadline=None)
-def test_random_trees_keep_all_that_the_schema_allows(html: str) -> None:
+def test_trees_made_at_random_hold_what_the_schema_lets_them(html: str) -> None:
     root = ET.fromstring(f"<div>{cleaned(xhtml(parse(html), Around(), upright=True)).text}</div>")
     for parent in root.iter():
         tags = {child.tag for child in parent}

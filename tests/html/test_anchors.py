@@ -59,6 +59,6 @@ def test_a_target_is_marked_at_its_place(html: str, markdown: str, page: str) ->
     assert safe_body(html, {"a"}) == page
 
 
-def test_existing_targets_are_listed() -> None:
+def test_what_is_there_is_said() -> None:
     body = parse('<p id="a">x</p><b id="c">y</b>', bare=frozenset())
     assert mark_places(body, {"a", "b"}) == {"a"}

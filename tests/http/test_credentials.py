@@ -65,7 +65,7 @@ def test_an_api_error_is_cleaned_in_all_its_parts() -> None:
     assert str(error).count("***") == 2
 
 
-def test_other_errors_are_cleaned_and_keep_values_that_are_not_text() -> None:
+def test_other_errors_are_cleaned_and_keep_what_is_no_text() -> None:
     error = BadBody("tok3n", 5)
     assert Redactor(["tok3n"]).clean(error).args == ("***", 5)
     plain = RetryableStatus("tok3n", 503)

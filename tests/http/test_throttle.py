@@ -343,7 +343,7 @@ async def test_of_two_limits_the_stricter_one_applies(clock: JumpClock) -> None:
 
 
 class Paced:
-    """A transport: ``/busy`` takes ten seconds, ``body_seconds`` of them for the body; ``/broken`` fails."""
+    """A transport whose answers of ``/busy`` take ten seconds, of which the body takes so many; ``/broken`` has none."""
 
     def __init__(self, clock: JumpClock, body_seconds: float) -> None:
         self._clock = clock

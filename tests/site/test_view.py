@@ -26,7 +26,7 @@ def pages(site: Path) -> list[Path]:
 
 
 def elements(path: Path) -> list[Element]:
-    # The fragment parser drops html, head and body and keeps their contents.
+    # The fragment parser drops html, head and body and keeps what is in them.
     tree = parse(path.read_text("utf-8"), bare=frozenset())
     return [node for node in tree.walk() if isinstance(node, Element)]
 

@@ -1,9 +1,8 @@
 """``python -m tests.translation.catalogue [JA.json]``: update the catalogues with the program's sentences.
 
-Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in
-Python, and to ``t`` in the site's templates and pages. A catalogue is sorted by them and contains no file, line or
-date, so that two people can add to it. Unused sentences are removed.
-
+Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in Python, and to ``t``
+in the site's templates and pages. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
+it; sentences that are no longer used leave it.
 A JSON file, an object of sentences and their translations, adds to these or replaces them; a sentence with a context is
 written as ``CONTEXT\\u0004SENTENCE``.
 """
