@@ -1,4 +1,4 @@
-"""Comments find each other, and what happened to each is named."""
+"""Comments are matched, and the difference of each is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site is read by its sitemap or feed and its pages, whatever it sends, and no other host is asked."""
+"""A site is read through its sitemap or feed and its pages, even malformed ones, and no other host is contacted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAIN = Settings(retries=0, allow_private_network=True)
 
 
 class StaticSite:
-    """A site of files in memory."""
+    """A site whose files are in memory."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -42,7 +42,7 @@ class StaticSite:
         return web.Response(body=body, content_type="application/xml" if request.path.endswith("xml") else "text/html")
 
     def post(self, number: int, *, text: str = "", comments: str = "") -> str:
-        """Put in a page and return its address."""
+        """Add a page and return its address."""
         date = (THEN.replace(day=THEN.day + number)).isoformat()
         path = f"/posts/entry-{number}/"
         self.files[path] = (
@@ -52,7 +52,7 @@ class StaticSite:
         return self.service.url + path
 
     def sitemap(self, *addresses: str, path: str = "/sitemap.xml", kind: str = "urlset", head: str = "") -> None:
-        """Put in a sitemap."""
+        """Add a sitemap."""
         entries = "".join(f"<url><loc>{each}</loc></url>" for each in addresses)
         self.files[path] = f'<?xml version="1.0"?>{head}<{kind}>{entries}</{kind}>'
 
@@ -116,7 +116,7 @@ async def test_sitemaps_are_found_where_sites_have_them(site: StaticSite, kind: 
 FEED = '<?xml version="1.0"?><rss><channel><link>{url}/</link>{items}</channel></rss>'
 
 
-async def test_a_feed_alone_may_not_list_all_and_is_not_believed_to(site: StaticSite) -> None:
+async def test_a_feed_alone_is_not_taken_for_a_complete_list(site: StaticSite) -> None:
     items = "".join(f"<item><link>{site.post(number)}</link></item>" for number in (2, 3))
     site.files["/news.xml"] = FEED.format(url=site.service.url, items=items)
     site.files["/"] = '<link rel="alternate" type="application/rss+xml" href="/news.xml">'
@@ -150,7 +150,7 @@ async def test_without_sitemap_and_feed_nothing_is_said_to_be_missing(site: Stat
         await compared(site)
 
 
-async def test_a_site_built_for_another_host_is_said_to_be(site: StaticSite) -> None:
+async def test_a_site_built_for_another_host_is_reported(site: StaticSite) -> None:
     site.post(1)
     site.sitemap("https://example.org/posts/entry-1/")
     with pytest.raises(ServiceError, match=r"lists no page on its own host\. Is it built for another"):
