@@ -1,4 +1,4 @@
-"""Files and folders that appear whole, with modes for private things, and errors that say what to do."""
+"""Atomic writes of files and folders, private modes, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.archive.builder import open_files
 
 @pytest.fixture
 def open_umask() -> Iterator[None]:
-    """Let the umask forbid nothing, so that modes are what was asked for."""
+    """Clear the umask, so that files get the requested modes."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -67,7 +67,7 @@ class TestWriteFile:
             assert path.read_bytes() == data
         assert list(tmp_path.iterdir()) == [path]
 
-    def test_a_leftover_of_a_dead_run_is_no_hindrance(self, tmp_path: Path) -> None:
+    def test_a_leftover_of_a_killed_run_is_replaced(self, tmp_path: Path) -> None:
         (tmp_path / ".file.tmp").write_bytes(b"half of something much longer")
         atomic.write_file(tmp_path / "file", b"new")
         assert (tmp_path / "file").read_bytes() == b"new"
@@ -104,7 +104,7 @@ class TestHashing:
     def test_a_failure_closes_the_file(self, tmp_path: Path) -> None:
         before = open_files()
         with pytest.raises(TypeError), atomic.hashing(tmp_path / "file") as file:
-            file.write("text")  # type: ignore[arg-type]  # the failure
+            file.write("text")  # type: ignore[arg-type]  # causes the failure
         assert open_files() == before
 
 
@@ -158,7 +158,7 @@ class TestFolders:
 
     @pytest.mark.parametrize("old", [False, True])
     @pytest.mark.parametrize("leftover", [False, True])
-    def test_a_folder_takes_anothers_place(self, tmp_path: Path, old: bool, leftover: bool) -> None:
+    def test_a_folder_replaces_another(self, tmp_path: Path, old: bool, leftover: bool) -> None:
         new, target, aside = (tmp_path / name for name in ("new", "target", "aside"))
         for folder in (new, *([target] if old else []), *([aside] if leftover else [])):
             folder.mkdir()

@@ -37,7 +37,7 @@ def test_changes_of_the_last_version(tmp_path: Path) -> None:
     assert all(field.after is ABSENT for field in found[2].fields)
 
 
-def test_what_came_to_nothing_is_no_change(tmp_path: Path) -> None:
+def test_changes_that_were_undone_are_no_changes(tmp_path: Path) -> None:
     found = list(diff_versions(made(tmp_path).reader, 1, 3, DEFAULT_SERVICE))
     assert [(item.kind, item.record_id, item.change) for item in found] == [(Kind.COMMENTS, "7", Change.GONE)]
 

@@ -1,4 +1,4 @@
-"""Lines: written and taken apart again, whatever stands in ids and records; every fault of a line is told."""
+"""Lines are written and parsed with any ID and record, and every fault of a line is found."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TestRoundTrip:
     @example('x","data":{', 1, 2, '{"a":",\\"data\\":{}}"}')
     @example("\ud800\udc00", 1, 2, "0")
     def test_a_line_of_either_place_as_one_of_latest(self, record_id: str, old: int, new: int, text: str) -> None:
-        record_id = json.loads(json.dumps(record_id))  # as JSON gives it: two surrogates that make a pair are one
+        record_id = json.loads(json.dumps(record_id))  # JSON joins two surrogates that form a pair into one character
         frozen = freeze(f'{{"record":{text}}}')
         expected = latest_line(record_id, new, frozen)
         assert as_latest(put_line(record_id, frozen), new) == expected
@@ -154,7 +154,7 @@ class TestFaults:
     def test_data_that_is_no_json(self) -> None:
         assert self.fault(put_line("4", freeze('{"a":1}')), b'{"a":1}', b'{"a":}') == "its data is not JSON"
 
-    def test_changed_data_that_stands_as_it_was_sent(self) -> None:
+    def test_changed_data_that_is_stored_as_it_was_sent(self) -> None:
         line = put_line("4", freeze('{"a":1.10}'))
         assert self.fault(line, b"1.10", b"1.100") == "its data does not match its raw_sha256"
         assert self.fault(line, b"1.10", b"1.20") == "its data does not match its sha256"

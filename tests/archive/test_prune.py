@@ -37,7 +37,7 @@ def asset(url: str, digest: str) -> dict[str, Any]:
 
 
 def made(root: Path) -> ArchiveMaker:
-    """Return an archive of six versions with every way a fold can end: new, changed, changed back, gone, gone and back."""
+    """Return an archive of six versions with records that are new, changed, changed back, removed, and restored."""
     maker = ArchiveMaker(root / "archive")
     maker.commit(
         {
@@ -259,7 +259,7 @@ def test_any_history_pruned_any_way_keeps_what_is_kept(
 @pytest.mark.no_cover
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills children that it forks")
 @pytest.mark.parametrize("way", ["exchange", "rename"])
-def test_killed_anywhere_the_archive_is_valid_and_a_second_run_completes(tmp_path: Path, way: str) -> None:
+def test_after_a_kill_the_archive_is_valid_and_a_second_run_completes_the_prune(tmp_path: Path, way: str) -> None:
     layout = made(tmp_path).layout
     answer = subprocess.run(
         [sys.executable, "-m", "tests.archive.killing", str(layout.root), str(tmp_path / "copies"), way, "2"],
@@ -310,7 +310,7 @@ def test_exchange_fails_as_the_system_does(tmp_path: Path) -> None:
 
 
 class OtherSystem:
-    """A C library whose file system cannot exchange names, and one of macOS that can."""
+    """C libraries: one whose file system cannot exchange names, and that of macOS, which can."""
 
     def renameat2(self, *_: object) -> int:
         ctypes.set_errno(errno.EINVAL)

@@ -1,4 +1,4 @@
-"""The fold, against a plain dictionary that does the same."""
+"""Folding versions, compared with a dictionary."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_folding_versions_is_setting_and_deleting(
 def test_a_record_is_that_of_its_line(
     tmp_path_factory: pytest.TempPathFactory, place: str, records: dict[str, str], newest: bool, flip: int
 ) -> None:
-    """Read the short way or taken apart; and where a line is damaged, the record is the one found elsewhere."""
+    """Both the fast path and full parsing read the record, and replace a damaged line by the record found elsewhere."""
     frozen = {
         record_id: lossless_json.freeze(lossless_json.loads(f'{{"record":{text}}}'.encode()))
         for record_id, text in records.items()

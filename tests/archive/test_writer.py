@@ -1,4 +1,4 @@
-"""Making an archive and adding to it: skeleton, versions, chain, sums, runs, and what it refuses."""
+"""Creating an archive and adding to it: first files, versions, hash chain, checksums, runs, and refused places."""
 
 from __future__ import annotations
 
@@ -155,14 +155,14 @@ class TestCommit:
         assert writer.commit(built.layout, draft).version == 1
         assert [(built.layout.version(1) / name).read_bytes() for name in SEGMENTS] == [b""] * 6
 
-    def test_a_version_that_is_there_is_never_written_over(self, archive: Built) -> None:
+    def test_an_existing_version_is_never_overwritten(self, archive: Built) -> None:
         before = archive.layout.manifest(2).read_bytes()
         draft = writer.VersionDraft(1, "https://api.example", CREATED, CREATED, {}, {}, [])
         with pytest.raises(Exception, match="not empty"):
             writer.commit(archive.layout, draft)
         assert archive.layout.manifest(2).read_bytes() == before
 
-    def test_a_leftover_of_a_dead_run_is_no_part_of_the_next(self, archive: Built) -> None:
+    def test_a_leftover_of_a_killed_run_is_not_in_the_next_version(self, archive: Built) -> None:
         folder = archive.layout.work / "new-version"
         folder.mkdir()
         (folder / "strange").write_bytes(b"x")
@@ -182,7 +182,7 @@ class TestCommit:
 
 
 class TestLeftovers:
-    def test_what_a_dead_run_left_is_removed_and_nothing_else(self, archive: Built) -> None:
+    def test_only_leftovers_of_killed_runs_are_removed(self, archive: Built) -> None:
         before = {path for path in archive.root.rglob("*") if path.is_file()}
         for name in ("new-version", "latest.new", "latest.old"):
             (archive.layout.work / name / "deep").mkdir(parents=True)
