@@ -26,7 +26,7 @@ from tests.archive.versions import ArchiveMaker, comment, entry, find_in, plain_
 
 
 def years(root: Path, versions: int = 40) -> ArchiveMaker:
-    """Return an archive of daily versions: entry 0 changes daily, a comment is added or removed every fifth day."""
+    """Return an archive of daily versions: each edits entry 0, every fifth adds a comment, every tenth removes one."""
     maker = ArchiveMaker(root / "archive")
     for day in range(versions):
         comments: dict[str, dict[str, Any] | None] = {str(day): comment(str(day), "0")} if day % 5 == 0 else {}

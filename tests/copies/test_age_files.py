@@ -1,4 +1,4 @@
-"""Recipients and identities as people have them in files, and what is no such thing."""
+"""Recipients and identities in the files that people have, and refused ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_recipients_and_identities_are_read_with_their_comments(tmp_path: Path) 
     ["age1abc", "", "x", RECIPIENT[:-1], f"{RECIPIENT[:-1]}q" if RECIPIENT[-1] != "q" else RECIPIENT[:-2]],
     ids=["short", "empty", "letter", "cut", "mistyped"],
 )
-def test_what_is_no_recipient_is_said(word: str) -> None:
+def test_an_invalid_recipient_is_reported(word: str) -> None:
     with pytest.raises(UsageError, match="is not an age recipient: give one that age-keygen makes"):
         age_files.recipient(word)
 
@@ -52,7 +52,7 @@ def test_a_secret_in_the_place_of_a_recipient_is_not_shown() -> None:
     assert str(IDENTITY)[20:40] not in str(caught.value)
 
 
-def test_files_without_keys_are_said(tmp_path: Path) -> None:
+def test_files_without_keys_are_reported(tmp_path: Path) -> None:
     for text in ("", "# nothing\n"):
         path = key_file(tmp_path / "empty", text)
         with pytest.raises(UsageError, match="has no age recipient"):
@@ -89,7 +89,7 @@ def test_an_identity_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_nothing_that_is_no_encrypted_file_is_opened(data: bytes) -> None:
+def test_only_encrypted_files_are_opened(data: bytes) -> None:
     for found in (data, b"age-encryption.org/v1\n" + data, b"age-encryption.org/v1\n" + data + b"\n--- x\n" + data):
         with pytest.raises(ArchiveDamaged, match="it"), age_files.decrypted([found], [IDENTITY], "it"):
             pass

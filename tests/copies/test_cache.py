@@ -19,7 +19,7 @@ from tests.copies.test_prune_of_a_copy import prune_here, states_of
 
 
 class Counting(FolderStore):
-    """A folder that remembers what was read."""
+    """A folder store that records the objects it reads."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -61,7 +61,7 @@ def test_it_reads_as_the_archive_does_and_fetches_only_what_is_missing(source: B
     assert states_of(root) == states_of(source.root)
 
 
-def test_what_is_needed_decides_what_comes(source: Built, store: Counting) -> None:
+def test_only_needed_objects_are_fetched(source: Built, store: Counting) -> None:
     root = brought(store, Need.MANIFESTS)
     log = Archive.open(root).log()
     assert log.documents == Archive.open(source.root).log().documents
@@ -102,7 +102,7 @@ def test_a_pruned_copy_and_another_one_in_its_place_are_read_anew(
     assert files_in(root) == files_in(other.root)
 
 
-def test_what_is_damaged_there_is_named_and_not_shown(store: Counting, tmp_path: Path) -> None:
+def test_damage_in_the_copy_is_named_and_not_shown(store: Counting, tmp_path: Path) -> None:
     picture = tmp_path / "copy" / asset_name(PICTURES[0])
     picture.write_bytes(b"another")
     root = brought(store, Need.PICTURES)
@@ -118,7 +118,7 @@ def test_what_is_damaged_there_is_named_and_not_shown(store: Counting, tmp_path:
         brought(store, Need.MANIFESTS)
 
 
-def test_a_cache_that_somebody_spoilt_is_mended_or_refused(source: Built, store: Counting) -> None:
+def test_a_damaged_cache_is_repaired_or_refused(source: Built, store: Counting) -> None:
     root = brought(store, Need.RECORDS)
     manifest = root / "versions/000003/manifest.json"
     manifest.write_bytes(manifest.read_bytes().replace(b'"version": 3', b'"version": 2'))

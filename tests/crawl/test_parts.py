@@ -1,4 +1,4 @@
-"""The smaller parts of a crawl, each by itself."""
+"""A crawl's smaller parts, each tested alone."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def ledger(spool: Spool) -> Iterator[Ledger]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sets(st.integers(1, 4)), st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), max_size=6))
-def test_what_was_never_seen_is_told_also_without_a_look_at_each(
+def test_unseen_records_are_found_without_a_look_at_each(
     spool: Spool, ids: set[int], seen: list[tuple[int, int]]
 ) -> None:
-    """Of the very ids of the archive, and of others."""
+    """With IDs that are the archive's own objects, and with others."""
     base, asked = KindState(), KindState()
     for number in (1, 2, 3):
         base.put(str(number), lossless_json.freeze({"cm_id": number}).identity, 1, (0, 0, 0))
@@ -208,7 +208,7 @@ def test_a_checkpoint_begins_resumes_and_goes(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_dropped_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder half removed would be taken for a checkpoint that knows less than it did."""
+    """A partly removed folder would be taken for a checkpoint with less progress."""
     folder = tmp_path / "checkpoint"
     Checkpoint.begin(folder, PURPOSE, NOON).close()
 
@@ -307,7 +307,7 @@ def test_everything_that_is_missing_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize("state", [AssetState.LOST, AssetState.LEFT_OUT])
-def test_what_is_gone_for_good_or_left_out_keeps_a_backup_complete(state: AssetState) -> None:
+def test_lost_and_excluded_files_leave_a_backup_complete(state: AssetState) -> None:
     summary = AssetSummary(
         addresses=Tally.of([state]), uploads=Tally.of([state]), absent=(AbsentAsset("u", state, "why", known=False),)
     )
@@ -317,7 +317,7 @@ def test_what_is_gone_for_good_or_left_out_keeps_a_backup_complete(state: AssetS
     assert [each.id for each in strict] == (["u"] if state is AssetState.LOST else [])
 
 
-def test_what_the_address_guard_refused_is_no_choice() -> None:
+def test_a_file_refused_by_the_address_guard_is_not_excluded_by_choice() -> None:
     refused = AssetState.REFUSED
     summary = AssetSummary(addresses=Tally.of([refused]), absent=(AbsentAsset("u", refused, "why", known=True),))
     document, problems = assessed(assets=summary)
@@ -435,7 +435,7 @@ async def test_what_a_thread_opened_for_a_cancelled_task_is_closed() -> None:
     assert closed == ["opened"]
 
 
-async def test_what_fails_in_a_thread_fails() -> None:
+async def test_an_exception_in_a_thread_is_raised() -> None:
     def work() -> None:
         raise NoSpace("full")
 

@@ -1,4 +1,4 @@
-"""Calls for worker processes: some return, some die, some never end. Each process imports this, so it imports little."""
+"""Calls for worker processes: some return, some die, some never end. It imports little, as each process imports it."""
 
 from __future__ import annotations
 

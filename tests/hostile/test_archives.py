@@ -241,7 +241,7 @@ def faults(done: Done, trace: Path, outside: Outside, around: Path) -> list[str]
     if trace.exists():
         seen = json.loads(trace.read_text("utf-8"))
         found += [f"read {path}" for path in seen["read"] if _is_in(path, outside.folder) or path == "/dev/zero"]
-        # Commands may write only below the folder of the case, and not in the reader's. pytest's output files are outside.
+        # Commands may write only below the case's folder, and not in the reader's. pytest's output files are outside.
         found += [
             f"changed {path}"
             for path in seen["changed"]

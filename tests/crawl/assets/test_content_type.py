@@ -1,4 +1,4 @@
-"""Types told from content."""
+"""Types of files, detected from their content."""
 
 from __future__ import annotations
 

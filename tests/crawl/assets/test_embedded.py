@@ -1,4 +1,4 @@
-"""Addresses in entries, in all the ways people have written them since the nineties."""
+"""Addresses in entries, in all the forms that people have written since the nineties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Width, height and the end of pictures."""
+"""Width, height and completeness of pictures."""
 
 from __future__ import annotations
 

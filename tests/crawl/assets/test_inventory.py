@@ -1,4 +1,4 @@
-"""One row for each file a blog has or the archive holds."""
+"""One row for each file that the blog has or the archive contains."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_what_is_stored_is_shown_with_where_it_is_used() -> None:
     assert not left_over.absent
 
 
-def test_what_is_lost_missing_or_unread_is_absent() -> None:
+def test_lost_missing_and_unread_files_are_absent() -> None:
     lost = Asset("http://h/b.gif", 404, error="it answered 404", refs=[{"entry": "1"}])
     missing = Asset("http://h/c.gif", 200, "image/gif", 9, VANISHED, refs=[{"entry": "1"}])
     found = [row for row in rows(lost, missing) if row.absent]

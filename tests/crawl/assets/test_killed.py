@@ -1,4 +1,4 @@
-"""A process killed while it reads pictures: none is lost, none is torn, and none that arrived is read twice."""
+"""A process killed while it reads pictures loses none, stores no partial one, and later reads no stored one again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done about an address."""
+"""The decision about each address: read, keep, or leave out."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_is_lost_waits_for_its_time() -> None:
 
 @pytest.mark.parametrize("gone", [404, 410])
 def test_a_record_without_a_state_is_judged_by_its_status(gone: int) -> None:
-    """Versions of before did not say why a file is absent."""
+    """Earlier versions did not record why a file is absent."""
     old = Asset(URL, gone, error=f"it answered {gone}")
     assert decided(SHOWN, old, note(old, 2)).action is AssetAction.WAIT
     for status in (None, 200, 403, 500):
@@ -76,7 +76,7 @@ def test_a_record_without_a_state_is_judged_by_its_status(gone: int) -> None:
 
 
 @pytest.mark.parametrize("tries", [0, 1, 2, 9])
-def test_what_failed_for_now_is_read_at_every_run(tries: int) -> None:
+def test_temporary_failures_are_read_in_every_run(tries: int) -> None:
     assert decided(SHOWN, PENDING, note(PENDING, tries)) == AssetDecision(AssetAction.READ, PENDING)
     assert decided(SHOWN, LOST, note(PENDING, tries)).action is AssetAction.READ
     assert decided(SHOWN, PENDING, note(LOST, 2)).action is AssetAction.WAIT
@@ -91,7 +91,7 @@ def test_what_was_too_large_is_left_out_until_more_is_allowed() -> None:
 
 
 def test_what_was_left_out_for_its_address_is_looked_at_again() -> None:
-    """The setting that lets it through may have come since; asking the guard costs no request."""
+    """A setting may permit it now, and asking the guard needs no request."""
     assert decided(SHOWN, PRIVATE, note(PRIVATE, 0)) == AssetDecision(AssetAction.READ, PRIVATE)
 
 

@@ -67,7 +67,7 @@ def test_a_file_of_the_same_name_that_is_torn_is_replaced(layout: Layout) -> Non
     assert (layout.root / PATH).read_bytes() == BODY
 
 
-def test_a_small_part_is_not_gone_on_with(layout: Layout) -> None:
+def test_a_small_part_is_not_resumed(layout: Layout) -> None:
     store = AssetStore(layout)
     part = store.part("http://h/")
     part.restart('"e"', 100)
@@ -79,7 +79,7 @@ def test_a_small_part_is_not_gone_on_with(layout: Layout) -> None:
     again.discard()
 
 
-def test_a_large_part_is_gone_on_with(layout: Layout) -> None:
+def test_a_large_part_is_resumed(layout: Layout) -> None:
     store = AssetStore(layout)
     part = store.part("http://h/")
     part.restart('"e"', 5_000_000)
@@ -108,7 +108,7 @@ def test_a_part_left_by_a_kill_without_its_note_is_begun_anew(layout: Layout) ->
 
 @pytest.mark.parametrize("damage", ["hole", "cut", "longer"])
 def test_a_part_is_resumed_as_far_as_its_note_vouches_for_it(layout: Layout, damage: str) -> None:
-    """After a power cut what was written last may be missing, and a hole has the size of what it lacks."""
+    """After a power cut, the last bytes may be missing, or a hole may have their size."""
     body = bytes(range(256)) * 40_000
     store = AssetStore(layout)
     part = store.part("http://h/")
@@ -136,7 +136,7 @@ def test_a_part_is_resumed_as_far_as_its_note_vouches_for_it(layout: Layout, dam
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells what a descriptor is of")
-def test_names_that_a_dead_run_gave_are_durable_before_they_are_believed(
+def test_renames_of_a_killed_run_are_made_durable_before_they_are_trusted(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(AssetStore(layout))
@@ -167,7 +167,7 @@ def test_restarting_forgets_what_was_there(layout: Layout) -> None:
     part.discard()
 
 
-def test_parts_nobody_waits_for_are_swept_away(layout: Layout) -> None:
+def test_unused_parts_are_removed(layout: Layout) -> None:
     store = AssetStore(layout)
     assert store.sweep() == 0
     for name in "ab":
@@ -284,7 +284,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "digest", ["", "../../docs/passwords", "/etc/passwd", SHA[:-1], SHA + "0", SHA.upper(), SHA + "\n", "０" * 64]
 )
-def test_there_is_no_path_of_what_is_no_hash(digest: str) -> None:
+def test_an_invalid_hash_has_no_path(digest: str) -> None:
     with pytest.raises(ValueError, match="is not a SHA-256"):
         asset_path(digest, "image/png")
     assert Asset.from_raw({"url": "http://h/", "sha256": digest}).sha256 is None
