@@ -1,4 +1,4 @@
-"""``check`` as a person runs it: one page, an exit code, JSON, and nothing of the service that steers a terminal."""
+"""``check`` on the command line: one page, an exit code, JSON, and no escapes from the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong options end an export before anything is written or stored, and stored answers are named when they are used."""
+"""Wrong options end an export before it writes or stores anything, and stored answers are named when they are used."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_value_that_no_entry_has_names_those_that_occur(
 
 @pytest.mark.parametrize("said_by", ["variable", "settings", "kept"])
 @pytest.mark.parametrize("arguments", [(), ("--only", "all"), ("--only", "private"), ("--at", "1", "--dry-run")])
-def test_it_is_refused_whoever_says_it(
+def test_it_is_refused_from_every_source(
     program: Program,
     made: Path,
     tmp_path: Path,
@@ -120,7 +120,7 @@ def test_the_site_for_strangers_refuses_it_too(program: Program, made: Path, tmp
     assert tree(tmp_path) == {}
 
 
-def test_a_wrong_value_beside_a_right_one_is_warned_of(program: Program, made: Path, tmp_path: Path) -> None:
+def test_a_wrong_value_next_to_a_right_one_causes_a_warning(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "csv", made, tmp_path / "out", "--public-open-flg", "1,7")
     assert (result.code, "warning: No entry has open_flg 7" in result.err) == (0, True)
 
@@ -141,7 +141,7 @@ def test_a_flag_that_no_comment_has_names_those_that_occur(program: Program, tmp
     assert program(*asked, "f").code == 0
 
 
-def test_answers_that_were_kept_are_said_when_they_are_used(program: Program, made: Path, tmp_path: Path) -> None:
+def test_stored_answers_are_named_when_they_are_used(program: Program, made: Path, tmp_path: Path) -> None:
     blog = "shiodamari.blog.example.jp"
     place = tmp_path / "config" / "blog-exporter" / "exports.json"
     first = program("export", "csv", made, tmp_path / "one", *SAID)
@@ -197,7 +197,7 @@ def test_reports_of_what_is_not_public_hold_ids_and_flags_only(program: Program,
 
 
 def texts(value: Any) -> list[str]:
-    """All texts in a JSON value."""
+    """Return all texts in a JSON value."""
     if isinstance(value, dict):
         return [text for each in value.values() for text in texts(each)]
     if isinstance(value, list):

@@ -98,7 +98,7 @@ class TestSearch:
         assert "the best 1 are shown" in program("fleet", "search", fleet, "海", "--limit", "1").err
         assert "the newest 1 are shown" in program("fleet", "search", fleet, "海", "--limit", "1", "--sort", "date").err
 
-    def test_what_changed_since_is_counted_and_updated(self, program: Program, fleet: Path) -> None:
+    def test_later_changes_are_counted_and_updated(self, program: Program, fleet: Path) -> None:
         program("fleet", "search", fleet, "海", "--workers", "1")
         shutil.rmtree(archive_place(fleet, "fuyu.example.jp"))
         assert "1 of them changed since: use --update" in program("fleet", "search", fleet, "海").err
@@ -136,7 +136,7 @@ class TestIndex:
 
 @pytest.mark.no_cover
 class TestKills:
-    """Killed before any call that changes the disk, what is there is the old catalogue or the new one, and goes on."""
+    """A kill before any call that changes the disk leaves an old or new catalogue, and the next run completes it."""
 
     @pytest.mark.parametrize(
         "kills",

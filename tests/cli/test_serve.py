@@ -1,4 +1,4 @@
-"""``serve`` as people run it: an address, an end by Ctrl-C, and no word to the network without consent."""
+"""``serve`` on the command line: its address, its end by Ctrl-C, and no access from the network without consent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ seen = pathlib.Path(sys.argv[1])
 seen.with_suffix(".new").write_text(told, "utf-8")
 seen.with_suffix(".new").rename(seen)
 """
-"""Opens what it is given as a browser would, and notes it."""
+"""Opens the address like a browser, and records it."""
 
 
 @pytest.mark.no_cover
