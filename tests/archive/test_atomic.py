@@ -117,7 +117,7 @@ class TestAppendLine:
 
     @settings(max_examples=60)
     @given(st.lists(st.integers(0, 200_000), max_size=3), st.integers(0, 200_000))
-    def test_what_follows_the_last_line_feed_is_cut_off(
+    def test_bytes_after_the_last_line_feed_are_removed(
         self, tmp_path_factory: pytest.TempPathFactory, lengths: list[int], torn: int
     ) -> None:
         path = tmp_path_factory.mktemp("torn") / "runs.jsonl"
@@ -135,7 +135,7 @@ class TestAppendLine:
         atomic.cut_torn_tail(path)
         assert path.read_bytes() == b"1\n"
 
-    def test_a_file_that_is_not_there_is_fine(self, tmp_path: Path) -> None:
+    def test_a_missing_file_is_allowed(self, tmp_path: Path) -> None:
         atomic.cut_torn_tail(tmp_path / "no")
         assert list(tmp_path.iterdir()) == []
 
@@ -167,7 +167,7 @@ class TestFolders:
         assert [path.name for path in target.iterdir()] == ["new"]
         assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
-    def test_removing_what_is_not_there_is_fine(self, tmp_path: Path) -> None:
+    def test_removing_a_missing_folder_is_allowed(self, tmp_path: Path) -> None:
         atomic.remove_folder(tmp_path / "no")
         assert list(tmp_path.iterdir()) == []
 

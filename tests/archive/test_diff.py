@@ -60,7 +60,7 @@ def test_the_state_before_the_first_version_is_zero(tmp_path: Path) -> None:
     assert list(diff_versions(reader, 2, 2, DEFAULT_SERVICE)) == []
 
 
-def test_a_version_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_version(tmp_path: Path) -> None:
     with pytest.raises(NoSuchRecord, match="no version 9"):
         list(diff_versions(made(tmp_path).reader, 1, 9, DEFAULT_SERVICE))
 

@@ -40,7 +40,7 @@ def is_copied(built: Built, name: str) -> bool:
     return intact_document(built.layout, name, sha256(data)) == data
 
 
-def test_each_seal_adds_what_is_new(built: Built) -> None:
+def test_each_seal_adds_the_new_documents(built: Built) -> None:
     expected = ["archive.json", *map(manifest_name, (1, 2, 3))]
     assert names(built) == expected
     assert all(is_copied(built, name) for name in expected)

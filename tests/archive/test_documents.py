@@ -144,7 +144,7 @@ class TestDamage:
         assert len(names) == len(set(names)) >= 140, len(names)
         assert (damage(root), notes(root), sha256sum(root)) == (set(), set(), 0)
 
-    def test_only_what_a_kill_leaves_is_no_damage(self, sealed: Built) -> None:
+    def test_leftovers_of_a_kill_are_not_damage(self, sealed: Built) -> None:
         for more, is_damage in ((b"x", False), (b'{"started', False), (b"{}\n", True), (b"\n", True)):
             whole = sealed.layout.runs.read_bytes()
             sealed.layout.runs.write_bytes(whole + more)
@@ -222,7 +222,7 @@ class TestHead:
         assert [count_heads(sealed.layout, each[:8]) for each in heads] == [1, 1, 1, 1]
         assert count_heads(sealed.layout, "0" * 64) == 0
 
-    def test_an_archive_without_runs_has_none(self, tmp_path: Path) -> None:
+    def test_an_archive_without_runs_has_no_head(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "archive")
         assert head_hash(built.layout) is None
         built.layout.runs.unlink()

@@ -50,7 +50,7 @@ class TestPlainReader:
                 assert state[kind] == {key: data for key, (data, _) in five.states[number - 1][kind].items()}
             expected.close()
 
-    def test_the_odd_records_are_in_what_it_reads(self, five: Built) -> None:
+    def test_it_reads_the_odd_records(self, five: Built) -> None:
         entries = dict(plain_reader.states(five.root))[2]["entries"]
         assert set(ODD_RECORDS) <= set(entries)
         assert entries["7"] == ODD_RECORDS["7"]
@@ -92,7 +92,7 @@ class TestPlainReader:
         with pytest.raises(ValueError, match=complaint):
             list(plain_reader.states(archive.root))
 
-    def test_the_newest_state_is_what_latest_shows(self, five: Built) -> None:
+    def test_the_newest_state_equals_latest(self, five: Built) -> None:
         newest = dict(plain_reader.states(five.root))[5]
         for kind in Kind:
             shown = {}

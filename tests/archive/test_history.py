@@ -42,7 +42,7 @@ def test_life_lists_every_change_of_a_record(tmp_path: Path) -> None:
     assert steps[2] == Revision(4, "2026-01-04T12:00:00Z", Change.GONE, (), EVIDENCE)
 
 
-def test_life_starts_anew_when_a_record_comes_back(tmp_path: Path) -> None:
+def test_life_starts_again_when_a_record_comes_back(tmp_path: Path) -> None:
     steps = revisions(made(tmp_path).reader, Kind.COMMENTS, "7")
     assert [(step.version, step.change) for step in steps] == [(1, Change.NEW), (2, Change.GONE), (5, Change.NEW)]
 
@@ -121,7 +121,7 @@ def test_resolve_at(tmp_path: Path, text: str, version: int | None) -> None:
         assert version_at(reader, text, JST) == version
 
 
-def test_a_time_without_an_offset_is_utc_unless_said_otherwise(tmp_path: Path) -> None:
+def test_a_time_without_an_offset_is_utc_by_default(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
     assert version_at(reader, "2026-01-02T12:00") == 2
     assert version_at(reader, "2026-01-02T21:00+09:00") == 2
@@ -133,7 +133,7 @@ def test_an_invalid_time_is_a_usage_error(tmp_path: Path, text: str) -> None:
         version_at(made(tmp_path).reader, text)
 
 
-def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
+def test_there_is_no_version_before_the_first(tmp_path: Path) -> None:
     with pytest.raises(NoSuchRecord, match=r"The oldest one is from 2026-01-01T21:00:00\+09:00"):
         version_at(made(tmp_path).reader, "2025-12-31", JST)
 
@@ -211,7 +211,7 @@ HISTORIES: st.SearchStrategy[list[dict[Kind, dict[str, Any]]]] = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(history=HISTORIES)
-def test_every_record_at_every_version_is_what_a_plain_fold_gives(
+def test_every_record_at_every_version_equals_a_plain_fold(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[Kind, dict[str, Any]]]
 ) -> None:
     maker = ArchiveMaker(tmp_path_factory.mktemp("history") / "archive")

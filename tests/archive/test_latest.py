@@ -168,20 +168,20 @@ class TestViews:
         assert archive.refresh(pages({"index.md": FILES["index.md"]})) == 0
         assert [path.name for path in (archive.layout.latest / "markdown").rglob("*")] == ["index.md"]
 
-    def test_another_edition_makes_all_anew(self, archive: Built) -> None:
+    def test_another_edition_makes_all_files_again(self, archive: Built) -> None:
         assert archive.refresh(pages(FILES, edition="2")) == 2
 
     def test_a_view_of_another_name_shares_nothing(self, archive: Built) -> None:
         assert archive.refresh(pages(FILES), pages(FILES, name="site")) == 2
 
-    def test_a_damaged_file_is_made_anew_when_nothing_is_reused(self, archive: Built) -> None:
+    def test_a_damaged_file_is_made_again_if_nothing_is_reused(self, archive: Built) -> None:
         path = archive.layout.latest / "markdown/index.md"
         path.write_bytes(b"# damaged\n")
         assert archive.refresh(pages(FILES), reuse=False) == 2
         assert path.read_bytes() == FILES["index.md"]
         assert list(verify(archive.reader)) == []
 
-    def test_a_missing_file_is_made_anew(self, archive: Built) -> None:
+    def test_a_missing_file_is_made_again(self, archive: Built) -> None:
         (archive.layout.latest / "markdown/index.md").unlink()
         assert archive.refresh(pages(FILES)) == 1
 
@@ -207,7 +207,7 @@ class TestViews:
 
 
 class TestCurrent:
-    def test_what_was_written_is_current(self, five: Built) -> None:
+    def test_a_new_latest_is_current(self, five: Built) -> None:
         assert is_current(five.layout, 5, [pages(FILES)])
 
     def test_another_version_edition_or_set_of_views_is_not(self, five: Built) -> None:
@@ -217,7 +217,7 @@ class TestCurrent:
         assert not is_current(five.layout, 5, [pages(FILES), pages(FILES, name="site")])
 
     @pytest.mark.parametrize("name", ["latest", "latest/files.jsonl", "latest/markdown", ".work/latest.json"])
-    def test_what_is_missing_is_not(self, archive: Built, name: str) -> None:
+    def test_a_missing_file_is_not_current(self, archive: Built, name: str) -> None:
         path = archive.root / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         assert not is_current(archive.layout, 5, [pages(FILES)])
@@ -245,7 +245,7 @@ class TestLooking:
         archive.commit({Kind.FILES: {"7": entry(7, "絵")}})
         archive.refresh(pages(FILES))
 
-    def test_what_was_written_is_whole(self, archive: Built) -> None:
+    def test_a_new_latest_is_complete(self, archive: Built) -> None:
         before = notes(archive)
         for _ in range(CHECKS_FOR_ALL):
             assert check_latest(archive.layout).whole
@@ -423,7 +423,7 @@ class TestDurability:
         assert "syncfs" not in told.calls
 
     @pytest.mark.parametrize("syncfs", [True, False])
-    def test_many_at_once_where_the_system_can(
+    def test_many_files_at_once_if_the_system_can(
         self, archive: Built, monkeypatch: pytest.MonkeyPatch, syncfs: bool
     ) -> None:
         told = Told(monkeypatch, syncfs=syncfs)

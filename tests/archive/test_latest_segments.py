@@ -72,7 +72,7 @@ def facts(state: State) -> list[tuple[str, bytes, int, bytes]]:
 @pytest.mark.no_cover
 @settings(max_examples=80, deadline=None)
 @given(st.lists(VERSION, min_size=1, max_size=4))
-def test_a_state_and_its_changes_give_what_all_versions_give(
+def test_a_state_and_its_changes_equal_a_fold_of_all_versions(
     tmp_path_factory: pytest.TempPathFactory, versions: list[dict[str, object]]
 ) -> None:
     place, layout = Place(tmp_path_factory.mktemp("versions")), Layout(tmp_path_factory.mktemp("archive"))
@@ -109,7 +109,7 @@ def opened(archive: Built) -> State:
 
 
 class TestRows:
-    def test_they_say_what_the_lines_say(self, archive: Built) -> None:
+    def test_they_match_the_lines(self, archive: Built) -> None:
         state = opened(archive)
         folded = archive.reader.fold(5)
         for kind in Kind:

@@ -58,7 +58,7 @@ class TestRoundTrip:
         assert as_latest(latest_line(record_id, old, frozen), new) == expected
         assert as_latest(put_line(record_id, frozen).rstrip(b"\n"), new) == expected
 
-    def test_a_version_given_holds_for_a_line_that_names_none(self) -> None:
+    def test_a_given_version_applies_to_a_line_without_one(self) -> None:
         frozen = freeze("{}")
         for record_id in ("4", '"'):
             assert split(put_line(record_id, frozen), 7).version == 7
@@ -74,7 +74,7 @@ class TestRoundTrip:
         assert found.record_id == json.loads(json.dumps(record_id))
         assert (found.removed, found.evidence, found.data, found.fault()) == (True, evidence, b"", None)
 
-    def test_the_members_stand_in_the_documented_order(self) -> None:
+    def test_the_members_have_the_documented_order(self) -> None:
         frozen = freeze('{"a":1.10}')
         sha, raw = frozen.digest.hex(), hashlib.sha256(b'{"a":1.10}').hexdigest()
         body = f'"sha256":"{sha}","raw_sha256":"{raw}","data":{{"a":1.10}}}}\n'
@@ -165,7 +165,7 @@ class TestFaults:
             split(put_line("4", Frozen(frozen.data, frozen.digest))).fault() == "its data does not match its raw_sha256"
         )
 
-    def test_a_raw_hash_where_none_belongs(self) -> None:
+    def test_an_unexpected_raw_hash(self) -> None:
         frozen = freeze('{"a":1}')
         line = put_line("4", Frozen(frozen.data, frozen.digest, frozen.digest))
         assert split(line).fault() == "its data does not match its raw_sha256"

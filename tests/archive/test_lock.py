@@ -51,7 +51,7 @@ def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_the_message_says_who_and_since_when(path: Path, holder: subprocess.Popen[str]) -> None:
+def test_the_message_names_the_holder_and_the_time(path: Path, holder: subprocess.Popen[str]) -> None:
     with pytest.raises(ArchiveLocked) as caught:
         ArchiveLock(path).acquire(NOW)
     message = str(caught.value)

@@ -27,7 +27,7 @@ def made(root: Path, versions: int = 3) -> ArchiveMaker:
     return maker
 
 
-def test_rows_say_what_the_manifests_say(tmp_path: Path) -> None:
+def test_rows_match_the_manifests(tmp_path: Path) -> None:
     rows = version_rows(made(tmp_path).reader)
     assert [row.version for row in rows] == [1, 2, 3]
     second = rows[1]
@@ -121,7 +121,7 @@ def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
         version_rows(reader)
 
 
-def test_what_is_kept_is_what_the_rows_say(tmp_path: Path) -> None:
+def test_cached_rows_equal_the_rows(tmp_path: Path) -> None:
     maker = made(tmp_path)
     fresh = version_log(maker.reader)
     maker.commit({Kind.ENTRIES: {"2": None}, Kind.FILES: {"5": {"file_id": "5"}}})
@@ -134,7 +134,7 @@ def test_what_is_kept_is_what_the_rows_say(tmp_path: Path) -> None:
     assert rows[2].text() == "     3  2026-01-03T12:00:00Z  entries +1 ~1"
 
 
-def test_a_row_says_what_is_out_of_the_ordinary() -> None:
+def test_a_row_names_unusual_facts() -> None:
     counts = [[9, 0, 0, 0] for _ in Kind]
     row = VersionRow(7, "2026-01-01T00:00:00Z", "\x1b[2J\u202e", complete=False, problems=1, numbers=counts, pruned=3)
     assert row.text() == "     7  \\x1b[2J\\u202e  lists only   3 older folded in   INCOMPLETE"

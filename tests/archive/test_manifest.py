@@ -96,7 +96,7 @@ class TestManifest:
     def test_round_trip(self) -> None:
         assert Manifest.decode(json.dumps(MANIFEST.document()).encode(), "m") == MANIFEST
 
-    def test_the_members_stand_in_the_documented_order(self) -> None:
+    def test_the_members_have_the_documented_order(self) -> None:
         assert list(MANIFEST.document()) == [
             "format_version", "version", "parent", "blog_id", "base_url", "started_at", "finished_at", "tool",
             "counts", "completeness", "problems", "files",

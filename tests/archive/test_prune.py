@@ -98,7 +98,7 @@ def test_a_reader_of_the_package_folds_the_same(tmp_path: Path) -> None:
         assert found == before[number]
 
 
-def test_the_manifest_says_what_was_folded_and_counts_against_its_new_parent(tmp_path: Path) -> None:
+def test_the_manifest_names_folded_versions_and_counts_from_its_new_parent(tmp_path: Path) -> None:
     layout = made(tmp_path).layout
     prune(layout, keep(2, 5, 6))
     reader = Archive.open(layout.root)
@@ -228,7 +228,7 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path, monkeypatch: p
     assert not layout.building.exists()
 
 
-def test_files_are_copied_where_there_are_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_copied_if_links_are_not_possible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout = made(tmp_path).layout
     before = plain_states(layout.root)
 
@@ -243,7 +243,7 @@ def test_files_are_copied_where_there_are_no_links(tmp_path: Path, monkeypatch: 
 
 @settings(max_examples=25, deadline=None)
 @given(history=HISTORIES, choice=st.sets(st.integers(1, 6)))
-def test_any_history_pruned_any_way_keeps_what_is_kept(
+def test_any_prune_of_any_history_preserves_the_kept_versions(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[Kind, dict[str, Any]]], choice: set[int]
 ) -> None:
     maker = ArchiveMaker(tmp_path_factory.mktemp("prune") / "archive")
@@ -328,7 +328,7 @@ def test_exchange_asks_the_system_it_runs_on(tmp_path: Path, monkeypatch: pytest
     assert atomic.exchange(tmp_path, tmp_path)
 
 
-def test_recover_does_nothing_where_it_may_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recover_does_nothing_in_a_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout = Layout(tmp_path)
     (tmp_path / "versions.new").mkdir()
 

@@ -85,7 +85,7 @@ class TestVersions:
             (archive.layout.versions / name).mkdir()
         assert archive.reader.versions() == [1, 2, 3, 4, 5]
 
-    def test_a_missing_folder_holds_none(self, tmp_path: Path) -> None:
+    def test_a_missing_folder_has_no_versions(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "archive")
         built.layout.versions.rmdir()
         assert version_numbers(built.layout) == []
@@ -97,7 +97,7 @@ class TestVersions:
         assert [five.reader.resolve(number) for number in (1, 3, 5)] == [1, 3, 5]
 
     @pytest.mark.parametrize("number", [0, 6, -1])
-    def test_a_version_that_is_not_there(self, five: Built, number: int) -> None:
+    def test_a_missing_version(self, five: Built, number: int) -> None:
         with pytest.raises(NoSuchRecord, match=rf"^There is no version {number}: this archive has 1 to 5\.$"):
             five.reader.resolve(number)
 
@@ -156,7 +156,7 @@ class TestRuns:
     def test_oldest_first(self, five: Built) -> None:
         assert [run["version"] for run in five.reader.runs()] == [1, 2, 3, 4, 5]
 
-    def test_a_missing_file_holds_none(self, archive: Built) -> None:
+    def test_a_missing_file_has_no_runs(self, archive: Built) -> None:
         archive.layout.runs.unlink()
         assert archive.reader.runs() == []
 
@@ -187,7 +187,7 @@ class TestSteadily:
         assert seen == [[1, 2, 3, 4, 5], [5]]
 
     @pytest.mark.parametrize("error", [UsageError("Cannot write"), FileNotFoundError("entries.jsonl")])
-    def test_whatever_a_missing_file_is_called(self, archive: Built, error: Exception) -> None:
+    def test_any_error_of_a_missing_file_starts_the_work_again(self, archive: Built, error: Exception) -> None:
         tries = []
 
         def work(reader: Archive) -> int:

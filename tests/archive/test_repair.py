@@ -214,7 +214,7 @@ def test_a_record_that_the_service_no_longer_has_is_named(program: Program, orig
     assert program("show", root, "entry", "8").code == 13
 
 
-def test_unchanged_entries_are_read_again_where_their_copy_is_damaged(
+def test_unchanged_entries_are_read_again_if_their_copy_is_damaged(
     program: Program, origin: Origin, tmp_path: Path
 ) -> None:
     root = tmp_path / "copy"
@@ -350,7 +350,7 @@ def test_a_damaged_picture_is_not_copied(
 
 
 @pytest.mark.no_cover
-def test_of_many_versions_some_are_checked_in_each_run_and_all_where_one_is_damaged(tmp_path: Path) -> None:
+def test_each_run_checks_some_of_many_versions_and_all_if_one_is_damaged(tmp_path: Path) -> None:
     made = Built(tmp_path / "archive")
     for number in range(1, 301):
         made.commit({Kind.ENTRIES: {str(number): b'{"entry_id":"%d"}' % number}}, run=number == 300)
@@ -403,7 +403,9 @@ def emptied(root: Path, version: int) -> bytes:
     return data
 
 
-def test_a_record_of_an_emptied_file_comes_from_latest_and_the_damage_is_said(origin: Origin, program: Program) -> None:
+def test_a_record_of_an_emptied_file_comes_from_latest_and_the_damage_is_reported(
+    origin: Origin, program: Program
+) -> None:
     whole = program("show", origin.made, "entry", 3)
     emptied(origin.made, 1)
     shown = program("show", origin.made, "entry", 3)
@@ -415,7 +417,7 @@ def test_a_record_of_an_emptied_file_comes_from_latest_and_the_damage_is_said(or
     assert (lost.code, lost.out) == (13, "")
 
 
-def test_a_file_of_the_right_length_that_holds_zeros_is_damaged(origin: Origin, program: Program) -> None:
+def test_a_file_of_zeros_with_the_right_length_is_damaged(origin: Origin, program: Program) -> None:
     shutil.rmtree(origin.made / "latest")
     path = origin.made / "versions" / "000001" / "entries.jsonl"
     size = path.stat().st_size
@@ -442,9 +444,7 @@ def test_rebuild_never_writes_a_smaller_state_over_latest(origin: Origin, progra
     assert {path.name: path.read_bytes() for path in (origin.made / "latest").glob("*.jsonl")} == before
 
 
-def test_a_backup_heals_an_emptied_file_and_writes_it_to_the_byte_where_it_can(
-    origin: Origin, program: Program
-) -> None:
+def test_a_backup_repairs_an_emptied_file_byte_for_byte_if_it_can(origin: Origin, program: Program) -> None:
     path = origin.made / "versions" / "000002" / "comments.jsonl"
     whole = path.read_bytes()
     files = origin.made / "versions" / "000001" / "files.jsonl"

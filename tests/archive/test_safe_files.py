@@ -119,7 +119,7 @@ class TestHeldFolder:
                 folder.descriptor("nothing")
 
     @pytest.mark.parametrize("place", ["link", "er", "pipe"])
-    def test_what_is_no_file_is_not_read(self, root: InnerPath, place: str) -> None:
+    def test_only_regular_files_are_read(self, root: InnerPath, place: str) -> None:
         (Path(root) / "deep/link").symlink_to("../../other/file")
         os.mkfifo(Path(root) / "deep/pipe")
         with HeldFolder(root / "deep") as folder, pytest.raises(OSError, match=r"it is a|symbolic links"):
@@ -154,7 +154,7 @@ class TestSpecialFiles:
         with pytest.raises(NotPlain, match="it is a folder"):
             DOES[name](root / "deep")
 
-    def test_a_file_on_the_way_is_said_to_be_no_folder(self, root: InnerPath) -> None:
+    def test_a_file_in_the_place_of_a_folder_is_reported(self, root: InnerPath) -> None:
         with pytest.raises(NotADirectoryError):
             (root / "deep" / "file" / "below").read_bytes()
         assert (root / "deep" / "file" / "below").kind() is None

@@ -101,7 +101,7 @@ def test_after_a_prune_a_backup_continues(tmp_path: Path) -> None:
     ]
 
 
-def test_a_comment_that_went_before_the_oldest_version_is_still_known_to_be_gone(tmp_path: Path) -> None:
+def test_a_comment_removed_before_the_oldest_version_is_still_known_as_removed(tmp_path: Path) -> None:
     layout = years(tmp_path).layout
     prune(layout, plan_for(layout, keep_last=1))
     known = last_known(Archive.open(layout.root), Kind.COMMENTS, "5")
@@ -109,14 +109,14 @@ def test_a_comment_that_went_before_the_oldest_version_is_still_known_to_be_gone
     assert (known.stored, known.gone_in) == (None, 40)
 
 
-def test_what_a_prune_writes_is_private(tmp_path: Path) -> None:
+def test_files_written_by_a_prune_are_private(tmp_path: Path) -> None:
     layout = years(tmp_path, 4).layout
     prune(layout, plan_for(layout, keep_last=2))
     for path in [layout.versions, *layout.versions.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 
 
-def test_a_prune_without_anything_to_drop_writes_no_version_anew(tmp_path: Path) -> None:
+def test_a_prune_with_nothing_to_remove_rewrites_no_version(tmp_path: Path) -> None:
     layout = years(tmp_path, 4).layout
     before = {path: path.stat().st_mtime_ns for path in layout.versions.rglob("*")}
     assert prune(layout, plan_for(layout, keep_last=9)).versions == 0

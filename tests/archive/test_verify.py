@@ -284,7 +284,7 @@ def check(archive: Built) -> list[Finding]:
 
 
 class TestFindings:
-    def test_an_intact_archive_has_none(self, five: Built) -> None:
+    def test_an_intact_archive_has_no_findings(self, five: Built) -> None:
         assert check(five) == []
 
     @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -416,7 +416,7 @@ class TestFlippedBits:
 
 
 class TestCompleteness:
-    def test_it_is_what_the_newest_run_that_read_the_service_recorded(self, archive: Built) -> None:
+    def test_it_comes_from_the_newest_run_that_read_the_service(self, archive: Built) -> None:
         problems = [{"kind": "entries", "id": "13", "reason": "answered 404"}]
         writer.append_run(archive.layout, run_line(completeness={"complete": False}, problems=problems))
         writer.append_run(archive.layout, run_line(completeness=None, outcome="failed"))

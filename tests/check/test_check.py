@@ -203,7 +203,7 @@ async def test_uploads_without_a_known_address_might_be_lost(tmp_path: Path) -> 
     assert result.requests <= result.most_requests == REQUESTS + ENTRIES_FOR_ADDRESS
 
 
-async def test_entries_are_read_until_their_addresses_show_where_uploads_are(tmp_path: Path) -> None:
+async def test_entries_are_read_until_their_addresses_show_the_upload_rule(tmp_path: Path) -> None:
     blog = demo_blog()
     addresses = [FILES.format(**fields(file)) for file in blog.files]
     for place, key in enumerate(sorted(blog.entries, key=int, reverse=True)):

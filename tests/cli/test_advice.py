@@ -149,7 +149,7 @@ def follow(shell: Shell, before: Typed) -> Typed:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_first_backup_says_what_is_enough_from_then_on(shell: Shell, service: DemoService, name: str) -> None:
+def test_the_first_backup_names_the_shorter_command_for_later(shell: Shell, service: DemoService, name: str) -> None:
     shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
     follow(shell, first_backup(shell, service.base_url, name))
 
@@ -184,7 +184,9 @@ def test_a_note_of_an_earlier_release_is_renewed_by_the_next_backup(shell: Shell
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_archive_on_a_new_machine_says_what_to_type_once(shell: Shell, service: DemoService, name: str) -> None:
+def test_an_archive_on_a_new_machine_names_the_command_to_run_once(
+    shell: Shell, service: DemoService, name: str
+) -> None:
     token = shell.folder / "token"
     token.write_text(TOKEN)
     token.chmod(0o600)
@@ -428,7 +430,7 @@ def _died(root: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("happens", "code"), [(_stale, 6), (_died, 7)])
-def test_status_says_what_to_run(
+def test_status_names_the_command_to_run(
     shell: Shell, service: DemoService, name: str, happens: Callable[[Path], None], code: int
 ) -> None:
     shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
@@ -440,7 +442,7 @@ def test_status_says_what_to_run(
     assert shell.type(f"blog-exporter status {word(name)} --max-age 2d").code == 0
 
 
-def test_an_incomplete_backup_says_what_to_run(shell: Shell) -> None:
+def test_an_incomplete_backup_names_the_command_to_run(shell: Shell) -> None:
     blog = generated_blog(4, 0, 0)
     hidden = next(iter(blog.entries))
     with serving(blog) as service:

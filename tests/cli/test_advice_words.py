@@ -82,7 +82,7 @@ def test_no_sentence_names_a_command_or_an_option_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_no_translation_names_what_does_not_exist_or_another_option(language: str) -> None:
+def test_no_translation_names_a_missing_command_or_another_option(language: str) -> None:
     pairs = [
         (english, text)
         for each in read(language)

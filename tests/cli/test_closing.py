@@ -68,7 +68,7 @@ def test_the_closing_day_and_content_outside_are_reported(program: Program, tmp_
     assert document.answer_before_error["closing"] == {"date": END, "days": 28, "backups": 29}
 
 
-def test_declared_flags_tell_drafts_apart_and_a_token_is_signed_in(
+def test_declared_flags_identify_drafts_and_a_token_counts_as_signed_in(
     program: Program, tmp_path: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "tok3n")

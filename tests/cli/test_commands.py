@@ -205,7 +205,7 @@ def test_verify_answers_both_questions(program: Program, archive: Path) -> None:
     assert found["findings"] == []
 
 
-def test_verify_names_what_is_damaged_and_how_to_mend_it(program: Program, archive: Path) -> None:
+def test_verify_names_the_damage_and_the_repair(program: Program, archive: Path) -> None:
     segment = archive / "versions" / "000001" / "comments.jsonl"
     segment.write_bytes(
         segment.read_bytes().replace(b"comment", b"commant", 1).replace(b"\xe3\x81\x82", b"\xe3\x81\x84", 1)
@@ -278,7 +278,7 @@ def test_verify_says_intact_but_incomplete(program: Program, archive: Path) -> N
     assert "\u202e" not in found.out
 
 
-def test_rebuild_mends_a_damaged_view(program: Program, archive: Path) -> None:
+def test_rebuild_repairs_a_damaged_view(program: Program, archive: Path) -> None:
     page = next(archive.glob("latest/markdown/2*/*/*.md"))
     page.write_text("scribble", encoding="utf-8")
     assert program("verify", archive).code == 13
@@ -495,7 +495,7 @@ def test_diff_needs_two_versions(program: Program, archive: Path) -> None:
     assert program("diff", archive, 1, 2).code == 5
 
 
-def test_prune_says_what_it_would_do_and_does_it(program: Program, archive: Path) -> None:
+def test_prune_shows_its_plan_and_carries_it_out(program: Program, archive: Path) -> None:
     before = program("show", archive, "entry", EDITED_ENTRY, "--at", 2, "--json").json
     would = program("prune", archive, "--keep-last", 1, "--dry-run", "--json").json
     assert would["dropped"] == [1]
@@ -580,7 +580,7 @@ def test_files_lists_uploads_and_pictures(program: Program, archive: Path) -> No
     assert program("files", archive, "--at", 1, "--json").json["counts"] == {"stored": 48, "lost": 1, "nameless": 1}
 
 
-def test_verify_quick_reads_only_what_changed(program: Program, archive: Path) -> None:
+def test_verify_quick_reads_only_changed_files(program: Program, archive: Path) -> None:
     assert program("verify", archive).code == 0
     quick = program("verify", archive, "--quick", "--json").json
     assert quick["intact"] is True

@@ -315,7 +315,7 @@ def test_media_files_are_saved_and_players_of_other_services_are_named(
     assert sorted((post.parent / name).read_bytes()[-5:] for name in names) == [b"o.mp4", b"v.mp4"]
 
 
-def test_the_rule_is_inferred_said_and_used(served: Served, program: Program, tmp_path: Path) -> None:
+def test_the_rule_is_inferred_reported_and_used(served: Served, program: Program, tmp_path: Path) -> None:
     base = served.service.base_url
     for number in (1, 2, 3):
         address = f"{base}/v1/blog/user/{USER}/{1_500_000_000 + number}"
@@ -414,7 +414,7 @@ def test_entries_carried_over_are_not_reported_as_read(served: Served, program: 
     assert "5 entries (1 read, 4 carried over, as their list items had not changed)" in ran.err
 
 
-def test_a_dry_run_says_what_lists_cannot_show(served: Served, program: Program, tmp_path: Path) -> None:
+def test_a_dry_run_names_the_limits_of_lists(served: Served, program: Program, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     backup(program, served, root, "--no-site")
     served.blog.entries[2] = {**fields(served.blog.entries[2]), "entry_text": "本文だけの直し"}

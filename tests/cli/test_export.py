@@ -46,7 +46,7 @@ def test_inspect_shows_every_combination(program: Program, made: Path) -> None:
     assert "--public-open-flg" in shown.err
 
 
-def test_an_export_stops_with_the_table_until_something_is_said(program: Program, made: Path, tmp_path: Path) -> None:
+def test_an_export_stops_with_the_table_until_flags_are_declared(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "wxr", made, tmp_path / "out", "--quiet")
     assert result.code == 2
     assert "open_flg" in result.err
@@ -165,7 +165,7 @@ def test_a_target_is_its_format_and_named_in_the_report(
     assert (doubted in result.err) == (not target.keeps(Matter.FORMAT))
 
 
-def test_a_target_splits_by_its_limits_unless_told_otherwise(
+def test_a_target_splits_by_its_limits_by_default(
     program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(TARGETS, "hatena", replace(TARGETS["hatena"], max_entries=10, max_bytes=100_000))

@@ -389,7 +389,7 @@ def test_a_later_change_is_given_as_the_reason(program: Program, secrets: Path, 
     assert reasons["the newest version does not hold it any more"] == ["205"]
 
 
-def test_it_is_said_that_entries_were_hidden_since_and_where_they_can_go(
+def test_later_hidden_entries_are_reported_with_the_option_to_export_them(
     program: Program, secrets: Path, tmp_path: Path
 ) -> None:
     said = program("export", "csv", secrets, tmp_path / "out", *SAID, "--at", "1").err

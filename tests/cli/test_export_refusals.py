@@ -114,7 +114,7 @@ def test_it_is_refused_from_every_source(
     assert tree(tmp_path) == before
 
 
-def test_the_site_for_strangers_refuses_it_too(program: Program, made: Path, tmp_path: Path) -> None:
+def test_the_public_site_also_refuses_it(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("site", made, tmp_path / "out", "--public-only", "--public-open-flg", "banana")
     assert (result.code, SHOWS in result.err) == (2, True)
     assert tree(tmp_path) == {}
@@ -172,12 +172,12 @@ def test_a_format_without_drafts_refuses_to_make_some(program: Program, made: Pa
     assert tree(tmp_path) == {}
 
 
-def test_drafts_are_not_offered_where_there_are_none(program: Program, made: Path, tmp_path: Path) -> None:
+def test_drafts_are_not_offered_if_there_are_none(program: Program, made: Path, tmp_path: Path) -> None:
     ends = [program("export", form, made, tmp_path / "out", "-q").err.splitlines()[-1] for form in ("wxr", "epub")]
     assert ["--all-as-draft" in end for end in ends] == [True, False]
 
 
-def test_what_is_not_public_never_goes_into_out_itself(program: Program, made: Path, tmp_path: Path) -> None:
+def test_private_entries_are_never_written_into_out(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "hugo", made, tmp_path / "out", *SAID, "--only", "private", "--json")
     (side,) = result.json["exports"]
     assert (side["side"], side["files"], side["out"]["entries"]) == ("private", [], 5)
@@ -187,7 +187,7 @@ def test_what_is_not_public_never_goes_into_out_itself(program: Program, made: P
     assert not (tmp_path / "out").exists()
 
 
-def test_reports_of_what_is_not_public_hold_ids_and_flags_only(program: Program, made: Path, tmp_path: Path) -> None:
+def test_reports_about_private_entries_contain_only_ids_and_flags(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "markdown", made, tmp_path / "out", *SAID, "--only", "all", "--json")
     public, rest = result.json["exports"]
     assert len(public["files"]) == public["file_count"]
@@ -236,7 +236,7 @@ def test_a_choice_that_a_format_does_not_have_is_refused(
     assert said in result.err
 
 
-def test_a_book_without_comments_has_none(program: Program, made: Path, tmp_path: Path) -> None:
+def test_a_book_without_comments_contains_no_comments(program: Program, made: Path, tmp_path: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
     for name, options, has_some in (("a", ("--comments", "none"), False), ("b", (), True)):
         result = program("export", "epub", made, tmp_path / name, *said, *options, "--json")

@@ -190,7 +190,7 @@ def test_a_format_without_drafts_asks_until_something_is_public(home: Path) -> N
     assert (home / out / "metadata.json").is_file()
 
 
-def test_one_address_of_an_entry_tells_those_of_all(home: Path) -> None:
+def test_one_address_of_an_entry_gives_all_addresses(home: Path) -> None:
     """The texts have no links that show the addresses of entries."""
     root = home / "small"
     root.mkdir()
@@ -215,7 +215,7 @@ def test_one_address_of_an_entry_tells_those_of_all(home: Path) -> None:
     assert '"https://old.example/e/17.html"' in (redirects / "redirects.csv").read_text("utf-8")
 
 
-def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
+def test_a_book_and_a_bag_ask_their_own_questions(home: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
     book = Asked(home, "en_US.UTF-8", "my-blog", *said)
     book.reply("number", NUMBERS["epub"])
@@ -285,7 +285,7 @@ def test_every_target_is_written_with_its_known_limits(home: Path, name: str, do
         ("obsidian", "1", "posts", {".obsidian", "attachments", "daily", "posts"}),
     ],
 )
-def test_pages_for_a_starter_and_comments_where_they_are_wanted(
+def test_pages_for_a_starter_and_comments_in_the_chosen_place(
     home: Path, program: Program, monkeypatch: pytest.MonkeyPatch, name: str, way: str, folder: str, files: set[str]
 ) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/")
@@ -371,7 +371,9 @@ def test_ctrl_c_leaves_nothing(home: Path, question: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("DIR",), ("--json",)])
-def test_without_a_terminal_one_line_says_what_to_do(program: Program, made: Path, arguments: tuple[str, ...]) -> None:
+def test_without_a_terminal_one_line_names_the_next_step(
+    program: Program, made: Path, arguments: tuple[str, ...]
+) -> None:
     result = program("export", *(made if argument == "DIR" else argument for argument in arguments))
     assert result.code == 2
     (line,) = result.err.splitlines()

@@ -36,7 +36,7 @@ def damage(root: Path, blog_id: str) -> str:
 
 
 class TestCatalogue:
-    def test_says_what_it_did(self, program: Program, fleet: Path) -> None:
+    def test_the_output_names_the_results(self, program: Program, fleet: Path) -> None:
         place = "catalogue.sqlite"
         first = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
         assert (first.code, first.out) == (0, "")
@@ -78,7 +78,7 @@ class TestCatalogue:
         assert "DuckDB opens it with ATTACH 'catalogue.sqlite' AS c (TYPE sqlite)" in result.err
         assert "COPY c.blogs TO 'blogs.parquet'" in result.err
 
-    def test_progress_is_said(self, program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_progress_is_shown(self, program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("exporter.cli.fleet_output._LINE_SECONDS", 0.0)
         result = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
         assert "1 of 3 archives, " in result.err

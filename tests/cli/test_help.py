@@ -75,7 +75,7 @@ def test_the_main_options_exist() -> None:
     }
 
 
-def test_a_long_help_has_what_a_value_may_be(program: Program) -> None:
+def test_a_long_help_has_the_allowed_values(program: Program) -> None:
     lines = program("backup", "--help-all").out.splitlines()
     for option in ("--refresh all|changed|auto", "--assets linked|embedded|files|none", "--profile ninja|NAME"):
         assert any(line.startswith(f"  {option}") for line in lines)

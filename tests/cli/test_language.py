@@ -66,7 +66,7 @@ def test_a_parser_error_is_in_the_chosen_language(runs: Runs) -> None:
     assert "error: " in run.err
 
 
-def test_the_settings_file_names_the_language_too(runs: Runs, archive: Path, tmp_path: Path) -> None:
+def test_the_settings_file_can_set_the_language(runs: Runs, archive: Path, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text('lang = "ja"\n')
     command = ["show", str(archive), "entry", "4711", "--config", str(file)]

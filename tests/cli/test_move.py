@@ -103,7 +103,7 @@ def test_refused_comments_are_exit_3(program: Program, archive: Path, home: Home
     assert (tmp_path / "my.map").is_file()
 
 
-def test_nothing_is_published_before_somebody_said_what_is_public(program: Program, archive: Path, home: Home) -> None:
+def test_nothing_is_published_before_flags_are_declared(program: Program, archive: Path, home: Home) -> None:
     done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER)
     assert (done.code, home.writes) == (2, [])
     assert "Nothing says yet which entries are public" in done.err
@@ -115,9 +115,7 @@ def test_nothing_is_published_before_somebody_said_what_is_public(program: Progr
 
 
 @pytest.mark.parametrize("right", RIGHTS)
-def test_a_user_who_may_not_do_it_is_told_what_is_missing(
-    program: Program, archive: Path, home: Home, right: str
-) -> None:
+def test_a_user_without_the_right_gets_its_name(program: Program, archive: Path, home: Home, right: str) -> None:
     home.rights = tuple(each for each in RIGHTS if each != right)
     done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--dry-run")
     if right == "unfiltered_html":
@@ -177,7 +175,9 @@ def test_a_signal_ends_it_with_one_line_about_the_sent_records(
 
 
 @pytest.mark.no_cover
-def test_a_full_disk_is_exit_28_and_the_next_run_goes_on(runs: Runs, archive: Path, home: Home, tmp_path: Path) -> None:
+def test_a_full_disk_is_exit_28_and_the_next_run_continues(
+    runs: Runs, archive: Path, home: Home, tmp_path: Path
+) -> None:
     place = ("--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare", "--map", tmp_path / "map.jsonl")
     environ = {"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD}
     done = runs.start("move", "wordpress", archive, *place, environ=environ, file_size=8_000).wait()
@@ -254,7 +254,7 @@ def test_the_secret_needs_a_user_and_a_safe_way(
 @pytest.mark.parametrize(
     "address", ["new.example", "https://[x", "https://x:99999/", "https://me:secret@x/", "https://x/?p=1"]
 )
-def test_what_is_no_address_is_refused_and_no_secret_is_asked_for_in_the_wrong_place(
+def test_an_invalid_address_is_refused_before_the_password_is_requested(
     program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)

@@ -138,7 +138,7 @@ def test_new_missing_content_is_reported_and_recovered_content_is_not(program: P
     assert "incomplete: 2 entries not saved" in said[2]
 
 
-def test_everything_is_said_with_json_without_quiet_and_before_there_is_an_archive(
+def test_all_output_appears_with_json_without_quiet_and_before_the_first_archive(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(generated_blog(5)) as service:

@@ -27,7 +27,7 @@ def own(folder: Path, text: str = OWN) -> Path:
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: str(profile.name))
-def test_a_built_in_profile_is_made_of_settings_and_says_where_each_is_from(profile: object) -> None:
+def test_a_built_in_profile_has_settings_with_sources(profile: object) -> None:
     assert isinstance(profile, type(PROFILES["ninja"]))
     check_profile(profile)
     assert set(profile.settings) < set(SETTINGS)

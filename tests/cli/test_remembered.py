@@ -104,7 +104,7 @@ def test_the_name_of_the_blog_in_its_parents_folder_is_its_archive(
     assert "is the archive of" in done.err
 
 
-def test_with_a_blog_id_and_its_archive_only_what_is_typed_counts(
+def test_with_a_blog_id_and_its_archive_only_typed_options_count(
     first: Path, program: Program, service: DemoService
 ) -> None:
     done = program("backup", blog_of(service), "--archive", first)
@@ -175,7 +175,7 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_a_hostile_memory_ends_a_backup_in_one_line_and_keeps_nobody_from_reading(
+def test_a_forged_settings_file_ends_a_backup_in_one_line_and_leaves_reading_possible(
     first: Path, program: Program, name: str
 ) -> None:
     put, said = ATTACKS[name]

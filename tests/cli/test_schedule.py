@@ -50,7 +50,7 @@ def test_a_blog_that_has_no_archive_yet(
     assert program("schedule", "status", "me.blog.shinobi.jp").out.endswith("Last run: none yet\n")
 
 
-def test_a_scheduler_that_does_not_run_is_said(program: Program, machine: Machine, archive: Path) -> None:
+def test_a_scheduler_that_does_not_run_is_reported(program: Program, machine: Machine, archive: Path) -> None:
     machine.has("crontab")
     machine.runs("sshd")
     for command in (("install", archive, *URL), ("status", archive)):

@@ -21,7 +21,7 @@ SERVE = [sys.executable, "-m", "exporter", "serve"]
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_it_serves_until_it_is_told_to_end(archive: Path, number: signal.Signals, code: int) -> None:
+def test_it_serves_until_a_signal_ends_it(archive: Path, number: signal.Signals, code: int) -> None:
     process = subprocess.Popen([*SERVE, str(archive), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     address = lossless_json.loads(process.stdout.readline())["url"]

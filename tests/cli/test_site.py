@@ -137,7 +137,7 @@ def test_no_command_but_those_asked_adds_or_drops_a_view(program: Program, archi
     assert "<title>題</title>" in start(archive)
 
 
-def test_prune_keeps_the_site_and_forgets_in_it_too(program: Program, archive: Path) -> None:
+def test_prune_keeps_the_site_and_removes_old_versions_from_it(program: Program, archive: Path) -> None:
     assert (archive / "latest/site/history/version-1.html").exists()
     assert program("prune", archive, "--keep-last", 1).code == 0
     assert not (archive / "latest/site/history/version-1.html").exists()
@@ -145,7 +145,7 @@ def test_prune_keeps_the_site_and_forgets_in_it_too(program: Program, archive: P
     assert program("verify", archive).code == 0
 
 
-def test_a_version_that_is_not_there(program: Program, archive: Path, tmp_path: Path) -> None:
+def test_a_missing_version(program: Program, archive: Path, tmp_path: Path) -> None:
     for target in ([], [tmp_path / "out"]):
         done = program("site", archive, *target, "--at", "9")
         assert (done.code, done.err.count("\n")) == (5, 1)
@@ -153,9 +153,7 @@ def test_a_version_that_is_not_there(program: Program, archive: Path, tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
-def test_backup_keeps_the_site_unless_told_otherwise(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_backup_keeps_the_site_by_default(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blog = generated_blog(12, 5, 2)
     root = tmp_path / "archive"
     with DemoService(blog).run_in_thread() as service:

@@ -207,7 +207,7 @@ def test_one_line_comes_first(
     assert done.out.splitlines()[0].startswith(line)
 
 
-def test_an_incomplete_archive_says_what_is_missing_in_its_first_line(program: Program, tmp_path: Path) -> None:
+def test_an_incomplete_archive_names_missing_records_in_its_first_line(program: Program, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     with serving(generated_blog(5)) as service:
         service.before = faults.only("entry_id=3", faults.status(404))

@@ -230,7 +230,7 @@ def test_a_fleet_s_copy_makes_no_folder_of_a_strange_name(
     assert not (tmp_path / "back").exists()
 
 
-def test_there_and_back_and_read_in_between(program: Program, archive: Path, tmp_path: Path, bucket: str) -> None:
+def test_a_copy_can_be_made_read_and_restored(program: Program, archive: Path, tmp_path: Path, bucket: str) -> None:
     assert program("sync", archive, bucket).code == 0
     head = program("verify", archive, "--json").json["head"]
     verified = program("verify", bucket, "--json", "--expect", head).json
@@ -256,7 +256,7 @@ def test_there_and_back_and_read_in_between(program: Program, archive: Path, tmp
     assert program("sync", back, bucket, "--json").json["objects"] == 0
 
 
-def test_a_damaged_copy_is_said_to_be_damaged(
+def test_a_damaged_copy_is_reported(
     program: Program, archive: Path, tmp_path: Path, service: Service, bucket: str
 ) -> None:
     assert program("sync", archive, bucket).code == 0

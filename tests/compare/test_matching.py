@@ -41,7 +41,7 @@ def test_a_copy_is_a_duplicate_and_another_post_is_extra() -> None:
     assert found == Matches({0: 0}, {1: 0}, [], [2])
 
 
-def test_a_list_that_holds_a_post_is_no_duplicate() -> None:
+def test_a_list_that_contains_a_post_is_no_duplicate() -> None:
     page = new(1, titles=("日記",), slug="page-2", when=None, whole=False, article=False)
     assert match([old(1)], [new(1), page]).again == {}
 
@@ -66,12 +66,12 @@ def test_texts_alone_are_enough_and_short_ones_are_not() -> None:
     assert match([old(1, text="短い")], [new(1, text="短い", **unlike)]).pairs == {}
 
 
-def test_a_page_holds_the_text_among_others() -> None:
+def test_a_page_contains_the_text_among_others() -> None:
     page = new(1, titles=(), when=None, slug="", whole=False, text=f"見出し{TEXT}その1カテゴリー")
     assert match([old(1)], [page]).pairs == {0: 0}
 
 
-def test_no_pair_of_many_alike_is_looked_at_one_by_one() -> None:
+def test_many_similar_posts_are_not_compared_pair_by_pair() -> None:
     """2,000 posts against 2,000 that differ only in their days: comparing four million pairs would take minutes."""
     olds = [old(number, title="日記", text=TEXT, slugs=()) for number in range(2000)]
     news = [new(number, titles=("日記",), text=TEXT, slug="") for number in range(2000)]

@@ -54,7 +54,7 @@ def test_a_theme_with_metadata_is_read_by_it() -> None:
         ("あ<script>い</script><style>う</style>", "あ"),
     ],
 )
-def test_the_body_is_where_themes_put_it(html: str, letters: str) -> None:
+def test_the_body_is_found_in_any_theme(html: str, letters: str) -> None:
     assert read_page(html, AT).letters == letters
 
 
@@ -69,7 +69,7 @@ def test_the_body_is_where_themes_put_it(html: str, letters: str) -> None:
         '<script type="application/ld+json">{"@type":"Article","datePublished":"2020-01-02"}</script>',
     ],
 )
-def test_dates_are_found_where_they_are_said(html: str) -> None:
+def test_dates_are_found_in_any_form(html: str) -> None:
     assert read_page(html, AT).when == When(date(2020, 1, 2))
 
 

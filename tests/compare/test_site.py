@@ -87,7 +87,7 @@ async def test_the_pages_of_a_sitemap_are_compared(site: StaticSite) -> None:
     assert (faults(found), found.whole, list(found.extra)) == ([], True, [])
 
 
-async def test_what_is_missing_or_cut_is_named_and_an_unknown_post_is_extra(site: StaticSite) -> None:
+async def test_missing_and_cut_posts_are_named_and_an_unknown_post_is_extra(site: StaticSite) -> None:
     site.sitemap(site.post(1), site.post(2, text=TEXT[:20]), site.post(9, text="まったく新しい話をここに書きました。"))
     found = await compared(site)
     assert faults(found) == [Fault.TEXT, Fault.MISSING]
@@ -95,7 +95,7 @@ async def test_what_is_missing_or_cut_is_named_and_an_unknown_post_is_extra(site
 
 
 @pytest.mark.parametrize("kind", ["index", "robots", "named", "wordpress"])
-async def test_sitemaps_are_found_where_sites_have_them(site: StaticSite, kind: str) -> None:
+async def test_sitemaps_are_found_in_the_usual_places(site: StaticSite, kind: str) -> None:
     addresses = [site.post(number) for number in range(1, 4)]
     place = ""
     if kind == "index":
@@ -127,13 +127,13 @@ async def test_a_feed_alone_is_not_taken_for_a_complete_list(site: StaticSite) -
     assert "may list the newest posts only" in left_open(found)[0].why
 
 
-async def test_atom_is_a_feed_too(site: StaticSite) -> None:
+async def test_atom_is_also_a_feed(site: StaticSite) -> None:
     entries = "".join(f'<entry><link rel="alternate" href="{site.post(number)}"/></entry>' for number in range(1, 4))
     site.files["/atom.xml"] = f'<feed xmlns="http://www.w3.org/2005/Atom">{entries}</feed>'
     assert faults(await compared(site)) == []
 
 
-async def test_comments_are_looked_for_where_pages_show_some(site: StaticSite) -> None:
+async def test_comments_are_compared_if_pages_show_some(site: StaticSite) -> None:
     site.sitemap(
         site.post(1, comments="<p>umi いいですね1</p>"), site.post(2), site.post(3, comments="umi: いいですね3")
     )
@@ -145,7 +145,7 @@ async def test_comments_are_looked_for_where_pages_show_some(site: StaticSite) -
     assert [(each.aspect, each.count, each.asked) for each in left_open(found)] == [(Aspect.COMMENTS, 3, True)]
 
 
-async def test_without_sitemap_and_feed_nothing_is_said_to_be_missing(site: StaticSite) -> None:
+async def test_without_sitemap_and_feed_no_post_is_reported_as_missing(site: StaticSite) -> None:
     with pytest.raises(ServiceError, match="has neither a sitemap nor a feed"):
         await compared(site)
 

@@ -42,7 +42,7 @@ def unchecked(found: Comparison) -> list[Aspect]:
     return [each.aspect for each in left_open(found)]
 
 
-async def test_a_stranger_sees_what_is_public_and_says_what_was_not_seen() -> None:
+async def test_without_a_login_public_posts_are_compared_and_the_rest_is_named() -> None:
     async with running_wordpress() as home:
         put(home, 1)
         put(home, 2, status="draft")
@@ -58,7 +58,7 @@ async def test_a_stranger_sees_what_is_public_and_says_what_was_not_seen() -> No
         assert (await compared(home, old(1), draft, commented, **OWNER)).whole
 
 
-async def test_hidden_comments_are_expected_where_they_were_to_be_moved() -> None:
+async def test_hidden_comments_are_expected_if_they_were_moved() -> None:
     async with running_wordpress() as home:
         put(home, 1)
         asked = old(1, comments=(old_comment(visible=False, asked=True),))
@@ -67,7 +67,7 @@ async def test_hidden_comments_are_expected_where_they_were_to_be_moved() -> Non
         assert (faults(stranger), [each.aspect for each in left_open(stranger)]) == ([], [Aspect.HELD_BACK])
 
 
-async def test_a_user_without_rights_sees_what_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_user_without_rights_sees_public_posts(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running_wordpress() as home:
         put(home, 1)
         routed = home.routed

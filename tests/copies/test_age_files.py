@@ -41,7 +41,7 @@ def test_an_invalid_recipient_is_reported(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["ssh-ed25519 AAAA", "age1pq1xyz", "age1yubikey1qqq"])
-def test_other_kinds_of_recipients_are_said_not_to_be_supported(word: str) -> None:
+def test_other_kinds_of_recipients_are_reported_as_unsupported(word: str) -> None:
     with pytest.raises(UsageError, match="of an unsupported kind"):
         age_files.recipient(word)
 
@@ -67,7 +67,7 @@ def test_files_without_keys_are_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["age-encryption.org/v1\n-> scrypt abc 18\n", "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n"]
 )
-def test_a_passphrase_is_said_not_to_be_supported(tmp_path: Path, text: str) -> None:
+def test_a_passphrase_is_reported_as_unsupported(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="protected by a passphrase, which is not supported"):
         age_files.identities_in(key_file(tmp_path / "key", text))
 
@@ -75,7 +75,7 @@ def test_a_passphrase_is_said_not_to_be_supported(tmp_path: Path, text: str) -> 
 @pytest.mark.parametrize(
     "text", ["-----BEGIN OPENSSH PRIVATE KEY-----\n", "AGE-PLUGIN-YUBIKEY-1XX\n", "AGE-SECRET-KEY-1ABC\n", "\xff\n"]
 )
-def test_other_keys_are_said_not_to_be_identities(tmp_path: Path, text: str) -> None:
+def test_other_keys_are_reported_as_no_identities(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="has a line that is not an age identity") as caught:
         age_files.identities_in(key_file(tmp_path / "key", text))
     assert "ABC" not in str(caught.value)

@@ -45,7 +45,7 @@ def brought(store: Store, need: Need, at: str | None = None) -> Path:
     return fetched(store, need, at, ignore)
 
 
-def test_it_reads_as_the_archive_does_and_fetches_only_what_is_missing(source: Built, store: Counting) -> None:
+def test_it_reads_like_the_archive_and_fetches_only_missing_objects(source: Built, store: Counting) -> None:
     root = brought(store, Need.RECORDS)
     assert states_of(root) == states_of(source.root)
     assert Archive.open(root).head() == Archive.open(source.root).head()
@@ -84,9 +84,7 @@ def test_only_its_owner_may_look(store: Counting) -> None:
     assert {path.stat().st_mode & 0o077 for path in (root, *root.rglob("*"))} == {0}
 
 
-def test_a_pruned_copy_and_another_one_in_its_place_are_read_anew(
-    source: Built, store: Counting, tmp_path: Path
-) -> None:
+def test_a_pruned_copy_and_a_replaced_copy_are_read_again(source: Built, store: Counting, tmp_path: Path) -> None:
     root = brought(store, Need.PICTURES)
     prune_here(source.root)
     pruned(source.root, FolderStore(tmp_path / "copy"))
@@ -130,7 +128,7 @@ def test_a_damaged_cache_is_repaired_or_refused(source: Built, store: Counting) 
         list(Archive.open(root).records(Kind.ENTRIES, 2))
 
 
-def test_an_empty_copy_and_none_at_all(tmp_path: Path) -> None:
+def test_an_empty_copy_and_a_missing_one(tmp_path: Path) -> None:
     with pytest.raises(NoArchive, match="has no copy"):
         brought(FolderStore(tmp_path / "none"), Need.RECORDS)
     empty = Built(tmp_path / "empty")

@@ -76,7 +76,7 @@ def test_thirty_turns_read_every_object_that_never_changes(program: Program, arc
     assert set(bad) == found.objects.keys() - {"README.txt", "FORMAT.md", "runs.jsonl", "SHA256SUMS"}
 
 
-def test_the_copy_in_s3_is_read_too(
+def test_the_copy_in_s3_is_also_checked(
     program: Program, archive: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in service.variables.items():
@@ -99,7 +99,7 @@ def alice(tmp_path: Path) -> Owner:
     return owner(tmp_path, "alice")
 
 
-def test_an_encrypted_copy_is_compared_with_what_was_read_before(
+def test_an_encrypted_copy_is_compared_with_earlier_checks(
     program: Program, archive: Path, tmp_path: Path, alice: Owner
 ) -> None:
     """The sending machine cannot decrypt the pictures, but they never change, so their bytes can be compared."""

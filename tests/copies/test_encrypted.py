@@ -237,7 +237,7 @@ class TestAttacks:
         with pytest.raises(ArchiveDamaged, match="is not what sync wrote"):
             read_whole(reading(copy, alice), SEGMENT, 100)
 
-    def test_a_size_that_is_not_there(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
+    def test_an_object_with_a_wrong_size(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
         (keys,) = json.loads((archive / ".work/copies.json").read_bytes())["copies"].values()
         line = f"blog-exporter-copy 1 {proof(bytes.fromhex(keys['secret']), SEGMENT)} 99999 {SEGMENT}"
         stored_at(copy, archive, SEGMENT).write_bytes(forged([alice.recipient], line))
@@ -277,7 +277,7 @@ class TestAttacks:
         with pytest.raises(ArchiveDamaged, match=r"entries\.jsonl is damaged: it is truncated"):
             read_whole(reading(copy, alice), SEGMENT, 100)
 
-    def test_a_long_object_cut_where_a_piece_ends(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
+    def test_a_long_object_cut_at_the_end_of_a_piece(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
         """The remaining pieces are complete and authentic, but the program returns none of them."""
         writing(copy, archive, alice).create("versions/000002/entries.jsonl", content_of(b"x" * 300_000))
         path = stored_at(copy, archive, "versions/000002/entries.jsonl")

@@ -39,7 +39,7 @@ def sent(root: Path) -> dict[str, bytes]:
     return {name: data for name, data in files_in(root).items() if name not in left_out}
 
 
-def test_an_archive_goes_there_and_comes_back(
+def test_an_archive_is_copied_and_restored(
     program: Program, archive: Path, copy: Path, alice: Owner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -180,7 +180,7 @@ def test_a_wrong_identity_is_reported(program: Program, copy: Path, tmp_path: Pa
     assert not (tmp_path / "back").exists()
 
 
-def test_reading_without_a_key_says_what_to_give(program: Program, copy: Path) -> None:
+def test_reading_without_a_key_names_the_option(program: Program, copy: Path) -> None:
     done = program("log", copy)
     assert done.code == 2
     assert "--identity" in done.err

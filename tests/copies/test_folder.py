@@ -112,7 +112,7 @@ def test_an_address_of_another_kind_is_refused(place: str) -> None:
         is_address(place)
 
 
-def test_schemes_ignore_case_and_folders_may_hold_a_colon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schemes_ignore_case_and_folders_may_contain_a_colon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_address("S3://bucket/prefix")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "b2:x").mkdir()

@@ -59,7 +59,7 @@ def test_other_names_are_not_changed() -> None:
 
 @pytest.mark.parametrize("blog", ["a.blog.example.jp", "潮だまり", "b" * 60, "c" * 120])
 @pytest.mark.parametrize("inside", ["archive.json", "versions/000001/manifest.json", PICTURE])
-def test_in_a_fleet_the_blogs_ids_are_hidden_too(blog: str, inside: str) -> None:
+def test_in_a_fleet_blog_ids_are_also_hidden(blog: str, inside: str) -> None:
     name = f"0f/{blog}/{inside}"
     stored = stored_name(SECRET, name)
     assert blog not in stored

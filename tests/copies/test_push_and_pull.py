@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> FolderStore:
     return FolderStore(tmp_path / "copy")
 
 
-def test_there_and_back_is_byte_for_byte_the_same(source: Built, store: FolderStore, tmp_path: Path) -> None:
+def test_a_restored_archive_is_byte_for_byte_the_same(source: Built, store: FolderStore, tmp_path: Path) -> None:
     plan, tally = pushed(source.root, store)
     assert files_in(tmp_path / "copy") == files_in(source.root)
     assert (plan.relation, tuple(plan.versions)) == (Relation.AHEAD, (1, 2, 3, 4, 5, 6))

@@ -83,7 +83,7 @@ def test_nothing_is_locked_if_nothing_is_sent(program: Program, source: Built, a
 
 
 @pytest.mark.hostile
-def test_an_encrypted_copy_is_locked_and_withstands_who_has_the_keys(
+def test_an_encrypted_copy_is_locked_and_survives_an_attacker_with_the_keys(
     program: Program, source: Built, service: Service, address: str
 ) -> None:
     alice = owner(source.root.parent, "alice")

@@ -77,11 +77,11 @@ class TestWords:
         assert words in str(raised.value)
         assert "\n" not in str(raised.value)
 
-    def test_a_bucket_that_is_not_there_is_named(self, client: S3Client) -> None:
+    def test_a_missing_bucket_is_named(self, client: S3Client) -> None:
         with pytest.raises(UsageError, match="There is no bucket no-such-bucket"):
             list(S3Store("s3://no-such-bucket", client).list())
 
-    def test_a_service_that_is_not_there_is_named(self) -> None:
+    def test_an_unreachable_service_is_named(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         client = boto3.client(

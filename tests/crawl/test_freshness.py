@@ -83,7 +83,7 @@ async def test_validators_of_entries_read_before_a_kill_come_along(crawl_of: Mak
         assert folded(crawl.root) == held(blog)
 
 
-async def test_changed_reads_what_is_new_or_listed_differently(crawl_of: MakeCrawl) -> None:
+async def test_changed_reads_entries_that_are_new_or_listed_differently(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(50)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -99,7 +99,7 @@ async def test_changed_reads_what_is_new_or_listed_differently(crawl_of: MakeCra
         assert folded(crawl.root) == held(blog)
 
 
-async def test_changed_reads_again_what_could_not_be_read_last_time(crawl_of: MakeCrawl) -> None:
+async def test_changed_reads_entries_that_failed_last_time(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(50)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -175,7 +175,7 @@ def test_stored_validators_are_read_back(tmp_path: Path) -> None:
     assert_empty(path, None)
 
 
-def test_what_was_remembered_stays_until_an_entry_was_read_or_there_is_a_new_version(tmp_path: Path) -> None:
+def test_validators_stay_until_an_entry_is_read_or_a_new_version_exists(tmp_path: Path) -> None:
     path = tmp_path / "freshness.jsonl"
     made = Freshness(path, None)
     made.note("1", NOON, Validators('"a"'))

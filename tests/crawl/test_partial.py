@@ -318,7 +318,7 @@ async def test_a_host_that_only_speaks_html(crawl_of: MakeCrawl) -> None:
         assert (ran.code, (crawl.root / "archive.json").exists()) == (20, False)
 
 
-async def test_ids_that_no_address_can_hold_and_items_without_one_are_counted(crawl_of: MakeCrawl) -> None:
+async def test_ids_that_fit_no_address_and_items_without_one_are_counted(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(3)
     blog.list_items = {
         f"x{number}": {"entry_id": "9" * 5000 if number % 2 else f"{number}"} for number in range(10, 310)

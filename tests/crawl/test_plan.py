@@ -17,7 +17,7 @@ def test_all_reads_all() -> None:
     assert list(entries_to_read(LISTING, Refresh.ALL, None)) == ["9", "8", "7", "6"]
 
 
-def test_changed_reads_what_is_new_or_changed() -> None:
+def test_changed_reads_new_and_changed_entries() -> None:
     assert list(entries_to_read(LISTING, Refresh.CHANGED, None)) == ["8", "7"]
 
 

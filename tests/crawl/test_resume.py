@@ -59,9 +59,7 @@ def asked(crawl: Crawl) -> list[str]:
         (PageRead(Kind.COMMENTS, 2, 2, 4), 1), (SweepDone(2, True), 1),
     ],
 )  # fmt: skip
-async def test_only_what_was_in_flight_is_read_again(
-    crawl_of: MakeCrawl, when: Event | type[Event], count: int
-) -> None:
+async def test_only_requests_in_flight_are_repeated(crawl_of: MakeCrawl, when: Event | type[Event], count: int) -> None:
     blog = generated_blog(60, 70, 41)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)

@@ -122,7 +122,7 @@ def test_one_call_does_not_see_another_s_changes() -> None:
     assert fingerprint(second) == fingerprint(demo_blog())
 
 
-def test_every_upload_is_a_real_picture_of_the_size_its_record_tells(blog: Blog) -> None:
+def test_every_upload_is_a_real_picture_of_its_recorded_size(blog: Blog) -> None:
     kinds = set()
     for file in raw(blog.files):
         body = blog.pictures[UPLOADED.format(**file)]

@@ -98,7 +98,7 @@ def test_two_workers_write_the_same_in_the_order_of_columns(fleet: Path) -> None
 
 
 class TestAgain:
-    def test_only_what_changed_is_read(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_only_changed_archives_are_read(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         update(fleet, fleet / NAME)
         before = {table: read(fleet / NAME, table) for table in TABLES}
         opened: list[str] = []
@@ -157,7 +157,7 @@ class TestAgain:
         (row,) = [row for row in read(fleet / NAME, "blogs") if row["blog_id"] == "aki.example.jp"]
         assert (row["state"], row["error"]) == ("saved", None)
 
-    def test_another_edition_is_read_anew(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_another_edition_is_read_again(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         update(fleet, fleet / NAME)
         before = read(fleet / NAME, "entries")
         for module in (catalogue, catalogue_rows):

@@ -90,7 +90,7 @@ def test_filters_order_and_limit(fleet: Path) -> None:
     assert shown(find(fleet, "港", kind="entry"))[0] == ("natsu.example.jp", "entries", "2")
 
 
-def test_only_what_changed_is_read_again(fleet: Path) -> None:
+def test_only_changed_archives_are_read_again(fleet: Path) -> None:
     update(fleet)
     assert counts(update(fleet)) == (3, 0, 3)
     Built.reopen(archive_place(fleet, "fuyu.example.jp")).commit(

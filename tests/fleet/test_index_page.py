@@ -161,7 +161,7 @@ def test_names_of_blogs_are_escaped(fleet: Path) -> None:
     assert "\u2028" not in script
 
 
-def test_only_what_changed_is_opened_and_a_new_site_is_seen(fleet: Path) -> None:
+def test_only_changed_archives_are_opened_and_a_new_site_is_found(fleet: Path) -> None:
     assert make(fleet).read == 3
     assert make(fleet).read == 0
     with_site(fleet, "haru.example.com")

@@ -32,7 +32,7 @@ def ids(ledger: FleetLedger, now: float, most: int = 10) -> list[str]:
     return [blog.blog_id for blog in ledger.due(now, most)]
 
 
-def test_listing_again_keeps_what_is_known(ledger: FleetLedger) -> None:
+def test_listing_again_keeps_the_stored_facts(ledger: FleetLedger) -> None:
     assert ledger.list_blogs(blogs("a", "b", "a"), 1.0) == Listing(2, 2, 1, 0)
     ledger.begin_run(2.0, {})
     ledger.record([(BlogAttempt(1, 2.0, 3.0, 0), None), (BlogAttempt(2, 2.0, 3.0, 20), 60.0)])

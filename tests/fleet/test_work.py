@@ -169,7 +169,7 @@ def test_any_error_is_reported_for_its_archive_alone(
     assert result.document()["reason"]
 
 
-def test_folders_that_hold_no_archive_of_the_fleet(tmp_path: Path, found: FoundArchive) -> None:
+def test_folders_without_an_archive_of_the_fleet(tmp_path: Path, found: FoundArchive) -> None:
     root = tmp_path / "fleet"
     shard = found.path.parent.name
     (root / shard / "stranger").mkdir()
@@ -212,7 +212,7 @@ def test_an_error_of_the_machine_ends_the_work(tmp_path: Path) -> None:
         list(work_over(tmp_path, full, None, OwnPool()))
 
 
-def test_a_tally_names_a_thousand_failures_and_what_ends_the_command() -> None:
+def test_a_tally_names_a_thousand_failures_and_the_error_that_ends_the_command() -> None:
     tally = WorkTally()
     assert tally.problem() is None
     tally.count(ArchiveResult("a", Path("a"), "made", facts={"version": 3, "files": 2, "intact": True}))

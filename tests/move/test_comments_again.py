@@ -42,7 +42,7 @@ def named(outcome: MoveOutcome) -> dict[str, list[str]]:
     return {why: keys for (thing, _, why), keys in outcome.named.items() if thing is Thing.COMMENT}
 
 
-async def test_what_changed_in_the_old_blog_is_brought_up_to_date_once(home: Home, tmp_path: Path) -> None:
+async def test_a_change_in_the_old_blog_is_moved_once(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     number, tried = first(home)["id"], await move(home, rewritten(), tmp_path, dry_run=True)
     assert counts(tried, Did.CHANGED) == {"comments": 1}
@@ -66,7 +66,7 @@ async def test_a_comment_whose_time_shifts_by_seconds_is_unchanged(home: Home, t
     assert (counts(outcome, Did.MADE), counts(outcome, Did.CHANGED)) == ({"comments": 1}, {})
 
 
-async def test_what_a_person_changed_there_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_persons_changes_are_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     first(home)["content"] = "私の返事"
     outcome = await move(home, small_blog(), tmp_path)
@@ -86,7 +86,7 @@ async def test_a_comment_that_a_person_rewrote_with_another_program_is_left_alon
     assert named(await move(home, small_blog(), tmp_path)) == {}
 
 
-async def test_what_a_person_changes_while_others_are_moved_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_persons_changes_during_a_move_are_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
 
     def meddle(event: Any) -> None:
@@ -148,7 +148,7 @@ async def test_a_hidden_comment_is_held_if_hidden_comments_are_moved(home: Home,
     assert named(await move(home, hidden, tmp_path)) == {}, "readers do not see it"
 
 
-async def test_what_was_removed_is_named_and_not_deleted(home: Home, tmp_path: Path) -> None:
+async def test_removed_comments_are_named_and_not_deleted(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     blog = small_blog()
     del blog.kinds[Kind.COMMENTS]["1"]

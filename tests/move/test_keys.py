@@ -34,7 +34,7 @@ def test_an_address_is_one_that_wordpress_takes(blog_id: str, comment_id: str) -
     assert address.isascii()
 
 
-def test_keys_are_readable_where_ids_are() -> None:
+def test_keys_are_readable_if_ids_are() -> None:
     assert post_key("Umi.blog.example.jp", "42") == "umi.blog.example.jp/entry/42"
     assert comment_address("umi.blog.example.jp", "7") == "comment-7@umi.blog.example.jp.invalid"
     assert file_slug("ab" * 32) == f"file-{'ab' * 16}"

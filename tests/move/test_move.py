@@ -116,7 +116,7 @@ async def test_a_dry_run_sends_nothing_and_reports_its_plan(home: Home, tmp_path
     assert (counts(outcome, Did.THERE), len(home.writes)) == (ALL, writes)
 
 
-async def test_what_changed_in_the_old_blog_is_brought_up_to_date(home: Home, tmp_path: Path) -> None:
+async def test_changes_in_the_old_blog_are_moved(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     blog = small_blog()
     blog.entry("1", title="一つ目、改", name="first", entry_text="書き直した")
@@ -153,7 +153,7 @@ async def test_drafts_keep_their_comments_and_nothing_is_public(home: Home, tmp_
     assert f'href="{home.url}/second/"' in post(home, "一つ目")["content"], "the address it will be published at"
 
 
-async def test_what_is_private_stays_private(home: Home, tmp_path: Path) -> None:
+async def test_private_posts_stay_private(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     blog.entry("9", title="秘密", name="himitsu", is_private="t")
     blog.comment("9", "9", delete_flg="t", cm_text="隠した")
@@ -170,7 +170,7 @@ def edited(home: Home, title: str, **changes: Any) -> None:
     stored(home, title).update(modified_gmt=LATER, **changes)
 
 
-async def test_what_a_person_changed_there_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_persons_changes_are_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     mine = post(home, "一つ目")["content"].replace("二</a>", "二</a> 私の追記")
     edited(home, "一つ目", content=mine)
@@ -183,7 +183,7 @@ async def test_what_a_person_changed_there_is_left_alone(home: Home, tmp_path: P
     assert outcome.named[Thing.POST, Did.LEFT, "changed there since it was moved"] == ["1"]
 
 
-async def test_what_a_person_changes_while_others_are_moved_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_persons_changes_during_a_move_are_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
 
     def meddle(event: Any) -> None:
@@ -218,7 +218,7 @@ async def test_a_half_made_post_that_a_person_took_over_is_left_alone(home: Home
     assert outcome.named[Thing.POST, Did.LEFT, "changed there since it was moved"] == ["2"]
 
 
-async def test_what_a_person_deleted_there_is_not_made_again(home: Home, tmp_path: Path) -> None:
+async def test_a_post_deleted_by_a_person_is_not_made_again(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     del home.rest_posts[post(home, "一つ目")["id"]]
     edited(home, "二つ目", status="trash")
@@ -291,7 +291,7 @@ async def test_no_two_pictures_are_sent_at_once_before_one_has_arrived(home: Hom
 @pytest.mark.parametrize(("route", "thing", "count"), [
     ("wp/v2/posts", Thing.POST, 3), ("wp/v2/comments", Thing.COMMENT, 3), ("wp/v2/categories", Thing.CATEGORY, 2),
 ])  # fmt: skip
-async def test_what_is_refused_is_named_and_the_rest_goes_on(
+async def test_refused_records_are_named_and_the_rest_continues(
     home: Home, tmp_path: Path, route: str, thing: Thing, count: int
 ) -> None:
     page = web.Response(status=403, text="<p>Firewall", content_type="text/html")
@@ -328,7 +328,7 @@ async def test_a_post_that_loses_its_mark_later_is_named(home: Home, tmp_path: P
     assert outcome.named[Thing.POST, Did.REFUSED, "sent an unexpected answer"] == ["1", "2", "3"]
 
 
-async def test_what_would_open_a_post_for_comments_may_be_refused(home: Home, tmp_path: Path) -> None:
+async def test_opening_a_post_for_comments_may_be_refused(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     blog = small_blog()
     blog.comment("4", "2", name="x", cm_text="後から")
@@ -338,7 +338,7 @@ async def test_what_would_open_a_post_for_comments_may_be_refused(home: Home, tm
     assert len(home.rest_comments) == 3
 
 
-async def test_a_category_may_be_made_by_somebody_meanwhile(home: Home, tmp_path: Path) -> None:
+async def test_another_user_may_make_a_category_during_the_move(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     blog.entry("5", title="五", entry_text="五", category="長" * 300)
 
@@ -405,7 +405,7 @@ async def test_a_hostile_body_is_no_block_and_no_mark(home: Home, tmp_path: Path
     assert len(home.rest_posts) == 2
 
 
-async def test_pictures_belong_to_the_post_that_decides_who_sees_them(home: Home, tmp_path: Path) -> None:
+async def test_pictures_belong_to_the_post_that_decides_their_visibility(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     blog.picture("https://pictures.example.jp/8.png", entry_id="8")
     blog.entry(
@@ -437,7 +437,7 @@ async def test_a_private_picture_whose_post_is_in_the_trash_is_private_itself(ho
     assert [(each["post"], each["status"]) for each in home.media.values()] == [(0, "private")]
 
 
-async def test_a_link_is_written_so_that_wordpress_notifies_nobody(home: Home, tmp_path: Path) -> None:
+async def test_a_link_causes_no_notifications_by_wordpress(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     links = (
         '<a href="https://other.example/a">x</a> //y.example/ <script src="https://z.example/z.js">a = 1 // b</script>'

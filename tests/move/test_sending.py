@@ -38,7 +38,7 @@ def answers(home: Home, response: web.Response) -> None:
     home.refuse_write = lambda _route, _fields: response
 
 
-async def test_fields_arrive_as_json_with_what_is_asked_of_the_answer(home: Home, api: WordPressApi) -> None:
+async def test_fields_arrive_as_json_with_the_requested_fields_of_the_answer(home: Home, api: WordPressApi) -> None:
     got: list[Any] = []
     home.refuse_write = lambda route, fields: got.append((route, fields))
     made = await api.send("wp/v2/categories", {"name": "海", "slug": "umi"}, {"_fields": "id"}, nothing)

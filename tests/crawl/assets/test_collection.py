@@ -42,7 +42,7 @@ def test_an_invalid_body_is_skipped(body: Any) -> None:
     assert gathered({"7": {"entry_text": body}}).wanted() == {}
 
 
-def test_a_link_counts_when_it_leads_to_a_picture_or_to_where_uploads_are() -> None:
+def test_a_link_counts_if_it_leads_to_a_picture_or_an_upload() -> None:
     body = (
         "<a href=b.jpg>1</a><a href=b.html>2</a><a href=//files.example.jp/u/x/1>3</a><a href=//files.example.jp/>4</a>"
     )

@@ -101,7 +101,9 @@ def test_fewer_bytes_than_listed_are_an_error_until_it_is_certain() -> None:
         (b"\0\1\2unknown", None),
     ],
 )
-def test_what_contradicts_the_file_list_is_a_doubt_also_at_the_right_size(body: bytes, doubt: str | None) -> None:
+def test_content_that_contradicts_the_file_list_is_doubtful_even_with_the_right_size(
+    body: bytes, doubt: str | None
+) -> None:
     assert said(body, Expected(False, {len(body)}, {"png"}, {(5, 6)})).doubt == doubt
 
 

@@ -30,7 +30,7 @@ def assert_none_torn(blog: Blog) -> None:
 
 
 @pytest.mark.parametrize("kill_at", [1, 9, 30, 57])
-async def test_a_kill_loses_none_and_keeps_no_torn_one(served: Web, tmp_path: Path, kill_at: int) -> None:
+async def test_a_kill_loses_no_picture_and_stores_no_partial_one(served: Web, tmp_path: Path, kill_at: int) -> None:
     healed = False
     reached = asyncio.Event()
 

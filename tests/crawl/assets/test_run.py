@@ -293,7 +293,7 @@ async def test_a_damaged_file_is_read_again(served: Web, blog: Blog) -> None:
     assert served.asked["/a.gif"] == 2
 
 
-async def test_a_picture_nobody_shows_any_more_stays_without_refs(served: Web, blog: Blog) -> None:
+async def test_a_picture_that_is_no_longer_shown_stays_without_refs(served: Web, blog: Blog) -> None:
     served.pictures["/a.gif"] = png(1)
     blog.entry(1, shown(f"{served.url}/a.gif") + shown(f"{served.url}/gone.gif"))
     await blog.backup(settings())
@@ -423,7 +423,7 @@ async def test_files_excluded_by_a_mode_differ_from_missing_files(served: Web, b
     assert served.asked == {"/f/1": 1, "/f/2": 1, "/linked.gif": 1}
 
 
-async def test_an_upload_without_a_known_address_is_told(served: Web, blog: Blog) -> None:
+async def test_an_upload_without_a_known_address_is_reported(served: Web, blog: Blog) -> None:
     blog.file(1, extension="png")
     blog.file(2, extension="png", mtime="7")
     result = await blog.backup(settings())
@@ -433,7 +433,7 @@ async def test_an_upload_without_a_known_address_is_told(served: Web, blog: Blog
     assert result.uploads == {"1": None, "2": f"{served.url}/7"}
 
 
-async def test_the_rule_of_uploads_is_inferred_from_what_entries_embed(served: Web, blog: Blog) -> None:
+async def test_the_upload_rule_is_inferred_from_embedded_addresses(served: Web, blog: Blog) -> None:
     for number in range(6):
         served.pictures[f"/up/u1/170000000{number}.png"] = png(number)
         blog.file(number, user_id="u1", mtime=f"170000000{number}", extension="png")
@@ -453,7 +453,7 @@ async def test_the_rule_of_uploads_is_inferred_from_what_entries_embed(served: W
 
 
 @pytest.mark.parametrize("proven", [True, False])
-async def test_a_rule_made_of_short_values_is_used_only_where_the_sizes_prove_it(
+async def test_a_rule_made_of_short_values_is_used_only_if_the_sizes_prove_it(
     served: Web, blog: Blog, proven: bool
 ) -> None:
     """Any picture can be called 1.png, but only uploads have the sizes in the file list."""
@@ -546,7 +546,7 @@ async def test_a_server_error_is_tried_again_within_the_run(served: Web, blog: B
     assert min(blog.clock.sleeps) >= 7
 
 
-async def test_a_server_error_that_stays_is_told_with_its_status(served: Web, blog: Blog) -> None:
+async def test_a_lasting_server_error_is_reported_with_its_status(served: Web, blog: Blog) -> None:
     async def down(_request: web.Request) -> web.StreamResponse:
         return web.Response(status=500)
 
@@ -637,7 +637,7 @@ VIDEO = b"\0\0\0\x18ftypmp42" + bytes(500)
 FLASH = b"FWS\x08" + bytes(60)
 
 
-async def test_what_is_played_is_read_and_players_of_other_services_are_counted(served: Web, blog: Blog) -> None:
+async def test_media_files_are_read_and_players_of_other_services_are_counted(served: Web, blog: Blog) -> None:
     served.pictures |= {f"/{name}": VIDEO for name in ("v.mp4", "w.mp4", "play?id=3")}
     served.pictures |= {"/p.png": png(1), "/bg.png": png(2), "/o.swf": FLASH, "/e.swf": FLASH, "/m.swf": FLASH}
     at = served.url
@@ -655,7 +655,7 @@ async def test_what_is_played_is_read_and_players_of_other_services_are_counted(
     assert result.framed == 2
 
 
-async def test_uploads_beside_the_service_are_read_and_other_ports_refused(served: Web, blog: Blog) -> None:
+async def test_uploads_on_the_host_of_the_service_are_read_and_other_ports_refused(served: Web, blog: Blog) -> None:
     served.pictures["/a.png"] = png(1)
     port = int(served.url.rpartition(":")[2])
     beside, other = f"{served.url}/a.png", f"http://127.0.0.1:{port + 1}/a.png"
@@ -705,7 +705,7 @@ class OneHost(AbstractResolver):
         return None
 
 
-async def test_a_slow_host_does_not_hold_up_another(served: Web, blog: Blog) -> None:
+async def test_a_slow_host_does_not_delay_another(served: Web, blog: Blog) -> None:
     release = asyncio.Event()
 
     async def slow(_request: web.Request) -> web.StreamResponse:

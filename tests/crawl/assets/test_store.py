@@ -93,7 +93,7 @@ def test_a_large_part_is_resumed(layout: Layout) -> None:
     assert parts(layout) == []
 
 
-def test_a_part_left_by_a_kill_without_its_note_is_begun_anew(layout: Layout) -> None:
+def test_a_part_left_by_a_kill_without_its_note_is_started_again(layout: Layout) -> None:
     store = AssetStore(layout)
     part = store.part("http://h/")
     part.restart('"e"', 5_000_000)
@@ -157,7 +157,7 @@ def test_renames_of_a_killed_run_are_made_durable_before_they_are_trusted(
     assert shard not in synced
 
 
-def test_restarting_forgets_what_was_there(layout: Layout) -> None:
+def test_restarting_discards_the_old_content(layout: Layout) -> None:
     part = AssetStore(layout).part("http://h/")
     part.restart('"e"', 5_000_000)
     part.write(b"old")
@@ -209,7 +209,7 @@ def findings(
 
 
 @pytest.mark.parametrize("quick", [True, False])
-def test_what_is_as_it_was_is_fine(layout: Layout, quick: bool) -> None:
+def test_unchanged_files_have_no_findings(layout: Layout, quick: bool) -> None:
     keep(AssetStore(layout))
     assert findings(layout, record(), record(), record(None, None), quick=quick) == []
     assert findings(layout, quick=quick) == []
@@ -268,7 +268,7 @@ def test_a_file_that_cannot_be_read_is_found(layout: Layout) -> None:
     ]
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     part = PartialFile(tmp_path / "x.part")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))

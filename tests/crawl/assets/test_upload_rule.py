@@ -132,7 +132,7 @@ def test_a_likeness_that_less_than_half_of_the_addresses_bear_out_is_chance(stra
         )
 
 
-def test_a_rule_that_is_chance_does_not_stand_in_the_way_of_one_that_is_not() -> None:
+def test_a_coincidental_rule_does_not_hide_a_real_one() -> None:
     files = [record(number, file_id=str(number)) for number in range(1, 9)]
     chance = [f"https://h.example/{number}.jpg" for number in range(1, 60)]
     rule = HOST + "/{user_id}/{mtime}"
@@ -140,7 +140,7 @@ def test_a_rule_that_is_chance_does_not_stand_in_the_way_of_one_that_is_not() ->
 
 
 @pytest.mark.parametrize(("field", "certain"), [("file_id", False), ("mtime", True), ("name", True)])
-def test_short_values_are_not_certain_and_the_sizes_to_prove_them_are_told(field: str, certain: bool) -> None:
+def test_short_values_are_not_certain_and_come_with_sizes_to_prove_them(field: str, certain: bool) -> None:
     files = [record(number, file_id=str(number), file_size=1000 + number) for number in range(1, 5)]
     addresses = filled(f"{HOST}/{{{field}}}", files)
     found = infer_file_url(DEFAULT_SERVICE, files, addresses)
@@ -243,7 +243,9 @@ def test_uploads_of_one_second_share_an_address() -> None:
     ),
     st.lists(st.text(max_size=12).map(lambda text: HOST + "/" + quote(text, safe="{}?&=./")), max_size=8, unique=True),
 )
-def test_whatever_is_found_makes_the_addresses_it_was_found_by(files: list[dict[str, str]], urls: list[str]) -> None:
+def test_an_inferred_rule_gives_the_addresses_it_was_inferred_from(
+    files: list[dict[str, str]], urls: list[str]
+) -> None:
     found = infer_file_url(DEFAULT_SERVICE, files, urls)
     if found is not None:
         assert found.matches >= MIN_MATCHES
@@ -287,14 +289,14 @@ SHAPES: dict[str, Callable[[dict[str, Any], int], str]] = {
 
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("count", [250, 2000])
-def test_each_file_costs_the_same_work_however_many_there_are(
+def test_each_file_costs_the_same_work_for_any_number_of_files(
     work: Counter[str], make: Callable[[dict[str, Any], int], str], count: int
 ) -> None:
     found_in(count, make)
     assert work.total() <= 40 * count
 
 
-def test_folders_that_no_field_tells_are_no_rule_for_the_uploads_of_others() -> None:
+def test_folders_that_match_no_field_make_no_rule_for_other_uploads() -> None:
     """Forty uploads of one month do not show the folders of the other months."""
     assert found_in(400, SHAPES["folders of months"]) is None
 
