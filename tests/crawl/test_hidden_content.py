@@ -1,7 +1,7 @@
 """Services that hide, cut or replace parts of a blog: no run may call such a backup complete.
 
 Each way changes the sample service's HTTP answers a little, during a first backup, and during a second one after a
-good first. Pages hold five records: 23 entries, 34 comments and 13 files have 5, 7 and 3 pages.
+good first. A page has five records, so 23 entries, 34 comments and 13 files need 5, 7 and 3 pages.
 """
 
 from __future__ import annotations
