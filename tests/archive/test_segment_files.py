@@ -1,4 +1,4 @@
-"""Reading lines back, near each other and far apart."""
+"""Read lines that are close together and far apart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 def test_lines_read_near_each_other_are_those_read_one_by_one(tmp_path: Path, lines: list[bytes]) -> None:
-    """Forwards, backwards and across two files, with lines that lie across blocks or are longer than one."""
+    """Forwards, backwards and in two files, with lines that cross block borders or are longer than a block."""
     found = SegmentFiles()
     numbers = []
     for name in ("one", "two"):
@@ -37,7 +37,7 @@ def test_lines_read_near_each_other_are_those_read_one_by_one(tmp_path: Path, li
     found.close()
 
 
-def test_what_was_appended_since_is_read_too(tmp_path: Path, lines: list[bytes]) -> None:
+def test_lines_appended_later_are_read(tmp_path: Path, lines: list[bytes]) -> None:
     path = tmp_path / "spool"
     path.write_bytes(b"one\n")
     found = SegmentFiles()
