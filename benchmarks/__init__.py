@@ -1,9 +1,9 @@
-"""Measurements of the program against what else could do the same work. See README.md beside this file."""
+"""Measurements of the program against other programs that do the same work. See README.md in this folder."""
 
 from pathlib import Path
 from typing import Final
 
 PEERS: Final = Path(__file__).parents[1] / ".venv-peers"
-"""Where ``make peers`` puts the programs of PyPI and npm that are measured beside ours."""
+"""The folder in which ``make peers`` installs the programs from PyPI and npm for comparison."""
 SCRIPTS: Final = Path(__file__).with_name("peers")
-"""What drives them, and the short scripts that ours is measured against."""
+"""The scripts that run those programs, and the short scripts that the program is compared with."""

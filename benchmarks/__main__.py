@@ -1,8 +1,8 @@
-"""``python -m benchmarks`` measures everything, ``python -m benchmarks site starts`` only what is named.
+"""``python -m benchmarks`` runs all measurements, ``python -m benchmarks site starts`` only the named ones.
 
-One table is printed. All of it together is kept in ``results.md``, with the ratios of a short form on small blogs.
-``--check`` takes the short form alone, and fails where a ratio is more than a quarter above the one that is kept;
-``--record`` keeps these ratios anew, the median of three times.
+It prints one table. The results of all measurements are stored in ``results.md``, with the ratios of a short form that
+uses small blogs. ``--check`` runs only the short form and fails if a ratio is more than a quarter above the stored one;
+``--record`` stores new ratios, the median of three runs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ MEASURES: dict[str, Measure] = {
     "throttle": throttle.throttle,
     "fleet": fleet.fleet,
 }
-"""What is measured where nothing is named."""
+"""The measurements that run by default."""
 BY_NAME: dict[str, Measure] = {
     "large": crawl.large,
     "kept": kept.kept,
@@ -61,9 +61,9 @@ BY_NAME: dict[str, Measure] = {
     "fleet-memory": fleet.fleet_memory,
     "fleet-forecast": fleet.fleet_forecast,
 }
-"""What takes long, and is measured only where it is asked for."""
+"""Slow measurements, which run only if they are named."""
 SHORT = ("starts", "crawl", "unchanged", "history", "site", "exports", "conversion", "search")
-"""What the short form has."""
+"""The measurements of the short form."""
 _WORST = 1.25
 _RECORDED_TIMES = 3
 _SHORT_ROUNDS = 3
@@ -78,13 +78,13 @@ def measured(bench: Bench, names: Iterable[str]) -> Iterator[Row]:
 
 
 def fallen_behind(rows: Iterable[Row], known: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Return the CPU ratios that are too far above those that are known, as parts of these."""
+    """Return the CPU ratios that are too far above the recorded ones, divided by the recorded ones."""
     found = {(row.name, row.against): row.cpu for row in rows if row.cpu is not None}
     return {key: cpu / known[key] for key, cpu in found.items() if key in known and cpu > _WORST * known[key]}
 
 
 def check(bench: Bench, names: Sequence[str]) -> int:
-    """Take the short form; what falls behind is measured once more, and has to do so again to be a failure."""
+    """Run the short form; a measurement that is too slow runs a second time and fails only if it is slow again."""
     known = recorded()
     late: dict[tuple[str, str], float] = {}
     for name in names:
@@ -99,7 +99,7 @@ def check(bench: Bench, names: Sequence[str]) -> int:
 
 
 def medians(bench: Bench) -> list[Row]:
-    """Take the short form several times, and return its rows with the median of each ratio."""
+    """Run the short form several times, and return its rows with the median of each ratio."""
     runs = [list(measured(bench, SHORT)) for _ in range(_RECORDED_TIMES)]
     return [
         row[0] if row[0].cpu is None else replace(row[0], cpu=median(each.cpu for each in row if each.cpu is not None))

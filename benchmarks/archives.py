@@ -28,7 +28,7 @@ _COMPLETE = {"complete": True, "sweeps": 2, "sweeps_agreed": True}
 
 
 class Nightly:
-    """An archive at ``root`` that gets a version and a run's line for each night that changed something."""
+    """An archive at ``root`` that gets a version and a line in ``runs.jsonl`` for each night with a change."""
 
     def __init__(self, root: Path, blog_id: str = BLOG_ID) -> None:
         self.layout = Layout(root)
@@ -37,7 +37,7 @@ class Nightly:
         writer.create(self.layout, ArchiveInfo(blog_id, timestamp(_FIRST_NIGHT)))
 
     def commit(self, changes: Changes) -> None:
-        """Commit the next night's version. What fsync guards against is a loss of power; nothing here is worth that."""
+        """Commit the next night's version without fsync, since a benchmark need not survive a power failure."""
         counts: dict[Kind, KindCounts] = {}
         lines: dict[Kind, list[bytes]] = {}
         for kind in Kind:
@@ -61,17 +61,17 @@ class Nightly:
 
 
 def nightly(root: Path, size: BlogSize, versions: int) -> Iterator[Nightly]:
-    """Make an archive whose newest version is the blog as it is served, and yield it after each version.
+    """Make an archive whose newest version is the blog as served, and yield it after each version.
 
-    Each night from the second on an entry that had another text gets its own, and a comment is written: the more
-    versions, the more the first one differs.
+    Each night from the second on, one entry with an older text gets its final text, and one comment is added. The more
+    versions there are, the more the first one differs.
     """
     content, archive = Content(size), Nightly(root)
     nights = versions - 1
     edits = [1 + (night - 1) % size.entries for night in range(1, nights + 1)]
 
     def as_of(number: int, left: int) -> bytes:
-        """Return an entry that has so many edits before it."""
+        """Return an entry in its state before its last ``back`` edits."""
         mark = b'"template_text":"%b"' % (b"%d" % left if left else b"")
         return content.entry(number).replace(b'"template_text":""', mark)
 

@@ -1,7 +1,7 @@
-"""The other clients: ``python -m benchmarks.clients bare URL --entries …`` reads what a backup reads, and does less.
+"""The other clients: ``python -m benchmarks.clients bare URL --entries …`` sends a backup's requests and does less.
 
-Each prints a JSON object with the number of requests it sent and of bytes it got. What a way does not need it does not
-import.
+Each prints a JSON object with the number of requests that it sent and the bytes that it received. Each imports only the
+modules that it needs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _KEYS = ("cm_id", "file_id", "entry_id", "id")
 
 
 def _drop(_address: str, _body: bytes) -> None:
-    """Do nothing with an answer."""
+    """Ignore a response."""
 
 
 async def read_all(options: Namespace, take: Callable[[str, bytes], None] = _drop) -> Count:
-    """Read every address with aiohttp alone, a worker for each request under way, and hand each body to ``take``."""
+    """Read every address with aiohttp alone, with one worker per concurrent request, and pass each body to ``take``."""
     import aiohttp
     from yarl import URL
 
@@ -53,12 +53,12 @@ async def read_all(options: Namespace, take: Callable[[str, bytes], None] = _dro
 
 
 def bare(options: Namespace) -> Count:
-    """Read and drop: the floor."""
+    """Read and drop: the least that any client can take."""
     return asyncio.run(read_all(options))
 
 
 def tight(options: Namespace) -> Count:
-    """Read, and parse, hash and write each record once, without any checks: what a short script can reach."""
+    """Read, and parse, hash and write each record once, without any checks: the best that a short script can reach."""
     with Path(options.out).open("wb", buffering=1 << 20) as file:
         done = asyncio.run(read_all(options, _keeper(file)))
         file.flush()
@@ -88,7 +88,7 @@ def _keeper(file: BinaryIO) -> Callable[[str, bytes], None]:
 
 
 def threads(options: Namespace) -> Count:
-    """Read and drop with requests: a ``Session`` in each of as many threads as requests at a time."""
+    """Read and drop with requests: one ``Session`` in each of as many threads as concurrent requests."""
     import threading
     from concurrent.futures import ThreadPoolExecutor
 

@@ -1,8 +1,8 @@
-r"""A blog of any size, as a service sends it: the same bytes every time, made on the fly, in hardly any memory. Pure.
+r"""A blog of any size, as a service sends it: always the same bytes, made on the fly, in hardly any memory. Pure.
 
-Its entries look as those of real blogs do: ``div``, ``font``, pictures, tables and lists beside paragraphs and line
-breaks, full-width punctuation in nearly every line, and every character beyond ASCII as a ``\uXXXX`` escape. A few
-dozen records are made, and their numbers cut out; an answer puts in the ones asked for.
+Its entries look like those of real blogs. They contain ``div``, ``font``, pictures, tables and lists between paragraphs
+and line breaks, and full-width punctuation in nearly every line. Characters beyond ASCII are ``\uXXXX`` escapes. A few
+dozen records are made into templates without their numbers; a response fills in the numbers that were requested.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.generated import generated_blog
 BLOG_ID: Final = "bench.blog.example.jp"
 PAGE_SIZE: Final = 20
 SWEEPS: Final = 2
-"""A backup of a blog that stands still sweeps its lists twice: the second proves that nothing moved meanwhile."""
+"""A backup of an unchanging blog reads its lists twice; the second pass proves that nothing moved meanwhile."""
 EMOJI: Final = 4
 
 _POOL = 64
@@ -51,7 +51,7 @@ _PHOTO = (
 
 @dataclass(frozen=True, slots=True)
 class BlogSize:
-    """Numbers of records; ids count from 1 and lists show the newest first."""
+    """Numbers of records; ids count from 1 and lists are sorted newest first."""
 
     entries: int
     comments: int
@@ -59,7 +59,7 @@ class BlogSize:
 
     @classmethod
     def of(cls, options: Namespace) -> BlogSize:
-        """Read it from the options that :func:`add_options` adds."""
+        """Read the size from the options that :func:`add_options` adds."""
         return cls(options.entries, options.comments, options.files)
 
     def options(self) -> list[str]:
@@ -77,12 +77,12 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def pages(count: int) -> int:
-    """Return how many pages a list of so many records has; an empty one has one."""
+    """Return the number of pages of a list with this number of records; an empty list has one page."""
     return max(1, -(-count // PAGE_SIZE))
 
 
 def addresses(size: BlogSize, *, entries: bool = True) -> Iterator[str]:
-    """Yield the addresses that a backup reads, path and query: user, lists, entries (or none of them), lists again."""
+    """Yield the addresses that a backup reads, path and query: user, lists, entries (unless skipped), lists again."""
     yield "/v1/user"
     yield from _sweep(size)
     for entry_id in range(size.entries if entries else 0, 0, -1):
@@ -92,7 +92,7 @@ def addresses(size: BlogSize, *, entries: bool = True) -> Iterator[str]:
 
 
 def pictures(size: BlogSize) -> Iterator[str]:
-    """Yield the addresses of all pictures in entries: a photo in each, and a few that all of them share."""
+    """Yield the addresses of all pictures in entries: one photo in each, and a few that all of them share."""
     yield from (f"/{number}.png" for number in range(1, size.entries + 1))
     yield from (f"/emoji/{number}.png" for number in range(EMOJI))
 
@@ -126,11 +126,11 @@ def _block(chance: random.Random, said: list[str]) -> str:
 
 
 class Content:
-    """The records of one blog, as JSON, and the answers of its five operations (API section 4).
+    """The JSON records of one blog, and the responses of its five operations (API section 4).
 
     Args:
-        size: how many there are.
-        host: where the pictures are.
+        size: the numbers of records.
+        host: the host of the pictures.
 
     Attributes:
         edits: how often entry 1 was edited; its title says so.
@@ -144,7 +144,7 @@ class Content:
         known = {"entry_id": "@id@", "name": "entry-@id@", "title": _TITLE}
 
         def template(record: dict[str, Any], **markers: str) -> bytes:
-            """Turn a record into a format string for :class:`bytes`, the markers into its places."""
+            """Turn a record into a format string for :class:`bytes`, with fields in the places of the markers."""
             text = json.dumps({**record, **markers}, separators=(",", ":")).replace(_PICTURES, host).replace("%", "%%")
             for name in _NUMBERS:
                 text = text.replace(f"@{name}@", f"%({name})d")
@@ -185,7 +185,7 @@ class Content:
         return self._files[number % _POOL] % {b"id": number}
 
     def answer(self, target: bytes) -> bytes | None:
-        """Return the body for a path with its query; ``None`` where there is nothing.
+        """Return the body for a path with its query; ``None`` if nothing is served there.
 
         Raises:
             ValueError: the query is not one of the API's.
@@ -209,7 +209,7 @@ class Content:
         return None
 
     def _year(self, entry: int) -> int:
-        """Return the year of an entry, and of its comments."""
+        """Return the year of an entry and its comments."""
         return _FIRST_YEAR + _YEARS * entry // (self._size.entries + 1)
 
     def _edits(self, number: int) -> int:

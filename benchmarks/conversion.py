@@ -1,4 +1,4 @@
-"""Markdown of bodies, against other converters; none of them keeps all that ours keeps."""
+"""Markdown made from bodies, compared with other converters, all of which lose more than this one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OURS, _FLOOR = "Markdown of bodies", "a tree of each body"
 
 
 def conversion(bench: Bench) -> Iterator[Row]:
-    """Measure the conversion alone, of as many bodies, each in a process of its own."""
+    """Measure the conversion alone, each converter with the same bodies in a separate process."""
     chance = random.Random(2)
     bodies = [body(chance).replace("@id@", str(number)) for number in range(bench.size(2_000, 300))]
     script = str(SCRIPTS / "convert.py")

@@ -1,4 +1,4 @@
-"""Backups, against clients that read the very same addresses from the same service and do less."""
+"""Backups, compared with clients that read the same addresses from the same service and do less."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def client(way: str, base_url: str, size: BlogSize, *options: object) -> list[st
 
 
 def whole_size(bench: Bench) -> BlogSize:
-    """Return how large the blog is that is read as a whole."""
+    """Return the size of the blog for measurements that read a whole blog."""
     entries = bench.size(10_000, 1_000)
     return BlogSize(entries, 2 * entries, entries // 5)
 
@@ -31,8 +31,8 @@ def whole_size(bench: Bench) -> BlogSize:
 def crawl(bench: Bench) -> Iterator[Row]:
     """Measure a first backup, with views and without."""
     size = whole_size(bench)
-    # A file system such as ext4 searches long for room where thousands of files have just been removed, as here after
-    # each round: that made the ratios of the short form differ by a half.
+    # A file system such as ext4 searches long for space after thousands of files were removed, as happens here after
+    # each round. That changed the ratios of the short form by a half.
     with serving(size) as service, bench.memory() if bench.small else nullcontext(bench.place) as folder:
         url = service.base_url
         samples = bench.turns(
@@ -52,10 +52,10 @@ def crawl(bench: Bench) -> Iterator[Row]:
 
 
 def require_requests(samples: Samples, wanted: int) -> None:
-    """Make sure that all who say how much they asked for asked for the same.
+    """Make sure that all programs that report their number of requests sent the same number.
 
     Raises:
-        RuntimeError: one did not, so that its time says nothing.
+        RuntimeError: one did not, so its time cannot be compared.
     """
     for name, taken in samples.items():
         for sample in taken:
@@ -64,7 +64,7 @@ def require_requests(samples: Samples, wanted: int) -> None:
 
 
 def clients(bench: Bench) -> Iterator[Row]:
-    """Measure a first backup without views against other ways to read a blog, slow ones."""
+    """Measure a first backup without views against other, slower ways to read a blog."""
     size = whole_size(bench)
     scrapy = bench.peer("Scrapy", "scrapy")
     with serving(size) as service:
@@ -86,7 +86,7 @@ def clients(bench: Bench) -> Iterator[Row]:
 
 
 def unchanged(bench: Bench) -> Iterator[Row]:
-    """Measure a later backup that finds nothing new, which reads the lists alone."""
+    """Measure a later backup that finds nothing new and reads only the lists."""
     size, name = whole_size(bench), "unchanged backup"
     with serving(size) as service:
         archive = bench.place / "unchanged"
@@ -114,7 +114,7 @@ def pictures(bench: Bench) -> Iterator[Row]:
 
 
 def latency(bench: Bench) -> Iterator[Row]:
-    """Measure a backup from a service that takes 50 ms for every answer, against curl with the same addresses."""
+    """Measure a backup from a service with a latency of 50 ms, against curl with the same addresses."""
     curl = bench.peer("curl", "curl", everywhere=True)
     if curl is None:
         return
@@ -135,7 +135,7 @@ def latency(bench: Bench) -> Iterator[Row]:
 
 
 def large(bench: Bench) -> Iterator[Row]:
-    """Measure a backup of 100,000 entries and 1,000,000 comments once, against one of a tenth of that."""
+    """Measure one backup of 100,000 entries and 1,000,000 comments, against a backup of a tenth of that."""
     taken: dict[str, list[Sample]] = {}
     for part in (10, 1):
         entries = bench.size(100_000, 1_000) // part

@@ -21,7 +21,7 @@ _GOALS = {"hugo": 7.0, "wxr": 5.0, "epub": 9.0, "jekyll": 7.0}
 
 
 def make_archive(root: Path, entries: int) -> None:
-    """Make an archive with so many entries and twice as many comments, with its ``latest/`` but no views."""
+    """Make an archive with this number of entries and twice as many comments, with its ``latest/`` but no views."""
     build(root, BlogSize(entries, 2 * entries, 0))
     rebuild(Archive.open(root), Settings(markdown=False, site=False))
 
@@ -32,12 +32,12 @@ def loop(archive: Path, out: Path) -> list[str]:
 
 
 def export(name: str, archive: Path, out: Path) -> list[str]:
-    """Return the command of an export of all that is public."""
+    """Return the command of an export of all public records."""
     return ours("export", name, archive, out, "--public-open-flg=1", "--visible-delete-flg=f", "--quiet")
 
 
 def exports(bench: Bench) -> Iterator[Row]:
-    """Measure the exports whose time is wanted to be short, in processor seconds in memory."""
+    """Measure the exports that should be fast, in seconds of processor time, with all files in memory."""
     entries = bench.size(10_000, 1_000)
     with bench.memory() as folder:
         archive = folder / "archive"

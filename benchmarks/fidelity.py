@@ -1,9 +1,9 @@
-"""``python -m benchmarks.fidelity``: what Markdown keeps of bodies, made here and by other converters.
+"""``python -m benchmarks.fidelity``: losses in Markdown that this program and others make from bodies.
 
-Of each body's Markdown GitHub's own renderer (cmark-gfm) makes HTML, and Chromium reads that as it reads the body:
-text, lines, bold letters, links, cells, code blocks, ruby, players, and links inside of the page. Bodies are those of
-the sample blog, made-up ones with all that Markdown could take for its own, and posts with contents, footnotes and the
-like, the same each time. ``make peers`` installs the others and the renderer.
+GitHub's own renderer (cmark-gfm) makes HTML from the Markdown. Chromium then reads that HTML and the body, and counts
+text, lines, bold letters, links, cells, code blocks, ruby, players, and links within the page. The bodies come from the
+sample blog; others are made up, with all text that Markdown could read as markup, or with contents, footnotes and the
+like. They are the same each time. ``make peers`` installs the other converters and the renderer.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ COLUMNS: Final = {
     "players": "players",
     "inside": "links inside",
 }
-"""What is counted, and what the table calls it."""
+"""The things that are counted, and their headings in the table."""
 
 _WORDS: Final = (
     "朝から雨でした", "港まで歩いた", "去年の写真", "コーヒーを二杯", "10~12時ごろ", "A & B", "駅前の店", "ＣＤを２枚",
@@ -160,11 +160,11 @@ _IN_TABLE = (
 )
 _NOTES: Final = (_HATENA, _WORDPRESS, _NAMED, _IN_TABLE)
 _PLACES: Final = {"h1": "h1", "二": "二", "三": "%E4%B8%89"}
-"""Ids of headings, and what leads to them."""
+"""Ids of headings, and the links to them."""
 
 
 def _post(chance: random.Random) -> str:
-    """Return a post with what posts of fifteen years have."""
+    """Return a post with the features of posts from fifteen years."""
     blocks = "".join(make_block(chance) for make_block in chance.sample(_BLOCKS, chance.randint(3, 8)))
     if chance.random() < 0.5:
         names = [f"{_said(chance)}{number}" for number in range(len(_PLACES))]
@@ -191,7 +191,7 @@ def ours(body: str) -> str:
 
 
 def converted(tool: str, texts: Sequence[str]) -> list[str]:
-    """Return what a tool of the other environments makes of texts."""
+    """Return the output of a converter from the other environments for each text."""
     with TemporaryDirectory() as folder:
         given, made = Path(folder, "given"), Path(folder, "made")
         given.write_text("\n".join(map(json.dumps, texts)), "utf-8")
@@ -203,18 +203,18 @@ def converted(tool: str, texts: Sequence[str]) -> list[str]:
 
 
 def read(page: Page, html: str, players: Sequence[str]) -> dict[str, list[str]]:
-    """Return what a browser shows of HTML, by column; ``players`` are the names of those of the body."""
+    """Return the things that a browser shows of HTML, by column; ``players`` names the players in the body."""
     found: dict[str, list[str]] = page.evaluate(_READ, [html, players])
     return found
 
 
 def lost(given: Sequence[str], found: Sequence[str]) -> int:
-    """Return how many things of a body are not in what was made of it."""
+    """Return how many things of a body are missing from its conversion."""
     return (Counter(given) - Counter(found)).total()
 
 
 def rows(said: Callable[[str], None]) -> Iterator[tuple[str, Mapping[str, tuple[int, int]]]]:
-    """Yield each converter with what it lost, and of how much, by column; ``said`` is told of each loss of ours."""
+    """Yield each converter with the lost and total numbers by column; ``said`` receives each loss of this program."""
     sources = bodies()
     with chromium(None) as browser:
         page = browser.new_page()
@@ -242,7 +242,7 @@ def rows(said: Callable[[str], None]) -> Iterator[tuple[str, Mapping[str, tuple[
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table of what is lost."""
+    """Print the table of losses."""
     parser = ArgumentParser(prog="python -m benchmarks.fidelity", description=__doc__)
     parser.add_argument("--losses", action="store_true", help="say what ours loses, to standard error")
     options = parser.parse_args(arguments)

@@ -1,9 +1,10 @@
-"""``python -m benchmarks.finding``: what the site's search finds, and what it loads, beside Pagefind and lunr.
+"""``python -m benchmarks.finding``: compare the site's search with Pagefind and lunr.
 
-All three search the same posts, made of sentences of the sample blog, in Chromium, over HTTP on this machine. A post is
-right where its folded text holds the folded query. Queries are parts of the posts, chosen by their script and length
-and by chance. Recall is how much of what is right was found, precision how much of what was found is right: means over
-the queries, of precision over those that found anything. ``make peers`` installs the others.
+All three search the same posts in Chromium, over HTTP on this machine. The posts consist of sentences from the sample
+blog. A post is a correct result if its folded text contains the folded query. Queries are random parts of posts with a
+certain script and length. Recall is the share of correct posts that were found, precision the share of found posts that
+are correct. Both are means over the queries; precision covers only queries with results. ``make peers`` installs the
+other searches.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ KINDS: Final[dict[str, tuple[str, Callable[[str], str]]]] = {
     "katakana in half width": ("(?<![ァ-ヶー])[ァ-ヶー]{3,8}(?![ァ-ヶー])", _in_half_width),
     "katakana as hiragana": ("(?<![ァ-ヶー])[ァ-ヶー]{3,8}(?![ァ-ヶー])", _in_hiragana),
 }
-"""Kinds of queries: what of the posts they are, and how that is typed. What is right is what holds the former."""
+"""Kinds of queries: a pattern for parts of posts, and how people type them. Posts with the part are correct."""
 OURS: Final = """async (query) => {
   const results = document.getElementById("results");
   const form = document.getElementById("search");
@@ -108,7 +109,7 @@ LUNR: Final = """async (query) => {
 
 
 class Query(NamedTuple):
-    """What is typed, its kind, and which posts are right."""
+    """The typed text, its kind, and the posts that are correct results."""
 
     kind: str
     text: str
@@ -117,10 +118,10 @@ class Query(NamedTuple):
 
 @dataclass
 class Searched:
-    """What a search said to every query, and what it cost: bytes, and seconds to the first 20 results.
+    """The results of every query, the bytes loaded, and the seconds to the first 20 results.
 
     Attributes:
-        similar: what was found, and what was in similar spellings.
+        similar: the posts that were found, and those that have similar spellings.
     """
 
     name: str
@@ -133,7 +134,7 @@ class Searched:
 
 
 def posts_of_sample(count: int, chance: random.Random) -> list[tuple[str, str]]:
-    """Return posts, a title and a text each, of the sentences of the sample blog."""
+    """Return posts, a title and a text each, made of the sentences of the sample blog."""
     posts = [DEFAULT_SERVICE.post(fields(raw)) for raw in demo_blog().entries.values()]
     sentences = [each for post in posts for each in re.findall("[^。！？\n]{4,}[。！？]?", plain_text(post.body))]
     titles = [post.title for post in posts if post.title]
@@ -144,7 +145,7 @@ def posts_of_sample(count: int, chance: random.Random) -> list[tuple[str, str]]:
 
 
 def queries(posts: Sequence[tuple[str, str]], each: int, chance: random.Random) -> Iterator[Query]:
-    """Yield so many queries of each kind."""
+    """Yield this number of queries of each kind."""
     keys = [fold(f"{title}\n{text}") for title, text in posts]
     texts = "\n".join(text for _, text in posts)
     for kind, (pattern, typed) in KINDS.items():
@@ -154,12 +155,12 @@ def queries(posts: Sequence[tuple[str, str]], each: int, chance: random.Random) 
 
 
 class Counting(SimpleHTTPRequestHandler):
-    """Sends files, and counts their bytes; nothing is kept by the browser."""
+    """Serves files, and counts their bytes; the browser must not cache them."""
 
     sent = 0
 
     def end_headers(self) -> None:
-        """Forbid to keep it."""
+        """Forbid caching."""
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
@@ -170,7 +171,7 @@ class Counting(SimpleHTTPRequestHandler):
         outputfile.write(data)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -187,12 +188,12 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def size(*files: Path) -> int:
-    """Return how many bytes files have together."""
+    """Return the total size of files in bytes."""
     return sum(path.stat().st_size for path in files if path.is_file())
 
 
 def make_ours(folder: Path, posts: Sequence[tuple[str, str]]) -> int:
-    """Make the site of the posts; returns the bytes of what is there for the search alone."""
+    """Make the site of the posts and return the bytes of the files that only the search needs."""
     entries = {
         str(at + 1): record(
             entry_id=str(at + 1), title=title, entry_text=escape(text).replace("\n", "<br>"), ps_title="", ps_text="",
@@ -209,7 +210,7 @@ def make_ours(folder: Path, posts: Sequence[tuple[str, str]]) -> int:
 
 
 def make_pagefind(folder: Path, posts: Sequence[tuple[str, str]]) -> int:
-    """Make pages of the posts, and Pagefind's index of these; returns its bytes."""
+    """Make pages from the posts, and Pagefind's index of them; return its bytes."""
     for at, (title, text) in enumerate(posts):
         lines = escape(text).replace("\n", "<br>")
         head = f'<!DOCTYPE html><html lang="ja"><meta charset="utf-8"><title>{escape(title)}</title>'
@@ -221,7 +222,7 @@ def make_pagefind(folder: Path, posts: Sequence[tuple[str, str]]) -> int:
 
 
 def make_lunr(folder: Path, posts: Sequence[tuple[str, str]]) -> int:
-    """Make lunr's index of the posts, as JSON; returns its bytes."""
+    """Make lunr's index of the posts as JSON; return its bytes."""
     (folder / "posts.json").write_text(json.dumps(posts), "utf-8")
     index = subprocess.run(
         ["node", SCRIPTS / "lunr_index.mjs", folder / "posts.json"], check=True, stdout=subprocess.PIPE
@@ -249,7 +250,7 @@ READY: Final = {
 
 
 def searched(name: str, page: Page, address: str, asked: Sequence[str], ask: str, index_bytes: int) -> Searched:
-    """Open the page of a search, and ask it everything, one query after the other."""
+    """Open the page of a search and send it one query after another."""
     made = Searched(name, index_bytes)
     Counting.sent = 0
     page.goto(address)
@@ -268,7 +269,7 @@ def searched(name: str, page: Page, address: str, asked: Sequence[str], ask: str
 def measured(
     browser: Browser, place: Path, posts: Sequence[tuple[str, str]], asked: Sequence[str]
 ) -> Iterator[Searched]:
-    """Have all three make what they need, and ask them."""
+    """Make all three indexes and measure their searches."""
     peers = {"ours": (make_ours, OURS), "Pagefind": (make_pagefind, PAGEFIND), "lunr": (make_lunr, LUNR)}
     for name, (make, ask) in peers.items():
         folder = place / name
@@ -282,7 +283,7 @@ def measured(
 
 
 def quality(made: Sequence[Searched], asked: Sequence[Query]) -> Iterator[str]:
-    """Yield the lines of a table that says what was found by each kind of query."""
+    """Yield the lines of a table with the results for each kind of query."""
     columns = [(each.name, each.found) for each in made]
     columns.insert(1, (f"{made[0].name}, similar too", made[0].similar))
     yield f"| Query | {' | '.join(name for name, _ in columns)} |"
@@ -299,7 +300,7 @@ def quality(made: Sequence[Searched], asked: Sequence[Query]) -> Iterator[str]:
 
 
 def cost(made: Sequence[Searched]) -> Iterator[str]:
-    """Yield the lines of a table that says what each search loads and takes."""
+    """Yield the lines of a table with the bytes and seconds of each search."""
     yield "| | index, MB | loaded at the start, KB | by a query, KB, median (most) | to 20 results, ms, median (most) |"
     yield "|---|---|---|---|---|"
     for each in made:

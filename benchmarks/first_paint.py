@@ -1,7 +1,7 @@
-"""What an entry of many pictures costs a reader, with thumbnails and without: ``python -m benchmarks.first_paint``.
+"""The cost of opening an entry with many pictures, with and without thumbnails: ``python -m benchmarks.first_paint``.
 
-A browser that was not open before shows one entry of 40 photos of 12 megapixels: its beginning, then all down to its
-end. First and largest paint are those of the beginning; the shift is the sum over the whole page (Layout
+A freshly started browser shows one entry with 40 photos of 12 megapixels: its beginning, then everything down to its
+end. First and largest paint are measured at the beginning; the shift is the sum over the whole page (Layout
 Instability API); bytes are those of the pictures. "As before" is the page without the sizes of its pictures.
 """
 
@@ -99,7 +99,7 @@ def _blog(root: Path) -> None:
 
 
 def _site(root: Path, folder: Path, *, thumbnails: bool, bare: bool) -> Path:
-    """Write a site beside the archive, whose pictures it shows; return the entry's page."""
+    """Write a site next to the archive, whose pictures it shows; return the entry's page."""
     archive = Archive.open(root)
     made = Thumbnails(archive.layout if thumbnails else None)
     state = archive.state()

@@ -1,7 +1,7 @@
-"""``fleet run`` over many small blogs: its rate against that of one blog's ``backup``, its memory, and its forecast.
+"""``fleet run`` over many small blogs: its rate compared with one blog's ``backup``, its memory, and its forecast.
 
-Both read the same number of addresses or nearly so, of one service, with the same latency and concurrency; what is
-compared is the time for a request. Pictures are off.
+Both send nearly the same number of requests to one service, with the same latency and concurrency, and their time per
+request is compared. Pictures are off.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from exporter.errors import BlogExporterError
 from exporter.fleet.overview import overview
 
 BLOG = BlogSize(20, 40, 2)
-"""One of the many."""
+"""One of the many blogs."""
 _LATENCY, _CONCURRENCY = 0.1, 16
 _ONE, _MANY = "backup of one blog", "fleet run, blogs of 20 entries"
 _RATE = 0.9
@@ -36,24 +36,24 @@ def blog_id(number: int) -> str:
 
 
 def write_list(path: Path, blogs: int) -> Path:
-    """Write a list of so many blogs."""
+    """Write a list of this number of blogs."""
     path.write_text("".join(f"{blog_id(number)}\n" for number in range(blogs)), encoding="utf-8")
     return path
 
 
 def fleet_run(base_url: str, listed: Path, root: Path, *options: object) -> list[str]:
-    """Return the command that saves the blogs of a list, without pictures."""
+    """Return the command that backs up all blogs of a list without pictures."""
     given = ("--into", root, "--base-url", base_url, "--assets", "none", *options, "--json")
     return ours("fleet", "run", listed, *given)
 
 
 def requests_of(size: BlogSize) -> int:
-    """Return how many requests a first backup of a blog takes."""
+    """Return the number of requests of a first backup of a blog."""
     return sum(1 for _ in addresses(size))
 
 
 def fleet(bench: Bench) -> Iterator[Row]:
-    """Measure many blogs against one of about as many addresses."""
+    """Measure many blogs against one blog with about as many addresses."""
     blogs, at_once = bench.size(200, 24), bench.size(50, 12)
     entries = blogs * requests_of(BLOG) * 10 // 13
     whole = BlogSize(entries, entries * 2, entries // 10)
@@ -79,13 +79,13 @@ def fleet(bench: Bench) -> Iterator[Row]:
 
 
 def fleet_memory(bench: Bench) -> Iterator[Row]:
-    """Measure the memory of 500 blogs at once, beside a ledger of a million, which takes long."""
+    """Measure the memory for 500 concurrent blogs and for a ledger of a million blogs; slow."""
     blogs, at_once = bench.size(1_000_000, 200), bench.size(500, 20)
     seconds = bench.size(60_000, 1_000) / 1000
     with serving(BLOG, "--latency=0.3", "--platform=equal") as service, TemporaryDirectory(dir=bench.place) as place:
         root = Path(place) / "fleet"
         listed = write_list(Path(place) / "blogs.txt", blogs)
-        # The list is read by a run of its own, whose deadline is past: reading is another matter than saving.
+        # A separate run whose deadline is past reads the list, because the next run should measure only backups.
         first = run(fleet_run(service.base_url, listed, root, "--deadline", "2001-01-01", "-q"), _SOME)
         until = datetime.now(UTC) + timedelta(seconds=seconds + first.wall)
         deadline = ("--deadline", until.isoformat(), "--at-once", at_once, "--concurrency", 256, "-q")
@@ -97,7 +97,7 @@ def fleet_memory(bench: Bench) -> Iterator[Row]:
 
 
 def fleet_forecast(bench: Bench) -> Iterator[Row]:
-    """Measure what is forecast when a fifth of the blogs are done, by how long it took; blogs differ in size."""
+    """Measure the forecast made after a fifth of the blogs against the real time; the blogs differ in size."""
     blogs, at_once = bench.size(600, 60), bench.size(50, 8)
     with (
         serving(BLOG, f"--latency={_LATENCY}", "--platform=varied") as service,
@@ -122,7 +122,7 @@ def fleet_forecast(bench: Bench) -> Iterator[Row]:
 
 
 def _promised(root: Path, blogs: int) -> float:
-    """Return how many seconds a run is to take by its forecast, NaN before a fifth of the blogs is done."""
+    """Return the seconds that a run will take by its forecast, or NaN before a fifth of the blogs is done."""
     try:
         found = overview(root, time.time())
     except BlogExporterError:

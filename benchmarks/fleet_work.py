@@ -1,7 +1,7 @@
-"""Processor's work over a fleet's folder: sites of many small blogs by two workers, against one.
+"""Processing a fleet's folder: the sites of many small blogs, made by two workers and by one.
 
-The workers are processes of the command ``fleet site``; what one has to do is measured with them, in turns. The blogs
-have the same number of entries, so that what is compared is how the work is divided, not how blogs differ.
+The workers are processes of the command ``fleet site``; one and two workers are measured in turns. All blogs have the
+same number of entries, so that the result shows how the work is divided, not how blogs differ.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DASK_ONE, _DASK_TWO = "sites of a fleet, Dask, 1 worker", "sites of a fleet, Da
 
 
 def build_fleet(root: Path, blogs: int, entries: int = ENTRIES) -> None:
-    """Make the archives of a fleet as a run without views leaves them; no two blogs have an entry in common."""
+    """Make the archives of a fleet as a run without views leaves them; no two blogs share an entry."""
     total = blogs * entries
     content = Content(BlogSize(total, COMMENTS * total, 0))
     for number in range(blogs):
@@ -48,7 +48,7 @@ def build_fleet(root: Path, blogs: int, entries: int = ENTRIES) -> None:
 
 
 def without_sites(root: Path) -> None:
-    """Take all sites away, as if none had ever been made."""
+    """Remove all sites, as if none had ever been made."""
     for place in root.glob("??/*"):
         shutil.rmtree(place / "latest" / "site", ignore_errors=True)
         shutil.rmtree(place / ".work", ignore_errors=True)
@@ -60,7 +60,7 @@ def fleet_sites(bench: Bench) -> Iterator[Row]:
 
 
 def fleet_sites_by_dask(bench: Bench) -> Iterator[Row]:
-    """Measure a Dask cluster of two workers against one of one, both with the time that they take to start."""
+    """Measure a Dask cluster of two workers against one of one worker; both times include the start."""
     yield _two_against_one(bench, bench.size(500, 60), (_DASK_ONE, _DASK_TWO), ("--engine", "dask"), Goal(wall=0.59))
 
 

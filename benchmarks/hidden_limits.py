@@ -1,4 +1,4 @@
-"""Services that bear less than is asked of them and do not say so, as a transport in virtual time."""
+"""Services with limits that they do not announce, as a transport in virtual time."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from benchmarks.virtual_time import LoopClock
 from exporter.http.transport import HttpRequest, HttpResponse
 
 Admit = Callable[[float, int], float | None]
-"""Judges a request at a time, in seconds, with so many under way before it: ``None``, or the seconds to wait."""
+"""Takes the time of a request and the number of requests under way; returns ``None``, or the wait in seconds."""
 
 Failing = Callable[[random.Random, str], bool]
-"""Tells whether a request for an address is refused, whatever else is asked."""
+"""Returns whether a request for an address is refused, regardless of the load."""
 
 Latency = Callable[[random.Random, float, int], float]
-"""Returns the seconds that an answer takes, begun at a time with so many under way, itself included."""
+"""Takes the start of a request and the number of requests under way, including it; returns the latency in seconds."""
 
 
 def anything() -> Admit:
@@ -29,12 +29,12 @@ def anything() -> Admit:
 
 
 def at_once(most: int) -> Admit:
-    """Allow so many requests at a time."""
+    """Allow this number of concurrent requests."""
     return lambda _now, under_way: None if under_way < most else 1.0
 
 
 def window(quota: int, seconds: float = 1.0, phase: float = 0.0) -> Admit:
-    """Allow a quota in each window of so many seconds, the first of which is in its phase."""
+    """Allow a quota in each window of this length; ``phase`` is how much of the first one has passed."""
     used: dict[int, int] = {}
 
     def admit(now: float, _under_way: int) -> float | None:
@@ -48,7 +48,7 @@ def window(quota: int, seconds: float = 1.0, phase: float = 0.0) -> Admit:
 
 
 def bucket(rate: float, capacity: float) -> Admit:
-    """Allow a rate, and as much as ``capacity`` of it saved up."""
+    """Allow a rate, and bursts of up to ``capacity`` saved requests."""
     level, filled = capacity, 0.0
 
     def admit(now: float, _under_way: int) -> float | None:
@@ -63,12 +63,12 @@ def bucket(rate: float, capacity: float) -> Admit:
 
 
 def episodes(every: float, length: float) -> Admit:
-    """Refuse everything for some seconds every so many seconds."""
+    """Refuse everything for ``length`` seconds in each period."""
     return lambda now, _: None if now % every < every - length else every - now % every
 
 
 def changing(*phases: tuple[float, Callable[[], Admit]]) -> Admit:
-    """Judge by the last of the phases that has begun; each has its beginning in seconds, and what makes its judge."""
+    """Judge by the last phase that has begun; each phase has a start in seconds and a function that makes its judge."""
     judges = [(begins, make()) for begins, make in phases]
 
     def admit(now: float, under_way: int) -> float | None:
@@ -83,7 +83,7 @@ def never() -> Failing:
 
 
 def at_random(share: float) -> Failing:
-    """Refuse a share of all requests."""
+    """Refuse a random share of all requests."""
     return lambda chance, _address: chance.random() < share
 
 
@@ -101,27 +101,27 @@ def once() -> Failing:
 
 
 def for_good(share: float) -> Failing:
-    """Refuse a share of the addresses always."""
+    """Always refuse a share of the addresses."""
     return lambda _chance, address: random.Random(address).random() < share
 
 
 def steady(seconds: float) -> Latency:
-    """Answer after so many seconds."""
+    """Answer after this number of seconds."""
     return lambda _chance, _now, _under_way: seconds
 
 
 def jittered(seconds: float) -> Latency:
-    """Answer after half to one and a half times so many seconds."""
+    """Answer after half to one and a half times this number of seconds."""
     return lambda chance, _now, _under_way: seconds * chance.uniform(0.5, 1.5)
 
 
 def heavy_tailed(seconds: float) -> Latency:
-    """Answer after so many seconds in the middle, with one of a hundred ten times as late (log-normal)."""
+    """Answer with this median, and one request in a hundred ten times as late (log-normal)."""
     return lambda chance, _now, _under_way: seconds * chance.lognormvariate(0.0, 1.0)
 
 
 def crowded(seconds: float, most: int, power: float, *, always: bool = False) -> Latency:
-    """Answer later the more are under way: with a power of their number over ``most``; ``always``: below it too."""
+    """Answer later under load: by a power of (requests under way / ``most``); below ``most`` only with ``always``."""
 
     def latency(_chance: random.Random, _now: float, under_way: int) -> float:
         load = under_way / most
@@ -131,7 +131,7 @@ def crowded(seconds: float, most: int, power: float, *, always: bool = False) ->
 
 
 def product(one: Latency, other: Latency) -> Latency:
-    """Multiply two."""
+    """Multiply two latencies."""
     return lambda chance, now, under_way: one(chance, now, under_way) * other(chance, now, under_way)
 
 
@@ -141,7 +141,7 @@ def some_slow(seconds: float, share: float, slow: float) -> Latency:
 
 
 def in_turn(*phases: tuple[float, Latency]) -> Latency:
-    """Answer as the last of the phases that has begun."""
+    """Answer with the latency of the last phase that has begun."""
     return lambda chance, now, under_way: [each for begins, each in phases if begins <= now][-1](chance, now, under_way)
 
 
@@ -150,15 +150,15 @@ class HiddenLimits:
     """A transport to one such service.
 
     Attributes:
-        admit: refuses requests, or does not.
-        failing: refuses addresses, or does not.
-        latency: how long answers take.
-        status: of a refusal.
+        admit: decides by load whether a request is refused.
+        failing: decides by address whether a request is refused.
+        latency: the seconds that a response takes.
+        status: the status of a refusal.
         prompt: whether a refusal comes at once, or as late as an answer.
-        retry_after: how it says how long to wait: in ``seconds``, as a ``date``, or not at all.
-        chance: makes latencies uneven.
-        under_way: how many requests are being answered.
-        refusals: how many were refused.
+        retry_after: the header's form: ``seconds``, as a ``date``, or not at all.
+        chance: the source of randomness.
+        under_way: the number of requests in progress.
+        refusals: the number of refused requests.
     """
 
     clock: LoopClock

@@ -1,4 +1,4 @@
-"""What ten years of nightly versions cost, against ten versions that end in the very same blog; and checking all."""
+"""The cost of ten years of nightly versions, against ten versions that end in the same blog; and verifying all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW = 10
 
 
 def history(bench: Bench) -> Iterator[Row]:
-    """Measure what should not depend on the number of versions, and ``verify``, which has to read them all."""
+    """Measure commands that should not depend on the number of versions, and ``verify``, which must read them all."""
     nights = bench.size(3_650, 200)
     size = BlogSize(bench.size(2_000, 300), nights + 400, 40)
     with bench.memory() as folder, serving(size) as service:
@@ -64,7 +64,7 @@ def settle(root: Path, service: Service) -> None:
     """Let a backup make ``latest/``.
 
     Raises:
-        RuntimeError: it found a change, so that what follows would measure something else.
+        RuntimeError: the backup found a change, so the next measurement would be wrong.
     """
     if run(unchanged(root, service)).json["outcome"] != "unchanged":
         raise RuntimeError(f"the service does not hold the newest state of {root}")

@@ -1,7 +1,7 @@
-"""What the history of one ``latest/`` takes on disk: in this archive's versions/, in a restic repository, and in git.
+"""The space that the history of ``latest/`` takes in this archive's versions/, in a restic repository, and in git.
 
-Every night's ``latest/`` is written out, given to ``restic backup``, and committed to git; git packs at the end, as
-tightly as ``git gc`` does by itself. Only the records are in it: Markdown, too, would make the others' part larger.
+Every night's ``latest/`` is written, backed up with restic, and committed to git. At the end git packs as tightly as
+``git gc`` does. ``latest/`` contains only the records: Markdown would make the other programs' share larger.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OURS = "versions/"
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a folder takes: the sum of the file sizes, what the disk gives for them (as ``du``), and how many files."""
+    """A folder's sum of file sizes, its space on disk (as ``du`` counts it), and its number of files."""
 
     bytes: int
     on_disk: int
@@ -34,7 +34,7 @@ class Taken:
 
     @classmethod
     def by(cls, root: Path) -> Taken:
-        """Add a folder up."""
+        """Sum up a folder."""
         found = [path.lstat() for path in (root, *root.rglob("*"))]
         files = [each for each in found if not stat.S_ISDIR(each.st_mode)]
         return cls(sum(each.st_size for each in files), sum(each.st_blocks for each in found) * _BLOCK, len(files))
@@ -84,7 +84,7 @@ class _Git:
 
 
 def kept(bench: Bench) -> Iterator[Row]:
-    """Measure what the last hundred nights take."""
+    """Measure the space that the last hundred nights take."""
     nights = bench.size(100, 5)
     names = [each.name for each in (_Restic, _Git) if bench.peer(each.name, each.name, everywhere=True)]
     with bench.memory() as folder:
@@ -96,7 +96,7 @@ def kept(bench: Bench) -> Iterator[Row]:
 
 
 def compare(place: Path, size: BlogSize, nights: int, names: Sequence[str]) -> dict[str, list[Taken]]:
-    """Keep so many nights with every program, and return what each takes after the first and after all."""
+    """Store this number of nights with every program; return the space of each after the first night and after all."""
     others = [each(place) for each in (_Restic, _Git) if each.name in names]
     taken: dict[str, list[Taken]] = {name: [] for name in (_OURS, *names)}
     for archive in nightly(place / "archive", size, nights):

@@ -1,4 +1,4 @@
-"""Run the command in the arguments after the first, and write what it cost to the file descriptor in the first."""
+"""Run the command in the arguments after the first, and write its cost to the file descriptor in the first."""
 
 import json
 import os

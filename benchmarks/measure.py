@@ -1,4 +1,4 @@
-"""Running processes in turns, and learning what each cost: seconds of clock and processor, memory at its peak."""
+"""Run processes in turns and measure their cost: wall-clock seconds, processor seconds, and peak memory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _LAUNCHER = Path(__file__).with_name("launcher.py")
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _MEMORY = Path("/dev/shm")
 _MOST_BYTES = 2 << 30
-# An installed program has its compiled files.
+# An installed program has compiled files, so these processes may write and use them.
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One process from its start to its end: seconds, seconds, bytes, and what it printed."""
+    """One process from start to end: seconds, processor seconds, peak bytes, and its output."""
 
     wall: float
     cpu: float
@@ -38,7 +38,7 @@ class Sample:
 
     @property
     def json(self) -> Any:
-        """What it printed first, which is one JSON object; where it failed, one of the error follows."""
+        """Its first line of output, one JSON object; after a failure, a second object with the error follows."""
         return json.loads(self.said.splitlines()[0])
 
 
@@ -53,34 +53,34 @@ def python(module: str, *arguments: object) -> list[str]:
 
 
 def ours(*arguments: object) -> list[str]:
-    """Return the command that runs our program."""
+    """Return the command that runs this program."""
     return python("exporter", *arguments)
 
 
 PLAIN = ("--no-markdown", "--no-site")
-"""The options of a backup that keeps no views."""
+"""The options of a backup without views."""
 
 
 def backup(base_url: str, archive: Path, options: Sequence[str] = ()) -> list[str]:
     """Return the command of a backup that reads no pictures unless the options say so."""
     assets = () if any(option.startswith("--assets") for option in options) else ("--assets=none",)
-    # A measure that runs again removes its archive, which a backup without --new would miss.
+    # Each round removes the archive, and a backup without --new would report it as missing.
     given = (f"--archive={archive}", f"--base-url={base_url}", "--new", *assets, *options)
     return ours("backup", BLOG_ID, *given, "--json", "-q")
 
 
 def run(command: Sequence[str], codes: Collection[int] = (0,)) -> Sample:
-    """Run a command, and return what it cost.
+    """Run a command and return its cost.
 
     Args:
         command: a program with its arguments.
-        codes: the exit codes that it may end with.
+        codes: the exit codes to accept.
 
     Raises:
         RuntimeError: the command failed; its messages went to standard error.
     """
     read_end, write_end = os.pipe()
-    # A process starts with the peak of the one that it was forked from, and this one may be large.
+    # A process starts with the peak memory of its parent, and this process may be large.
     small = [sys.executable, "-I", "-S", str(_LAUNCHER), str(write_end), *command]
     with os.fdopen(read_end, "rb") as report:
         process = subprocess.Popen(small, stdout=subprocess.PIPE, pass_fds=[write_end], env=_ENVIRONMENT)
@@ -93,7 +93,7 @@ def run(command: Sequence[str], codes: Collection[int] = (0,)) -> Sample:
 
 
 class Service:
-    """The service of :mod:`benchmarks.service` while it runs: its base URL, and a way to edit its blog."""
+    """The running service of :mod:`benchmarks.service`: its base URL, and a way to edit its blog."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -113,7 +113,7 @@ class Service:
 
 @contextmanager
 def serving(size: BlogSize, *options: str) -> Iterator[Service]:
-    """Run the service in its own process."""
+    """Run the service in a separate process."""
     command = python("benchmarks.service", *size.options(), *options)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Service(process)
@@ -123,12 +123,12 @@ def serving(size: BlogSize, *options: str) -> Iterator[Service]:
 
 @dataclass(slots=True)
 class Bench:
-    """What all measurements of a run share.
+    """The settings that all measurements of a run share.
 
     Attributes:
-        rounds: how often everything is run.
-        place: where backups are written, a disk.
-        small: whether sizes are those of the short form, and ratios are of the least cost in any round.
+        rounds: how often each command runs.
+        place: a folder on a disk for backups.
+        small: use the short form's sizes, and compare the lowest costs of all rounds.
         missing: the peers that are not installed here.
     """
 
@@ -138,19 +138,19 @@ class Bench:
     missing: set[str] = field(default_factory=set)
 
     def size(self, full: int, small: int) -> int:
-        """Return how many of something there are to be."""
+        """Return the size for this run."""
         return small if self.small else full
 
     @contextmanager
     def memory(self) -> Iterator[Path]:
-        """Yield a new folder in memory, so that no disk is measured; on a disk where there is not enough of it."""
+        """Yield a new folder in memory, so that no disk is measured; if memory is too small, on a disk."""
         most = self.size(_MOST_BYTES, _MOST_BYTES // 8)
         in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > most
         with TemporaryDirectory(prefix="bench-", dir=_MEMORY if in_memory else self.place) as folder:
             yield Path(folder)
 
     def anew(self, command: Callable[[Path], Sequence[str]], folder: Path | None = None) -> Step:
-        """Return a step that runs a command for a new place, of which nothing is left for the next one."""
+        """Return a step that runs a command for a new folder, which is removed afterwards."""
 
         def step() -> Sample:
             with TemporaryDirectory(dir=folder or self.place) as place:
@@ -159,7 +159,7 @@ class Bench:
         return step
 
     def cleared(self, command: Sequence[str], made: Path) -> Step:
-        """Return a step that runs a command, and afterwards removes what it made."""
+        """Return a step that runs a command and then removes its output."""
 
         def step() -> Sample:
             sample = run(command)
@@ -169,7 +169,7 @@ class Bench:
         return step
 
     def turns(self, steps: Steps, most: int = 99) -> Samples:
-        """Run all steps in turns, each round begun by another one, at most so often."""
+        """Run all steps in turns, at most ``most`` rounds; each round starts with another step."""
         samples: dict[str, list[Sample]] = {name: [] for name in steps}
         order = list(steps.items())
         for turn in range(min(self.rounds, most)):
@@ -179,10 +179,10 @@ class Bench:
         return samples
 
     def ratio(self, samples: Samples, name: str, against: str, cost: Literal["wall", "cpu"]) -> float:
-        """Return how many times as much one costs as another.
+        """Return the cost of one command divided by the cost of another.
 
-        The median over the rounds, so that a machine that is busy for a while is busy for both; in the short form the
-        ratio of the least costs, which other work on the machine can hardly change.
+        This is the median over the rounds, so that a busy period of the machine affects both commands. The short
+        form compares the lowest costs, on which other work on the machine has hardly any effect.
         """
         pairs = [
             (getattr(one, cost), getattr(two, cost)) for one, two in zip(samples[name], samples[against], strict=True)
@@ -192,7 +192,7 @@ class Bench:
         return float(median(one / two for one, two in pairs))
 
     def row(self, samples: Samples, name: str, against: str, goal: Goal | None = None, note: str = "") -> Row:
-        """Return what the table says of one against another; what is wanted is wanted of full sizes."""
+        """Return the table row that compares one command with another; goals apply to full sizes only."""
         taken = samples[name]
         return Row(
             name,
@@ -207,9 +207,9 @@ class Bench:
         )
 
     def peer(self, name: str, program: str, *, everywhere: bool = False) -> str | None:
-        """Return the path of a peer's program, of this machine or of :data:`PEERS`; ``None`` where it is not installed.
+        """Return the path of an installed program from this machine or :data:`PEERS`; ``None`` if it is missing.
 
-        In the short form there are only those that every machine has, since its ratios are compared.
+        The short form uses only programs that every machine has, because its ratios are compared across machines.
         """
         if self.small and not everywhere:
             return None

@@ -1,8 +1,8 @@
-"""How much larger the site is for its past: ``python -m benchmarks.past``.
+"""How much larger a site becomes with its past: ``python -m benchmarks.past``.
 
-A blog is saved once, and then ten times, each time with a twentieth of its entries changed: every other one has a
-sentence more at its end, the rest a sentence in the middle said otherwise. The sizes are those of the site's folder:
-what its files hold, and what they take on this disk. No picture is stored, since thumbnails, which have no past, would
+A blog is backed up eleven times. Before each backup after the first, a twentieth of its entries changes: half of these
+get another sentence at the end, the others a changed sentence in the middle. It prints
+the site's total file size and its space on this disk. No picture is stored, since thumbnails, which have no past, would
 make the share of the past smaller.
 """
 
@@ -25,7 +25,7 @@ from exporter.model.kinds import Kind
 _NIGHTS: Final = 10
 _SHARE: Final = 20
 _BLOCK: Final = 512
-"""Bytes that ``st_blocks`` counts in, by POSIX."""
+"""Bytes in a unit of ``st_blocks``, as POSIX defines it."""
 _STATE: Final = "-v"
 
 
@@ -100,7 +100,7 @@ def _edited(post: dict[str, Any], night: int, *, more: bool) -> dict[str, Any]:
 
 
 def _site(root: Path) -> dict[str, _Size]:
-    """Bring the site up to date, and return its sizes."""
+    """Update the site, and return its sizes."""
     site = Path(json.loads(run(ours("site", root, "--json")).said)["site"]).parent
     found: defaultdict[str, _Size] = defaultdict(_Size)
     for path in site.rglob("*"):

@@ -1,9 +1,9 @@
-"""``python -m benchmarks scale``: what a million blogs take, in days, machines, bytes, requests and money.
+"""``python -m benchmarks scale``: the days, machines, bytes, requests and money for a million blogs.
 
 Without options it prints the answers and writes them into ``docs/scale.md``, from the costs in ``scale.toml``.
-``--record`` measures these costs anew, in some minutes; ``--check`` saves 2,000 blogs for real, keeps what was
-predicted and what was measured in ``scale.toml``, and prints both. What is asked can be changed (``--blogs``,
-``--rate``, prices ...); then the answers are only printed.
+``--record`` measures these costs again, in some minutes. ``--check`` backs up 2,000 blogs, prints the predicted and the
+measured numbers, and stores both in ``scale.toml``. Other options change the question (``--blogs``, ``--rate``, prices
+...); then the answers are only printed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ ASKED: Final = Wishes(
     blogs=1_000_000, entries=100, varied=True, rate=160, concurrency=32, latency=0.1, at_once=100, crawlers=1,
     failing=0.02, gap=60, pause_every=300, pause=3,
 )  # fmt: skip
-"""What the page answers."""
+"""The fleet for which the page gives answers."""
 CHECKED: Final = Wishes(blogs=2_000, entries=20, varied=True, rate=inf, concurrency=16, latency=0.1, at_once=100)
-"""What is done for real."""
+"""The fleet for the real run."""
 _NOT_ALL = 3
 _TRIED = ((20, 120), (100, 60))
 _LEDGER = 100_000
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def current_page() -> str:
-    """Return what ``docs/scale.md`` should say."""
+    """Return the current text of ``docs/scale.md``."""
     inputs = load()
     return page(ASKED, Prices(), costs_of(inputs), inputs)
 
@@ -78,7 +78,7 @@ def load(path: Path | None = None) -> dict[str, Any]:
 
 
 def save(inputs: dict[str, Any], path: Path | None = None) -> None:
-    """Write the inputs, below the comments that the file begins with."""
+    """Write the inputs, below the comments at the start of the file."""
     file = path or INPUTS
     comments = [line for line in file.read_text("utf-8").splitlines() if line.startswith("#")] if file.exists() else []
     tables = [
@@ -97,7 +97,7 @@ def _toml(value: Any) -> str:
 
 
 def costs_of(inputs: dict[str, Any]) -> Costs:
-    """Return the costs that were recorded."""
+    """Return the recorded costs."""
     fields: dict[str, Any] = {}
     for name, each in inputs["recorded"].items():
         if name in Costs.__dataclass_fields__:
@@ -106,13 +106,13 @@ def costs_of(inputs: dict[str, Any]) -> Costs:
 
 
 def taken_on() -> dict[str, Any]:
-    """Say when and where something is measured, and beside how much other work."""
+    """Return the date, the machine and its load for the record of a measurement."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     return {"on": f"{datetime.now(UTC):%Y-%m-%d}", "machine": machine, "load": round(os.getloadavg()[0], 1)}
 
 
 def record() -> dict[str, Any]:
-    """Measure what blogs of two sizes cost, from which follow the cost of a blog and that of an entry."""
+    """Measure the costs for blogs of two sizes and derive the costs of a blog and of an entry."""
     found: dict[str, list[float]] = {}
     peaks: list[float] = []
     said = taken_on()
@@ -158,7 +158,7 @@ def _line(sizes: Sequence[float], values: Sequence[float]) -> dict[str, float]:
 
 
 def _processed(root: Path, place: Path, crawl: float, started: float) -> dict[str, float]:
-    """Do the processor's work over a fleet, and return what everything took, of all blogs together."""
+    """Process a fleet in all ways, and return the total costs of all its blogs."""
     archives = [Taken.by(each) for each in root.glob("??/*")]
     verify = run(ours("fleet", "verify", root, "--workers", 1, "-q"))
     catalogue = place / f"{root.name}.sqlite"
@@ -195,7 +195,7 @@ def check(costs: Costs) -> dict[str, Any]:
 
 
 def compared(costs: Costs, sample: Sample, taken: int) -> dict[str, Any]:
-    """Set what is predicted of the run that is made for real beside what was measured of it."""
+    """Return the predicted and the measured numbers of the real run together."""
     run_of = simulate(CHECKED, costs)
     predicted = {
         "seconds": run_of.seconds,

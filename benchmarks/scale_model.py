@@ -1,8 +1,8 @@
-"""What a fleet of any size takes, from what one blog was measured to cost: a run simulated step by step. Pure.
+"""Simulate a run over a fleet of any size step by step, from the measured costs of one blog. Pure.
 
-In a step of some seconds, blogs under way are given requests: no more than the permitted rate, than requests in flight
-come back, and than the crawlers' processors manage. A blog's lists are read one page after the other, its entries
-side by side; some blogs fail and wait for another attempt; now and then the service asks for a pause.
+A step lasts some seconds. In each, the blogs under way send requests, up to the permitted rate, the requests that come
+back, and the speed of the crawlers' processors. A blog's lists are read one page after another, its entries
+concurrently. Some blogs fail and wait for another attempt; now and then the service asks for a pause.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BUSIEST: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A cost that grows evenly with a blog's entries, or its requests."""
+    """A cost that grows linearly with a blog's entries, or its requests."""
 
     blog: float
     each: float
@@ -41,9 +41,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What was measured, seconds of one processor and bytes; ``Line`` where it depends on a blog's entries.
+    """Measured costs, in processor seconds and bytes; a ``Line`` if they depend on a blog's entries.
 
-    That of ``crawl`` depends on its requests.
+    The cost of ``crawl`` depends on the requests.
     """
 
     crawl: Line
@@ -62,19 +62,19 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What is to be saved, and how fast.
+    """The fleet to back up, and the limits of the service.
 
     Attributes:
-        blogs: how many.
-        entries: of a blog, on average; with two comments each and a file for ten.
+        blogs: number of blogs.
+        entries: average entries of a blog; each has two comments, and every tenth a file.
         varied: whether blogs differ in size, exponentially.
         rate: requests per second that the service permits; ``inf`` for any.
-        concurrency: requests in flight that it permits.
-        latency: seconds that it takes for an answer.
-        at_once: blogs under way.
-        crawlers: processes that save blogs, each with a processor.
-        failing: the share of attempts that fail half way and are made again.
-        gap: seconds until then; three times as long after each further failure.
+        concurrency: concurrent requests that the service permits.
+        latency: seconds that a response takes.
+        at_once: blogs backed up concurrently.
+        crawlers: processes that back up blogs, each on its own processor.
+        failing: the share of attempts that fail half way and are repeated.
+        gap: seconds until the next attempt; three times as long after each further failure.
         pause_every: seconds between pauses that the service asks for; ``inf`` for none.
         pause: how long one is.
     """
@@ -95,7 +95,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a run went: seconds, requests, seconds of processors, blogs that were left after the last attempt."""
+    """Seconds, requests and processor seconds of a run, and the number of blogs that failed for good."""
 
     seconds: float
     requests: float
@@ -107,7 +107,7 @@ class Run:
 class _Blog:
     """A blog under way: pages of its lists, read twice (the user first), and entries between.
 
-    ``turn`` is how many more requests can follow each other in this step.
+    ``turn`` is the number of consecutive requests that still fit into this step.
     """
 
     entries: int
@@ -122,7 +122,7 @@ class _Blog:
         return self.fetched >= self.entries - _LITTLE and self.swept >= 2 * self.listed - _LITTLE
 
     def wants(self) -> float:
-        """Return how many requests it can send in what is left of the step."""
+        """Return the number of requests it can send in the rest of the step."""
         first = max(0.0, self.listed - self.swept)
         if self.turn < first:
             return self.turn
@@ -138,28 +138,28 @@ class _Blog:
 
 
 def size_of(entries: float) -> BlogSize:
-    """Return the size of a blog with so many entries, as these benchmarks have it."""
+    """Return the size of a blog with this number of entries."""
     count = max(1, round(entries))
     return BlogSize(count, 2 * count, max(1, count // 10))
 
 
 def list_pages(size: BlogSize) -> int:
-    """Return how many pages one sweep over a blog's lists has."""
+    """Return the number of pages in one pass over a blog's lists."""
     return sum(map(pages, (size.entries, size.comments, size.files)))
 
 
 def requests_of(entries: float) -> float:
-    """Return how many requests a first backup takes."""
+    """Return the number of requests of a first backup."""
     size = size_of(entries)
     return _USER + size.entries + SWEEPS * list_pages(size)
 
 
 def simulate(wishes: Wishes, costs: Costs) -> Run:
-    """Simulate a run; of a large one beginning and end, and between them the rate that was reached.
+    """Simulate a run; if it is large, only its beginning and end, with a constant rate between them.
 
     Args:
-        wishes: what is to be saved.
-        costs: what that was measured to take.
+        wishes: the fleet to back up.
+        costs: the measured costs.
     """
     if wishes.blogs <= _SAMPLE:
         return _steps(wishes, costs)[0]
@@ -172,7 +172,7 @@ def simulate(wishes: Wishes, costs: Costs) -> Run:
 
 @cache
 def _steps(wishes: Wishes, costs: Costs) -> tuple[Run, float]:
-    """Return how it went, and the requests per second of the middle half of the blogs."""
+    """Return the result, and the requests per second of the middle half of the blogs."""
     fleet = _Fleet(wishes, costs)
     marks: list[tuple[float, float]] = []
     while fleet.queue or fleet.again or fleet.running:
@@ -187,7 +187,7 @@ def _steps(wishes: Wishes, costs: Costs) -> tuple[Run, float]:
 
 
 class _Fleet:
-    """A run as far as it has come."""
+    """The current state of a run."""
 
     def __init__(self, wishes: Wishes, costs: Costs) -> None:
         self._wishes = wishes
@@ -203,7 +203,7 @@ class _Fleet:
         self.left = 0
 
     def step(self) -> None:
-        """Let a step pass."""
+        """Simulate one step."""
         wishes, step = self._wishes, self._step
         while self.again and self.again[0][0] <= self.now and len(self.running) < wishes.at_once:
             self.running.append(heappop(self.again)[2])
@@ -212,13 +212,13 @@ class _Fleet:
         self.now += step
         if self.now % wishes.pause_every < wishes.pause:
             return
-        # An answer waits until its crawler has time for it, the longer the busier that is.
+        # A response waits until its crawler has time for it: the busier the crawler, the longer.
         residence = wishes.latency + self._costs.each / (1 - min(self._busy, _BUSIEST))
         processors = max(0.0, wishes.crawlers * step - self._debt)
         most = min(wishes.rate * step, wishes.concurrency * step / residence, processors / self._costs.each)
         sent = used = 0.0
         while most > _LITTLE:
-            # Who begins in the midst of a step has less of it left.
+            # A blog that begins in the middle of a step has only the rest of the step.
             for blog in self.running[begun:]:
                 blog.turn = step / residence * (1 - sent / most)
             sent += _share(self.running, most - sent)
@@ -240,7 +240,7 @@ class _Fleet:
             self.running.append(self.queue.popleft())
 
     def _ended(self, blog: _Blog) -> bool:
-        """Tell whether an attempt has ended; one that failed is made again."""
+        """Return whether a blog is finished; a failed attempt is repeated."""
         if blog.fetched < blog.fails_at:
             return blog.is_done()
         self._failed += 1
@@ -256,7 +256,7 @@ class _Fleet:
 
 
 def _blogs(wishes: Wishes, chance: random.Random) -> list[_Blog]:
-    """Return the blogs in any order, their sizes spread as evenly as an exponential distribution has them."""
+    """Return the blogs in random order, with sizes distributed exponentially as evenly as possible."""
     count = wishes.blogs
     times = [-log(1 - (number + 0.5) / count) if wishes.varied else 1.0 for number in range(count)]
     chance.shuffle(times)
@@ -269,7 +269,7 @@ def _failure(wishes: Wishes, chance: random.Random, entries: int) -> float:
 
 
 def _share(running: list[_Blog], most: float) -> float:
-    """Hand requests out, the same to all, and what one cannot use to the others; return how many were sent."""
+    """Divide the requests equally among the blogs, give the unused ones to others, and return the number sent."""
     wanting, free = running, most
     while wanting and free > _LITTLE:
         share = free / len(wanting)

@@ -1,4 +1,4 @@
-"""``docs/scale.md``: the results of the fleet simulation, as tables for planning. Pure."""
+"""``docs/scale.md``: tables for planning, from the fleet simulation. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching, for the first time and later, against reading through a file with the same texts, folded beforehand."""
+"""The first search and later ones, compared with reading a file with the same texts, folded beforehand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCAN = "brute scan"
 
 
 def search(bench: Bench) -> Iterator[Row]:
-    """Measure a search that has to read the archive, and the next one."""
+    """Measure a search that must read the archive, and the next one."""
     with bench.memory() as folder:
         archive, texts = folder / "archive", folder / "texts"
         make_archive(archive, bench.size(10_000, 1_000))
@@ -33,7 +33,7 @@ def search(bench: Bench) -> Iterator[Row]:
 
         first()
         scan = [sys.executable, str(SCRIPTS / "scan.py"), str(texts), _WORD]
-        # In one round the first comes before the later one whoever begins.
+        # The first search must come before the later one in every round.
         steps: Steps = {_SCAN: scan, "search, first": first, "search, later": command}
         samples = bench.turns(steps)
     for name in list(steps)[1:]:

@@ -1,9 +1,9 @@
-"""A blog service in a process of its own that costs its clients as little as possible: HTTP/1.1, keep-alive, GET only.
+"""A blog service in a separate process that costs its clients as little as possible: HTTP/1.1, keep-alive, GET only.
 
 ``python -m benchmarks.service --entries 10000 --comments 20000 --files 2000`` prints its base URL and serves until its
-standard input ends. It has pictures as well, each a PNG that no other number has. A line on standard input
-edits the first entry. ``--platform equal`` gives every ID a blog of that size, ``--platform varied`` one that is larger
-or smaller: their sizes are distributed exponentially, and that size is their mean.
+standard input ends. It also serves pictures, each a different PNG. A line on standard input edits the first entry.
+``--platform equal`` gives every ID a blog of that size. ``--platform varied`` gives them sizes that are distributed
+exponentially with that size as their mean.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ def _response(content: Content | Platform, head: bytes) -> bytes:
 
 
 class Platform:
-    """A blog for every ID; several have one content, in which its own ID stands for theirs."""
+    """A blog for every ID; several IDs share one content, in which each ID is filled in."""
 
     def __init__(self, sizes: Sequence[BlogSize]) -> None:
         self._contents = [Content(size) for size in sizes]
         self.edits = 0
 
     def answer(self, target: bytes) -> bytes | None:
-        """Return the body for a path with its query; ``None`` where there is nothing."""
+        """Return the body for a path with its query, or ``None`` if nothing is served there."""
         asked = _ASKED_FOR.search(target)
         if asked is None:
             return self._contents[0].answer(target)
@@ -95,7 +95,7 @@ class Platform:
 
 
 def sizes_of(mean: BlogSize, *, varied: bool) -> list[BlogSize]:
-    """Return the sizes of the blogs of a platform, each as frequent as the others."""
+    """Return the sizes of a platform's blogs; all are equally frequent."""
     if not varied:
         return [mean]
     times = [-log(1 - (number + 0.5) / _SIZES) for number in range(_SIZES)]

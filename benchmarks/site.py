@@ -1,7 +1,7 @@
-"""The offline site, against other makers of sites, which are given the same entries and comments.
+"""The offline site, compared with other site generators that receive the same entries and comments.
 
-They make pages and lists of them, from HTML, so that none has to read Markdown. They neither clean what they are given,
-nor make data for a search, nor know of a history.
+The others make pages and lists from HTML, so that none has to read Markdown. They do not sanitize their input, write no
+data for a search, and have no history.
 """
 
 from __future__ import annotations
@@ -65,17 +65,17 @@ class Maker:
         self.files = 0
 
     def first(self) -> Sample:
-        """Make all of it, as if it had never been made."""
+        """Make the whole site, as if for the first time."""
         for folder in (self._archive.layout.latest, self._archive.layout.work):
             shutil.rmtree(folder, ignore_errors=True)
         return self._make()
 
     def again(self) -> Sample:
-        """Make what is there already."""
+        """Make an unchanged site again."""
         return self._make()
 
     def edited(self) -> Sample:
-        """Bring it up to date with one changed entry."""
+        """Update the site after one entry changed."""
         changed = lossless_json.loads(self._entry)
         changed["entry_text"] += f"<p>追記: 版{self._archive.night}でことばを直しました。</p>"
         self._archive.commit({Kind.ENTRIES: [lossless_json.dumps(changed)]})
@@ -88,7 +88,7 @@ class Maker:
 
 
 def site(bench: Bench) -> Iterator[Row]:
-    """Measure the whole site, and bringing it up to date."""
+    """Measure making and updating the whole site."""
     entries = bench.size(5_000, 500)
     size = BlogSize(entries, 2 * entries, 0)
     with bench.memory() as folder:

@@ -1,4 +1,4 @@
-"""How long short commands take in each language, against Python with a few of its own modules."""
+"""The duration of short commands in each language, against Python with a few standard modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMES = 3
 
 
 def starts(bench: Bench) -> Iterator[Row]:
-    """Measure whole processes, three times as many as of other things, since they are so short."""
+    """Measure whole processes in three times as many rounds as usual, because they are so short."""
     with bench.memory() as folder:
         archive = folder / "archive"
         build(archive, BlogSize(100, 100, 10), 3)

@@ -1,4 +1,4 @@
-"""The table of all measures, and ``results.md``, where it is kept with what it was taken with."""
+"""The table of all measurements, and ``results.md``, which stores it with the versions of everything measured."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SHORT_ROW = re.compile(r"^\| (?P<name>[^|]+) \| (?P<against>[^|]+) \| (?P<ratio
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The most that is wanted: ratios of time on the clock and on the processor, seconds of both, millions of bytes."""
+    """The upper limits: ratios of wall-clock and processor time, seconds of both, and millions of bytes."""
 
     wall: float | None = None
     cpu: float | None = None
@@ -45,7 +45,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one thing costs, in times of what another costs; ratios, seconds and bytes where they were measured."""
+    """The cost of one command as a multiple of another's; ratios, seconds and bytes are ``None`` if not measured."""
 
     name: str
     against: str
@@ -71,7 +71,7 @@ class Row:
 
 
 def _figure(value: float | None, most: float | None, form: str) -> str:
-    """Write a figure, and behind it what was wanted, with a mark where it is missed."""
+    """Write a figure followed by its goal; a figure that misses the goal is bold."""
     if value is None:
         return ""
     shown = format(value, form)
@@ -84,7 +84,7 @@ _HEADING = ["measure", "against", "wall ×", "CPU ×", "wall s", "CPU s", "peak 
 
 
 def table(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the lines of the table, in Markdown, its columns aligned."""
+    """Yield the lines of a Markdown table with aligned columns."""
     cells = [_HEADING, *(row.cells() for row in rows)]
     widths = [max(len(each[column]) for each in cells) for column in range(len(_HEADING))]
     for number, line in enumerate(cells):
@@ -96,13 +96,13 @@ def table(rows: Iterable[Row]) -> Iterator[str]:
 def write_results(
     rows: Iterable[Row] | None, short: Iterable[Row], missing: Iterable[str] = (), path: Path | None = None
 ) -> None:
-    """Keep the table, and the ratios of the short form, which a later one is compared with.
+    """Store the table, and the short form's ratios for comparison with later runs.
 
     Args:
-        rows: of the table; ``None`` to keep the one that is there.
-        short: of the short form.
+        rows: rows of the table; ``None`` to keep the stored table.
+        short: rows of the short form.
         missing: the peers that were not installed.
-        path: where, by default :data:`RESULTS`.
+        path: the file, by default :data:`RESULTS`.
     """
     file = path or RESULTS
     before = file.read_text("utf-8").partition(_SHORT_FORM)[0] if file.exists() else ""
@@ -121,13 +121,13 @@ def _full(rows: Iterable[Row], missing: Iterable[str]) -> Iterator[str]:
 
 
 def recorded(path: Path | None = None) -> dict[tuple[str, str], float]:
-    """Return the ratios of the short form as they were last recorded."""
+    """Return the recorded ratios of the short form."""
     _, _, short = (path or RESULTS).read_text("utf-8").partition(_SHORT_FORM)
     return {(row["name"], row["against"]): float(row["ratio"]) for row in _SHORT_ROW.finditer(short)}
 
 
 def versions() -> Iterator[str]:
-    """Yield what measured: the machine, and the versions of Python, libraries and programs."""
+    """Yield the machine, and the versions of Python, libraries and programs."""
     yield f"{platform.system()} {platform.release()}, {platform.machine()}, {os.cpu_count()} cores"
     yield f"Python {sys.version.split()[0]}; {', '.join(f'{name} {version(name)}' for name in _LIBRARIES)}"
     yield "; ".join(said for program in _PROGRAMS if (said := _said(program.split())))

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.throttle``: services that do not say what they bear, met by the program in virtual time.
+"""``python -m benchmarks.throttle``: the program against services with unannounced limits, in virtual time.
 
-Each is asked for 3,000 things through the program's own layers, and through a throttle that learns nothing: at every
-fixed concurrency up to the ceiling, and at some fixed rates. The table has the seconds, those of the best fixed setting
-that lost least, how many times as long ours took, and how many requests were refused.
+Each service gets 3,000 requests through the program's own layers, and through a throttle that learns nothing: at every
+fixed concurrency up to the ceiling, and at some fixed rates. The table has the program's seconds, those of the
+fixed setting that lost least, the ratio of the two, and the number of refused requests.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Fixed(Throttle):
 
 
 class FixedThrottles(Throttles):
-    """The same one for every host."""
+    """The same fixed throttle for every host."""
 
     def __init__(self, limit: int, rate: float | None, clock: LoopClock) -> None:
         super().__init__(clock, limit)
@@ -99,7 +99,7 @@ class FixedThrottles(Throttles):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What reading everything took, in seconds, how many requests were refused, and how many things were lost."""
+    """The seconds for reading everything, the number of refused requests, and the number of lost items."""
 
     seconds: float
     refusals: int
@@ -108,17 +108,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A service.
+    """A service with limits.
 
     Attributes:
-        admit: makes what refuses requests, or does not.
-        latency: how long answers take.
-        rates: fixed ones that may be the best setting, in requests per second.
-        status: of a refusal.
+        admit: makes the function that decides whether a request is refused.
+        latency: the seconds that a response takes.
+        rates: fixed rates that may be the best setting, in requests per second.
+        status: the status of a refusal.
         prompt: whether a refusal comes at once, or as late as an answer.
-        retry_after: how it says how long to wait: in ``seconds``, as a ``date``, or not at all.
-        pictures: whether it is asked as a host of pictures is, with fewer retries.
-        times: how many times as many requests are sent.
+        retry_after: the header's form: ``seconds``, as a ``date``, or not at all.
+        pictures: whether the service is a host of pictures, which gets fewer retries.
+        times: a factor for the number of requests.
     """
 
     admit: Callable[[], Admit] = anything
@@ -132,11 +132,11 @@ class Scenario:
     times: int = 1
 
     def run(self, ceiling: int, requests: int = REQUESTS, seed: int = 1) -> Outcome:
-        """Ask for so many things, learning what may be."""
+        """Send this number of requests with a throttle that learns."""
         return virtual_time.run(self._ask(requests, ceiling, None, None, seed))
 
     def best(self, ceiling: int, requests: int = REQUESTS, seed: int = 1) -> tuple[float, str]:
-        """Return the seconds of the quickest fixed setting that lost least, and which it is."""
+        """Return the seconds and the name of the quickest fixed setting among those that lost least."""
         settings: list[tuple[int, float | None]] = [(limit, None) for limit in _AT_ONCE if limit <= ceiling]
         settings += [(ceiling, rate) for rate in self.rates]
         found = []
@@ -184,7 +184,7 @@ def scenarios() -> Iterator[tuple[str, Scenario]]:
     yield from _uneven()
     yield from _crowded()
     yield from _changing()
-    yield from _whatever_is_done()
+    yield from _regardless_of_load()
 
 
 def _counted() -> Iterator[tuple[str, Scenario]]:
@@ -252,8 +252,8 @@ def _changing() -> Iterator[tuple[str, Scenario]]:
         yield f"{status} for {length:g} s of 5", Scenario(partial(episodes, 5, length), status=status)
 
 
-def _whatever_is_done() -> Iterator[tuple[str, Scenario]]:
-    """Yield services that refuse no less where less is asked of them."""
+def _regardless_of_load() -> Iterator[tuple[str, Scenario]]:
+    """Yield services that refuse as much under a lower load."""
     for status in (429, 503):
         for share in (0.01, 0.05, 0.2, 0.5):
             for seconds in (0.001, 0.05, 1.0):
@@ -288,7 +288,7 @@ def _whatever_is_done() -> Iterator[tuple[str, Scenario]]:
 
 
 def throttle(bench: Bench) -> Iterator[Row]:
-    """Measure the services that most limits are like, in seconds of virtual time."""
+    """Measure the services with the most common limits, in seconds of virtual time."""
     known, requests = dict(scenarios()), bench.size(REQUESTS, 100)
     for name in _MEASURED:
         for ceiling in _CEILINGS:

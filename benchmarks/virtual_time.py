@@ -1,4 +1,4 @@
-"""An event loop whose time jumps to whatever happens next, so that minutes of waiting take no time and are exact."""
+"""An event loop whose time jumps to the next event, so that minutes of waiting pass at once and times are exact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _START = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 
 
 class _Leap(selectors.DefaultSelector):
-    """Lets time pass instead of waiting."""
+    """Advances the time instead of waiting."""
 
     def __init__(self) -> None:
         super().__init__()

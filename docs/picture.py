@@ -31,7 +31,7 @@ def drawn() -> str:
 
 
 def main() -> None:
-    """Keep the picture."""
+    """Write docs/demo.svg."""
     (HERE / "demo.svg").write_text(drawn(), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Fixtures for all tests. Property tests are not timed: a busy machine is no defect."""
+"""Fixtures for all tests. Property tests have no deadline, since a slow machine is not a defect."""
 
 import os
 import signal
@@ -15,11 +15,11 @@ from tests.support.runs import Runs, Zygote
 
 __all__ = ["archive", "made", "program"]
 
-# A shell gives what it starts in the background a Ctrl-C that is ignored, and every process started here would have that.
+# A shell's background process ignores Ctrl-C, and every process started here would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if language([], os.environ) != "en":
-    os.environ["BLOG_EXPORTER_LANG"] = "en"  # tests compare what is said
+    os.environ["BLOG_EXPORTER_LANG"] = "en"  # tests compare English messages
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -32,13 +32,13 @@ def _children_are_measured_as_their_test_is(request: pytest.FixtureRequest, monk
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than processors: some tests wait, for answers that come late and pauses that are kept."""
+    """One worker more than processors, because some tests mostly wait for late responses and pauses."""
     return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_waiting_for_the_disk() -> Iterator[None]:
-    """What is written in this process need not outlive a power cut; tests of that have processes of their own."""
+    """Skip fsync in this process; tests of power cuts use separate processes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", without_waiting)
         yield
@@ -46,7 +46,7 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Whoever runs the tests keeps their settings, and the tests are not moved by them."""
+    """Keep the settings of the person who runs the tests away from the tests, and unchanged."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
@@ -54,13 +54,13 @@ def _no_settings_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="session")
 def zygote() -> Iterator[Zygote]:
-    """One process to fork for all tests, which the hundreds of runs would otherwise import the program for."""
+    """One process to fork for all tests, so that hundreds of runs need not import the program again."""
     with Zygote() as started:
         yield started
 
 
 @pytest.fixture
 def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:
-    """Run the real command in processes of its own."""
+    """Run the real command in separate processes."""
     with Runs(tmp_path / "process", zygote) as started:
         yield started

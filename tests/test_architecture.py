@@ -1,6 +1,6 @@
-"""The house is as its map in CONTRIBUTING.md says: the order of imports, purity, the homes of libraries, no circle.
+"""Imports follow the table in CONTRIBUTING.md: their order, pure modules, the places of libraries, and no cycles.
 
-Read from the syntax trees, so an import inside a function or for the type checker counts like any other.
+The tests read syntax trees, so an import inside a function or for the type checker counts like any other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PACKAGE = ROOT / "exporter"
 MAP = ROOT / "CONTRIBUTING.md"
 ROW = re.compile(r"^\| `(\w+)` \|([^|]*)\|([^|]*)\|([^|]*)\|$", re.MULTILINE)
 FACE = {"__init__", "__main__"}
-"""The package's own face and its starting point, above all rooms."""
+"""The package's interface and its entry point, above all rooms."""
 
 IMPURE = {
     "os", "pathlib", "io", "socket", "time", "random", "asyncio", "tempfile", "subprocess", "shutil", "ssl", "secrets",
@@ -47,7 +47,7 @@ HOMED = {
     "tenacity",
     "yaml",
 }
-"""Libraries that are imported in the rooms that name them, and in no other."""
+"""Libraries that only the rooms which name them may import."""
 
 MOST_LINES = 700
 
@@ -56,7 +56,7 @@ NEUTRAL = {
     "blog_id", "category", "day", "extension", "height", "hour", "id", "min", "mon", "name", "sec", "title", "url",
     "width", "year",
 }  # fmt: skip
-"""Fields of the first service that are words of anybody."""
+"""Fields of the first service that are common words."""
 OUTPUT = {
     "cli": {"nickname"},
     "export": {"entry_id", "cm_id", "last_update", "category_id", "period_date"},
@@ -65,18 +65,18 @@ OUTPUT = {
     "search": {"entry_id", "explanation"},
     "serve": {"entry_id"},
 }
-"""Names in the output of the program (JSON, tables, front matter) that are fields of the first service too."""
+"""Names in the program's output (JSON, tables, front matter) that equal fields of the first service."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """A row of the map.
+    """A room, which is a row of the table.
 
     Attributes:
-        name: a package, or a module at the top.
+        name: a package, or a top-level module.
         pure: whether it uses no files, network, clock or randomness.
-        writers: its modules that do all the same.
-        libraries: those at home in it, perhaps in one module of it only.
+        writers: its modules that use these nevertheless.
+        libraries: the libraries that it may import, some only in one of its modules.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Import:
-    """One import: the module that makes it, what it names, and whether only the type checker sees it."""
+    """One import: the importing module, the target, and whether only the type checker sees it."""
 
     importer: str
     target: str
@@ -95,7 +95,7 @@ class Import:
 
 
 def read_map(text: str) -> list[Room]:
-    """Read the rows of the map, from top to bottom."""
+    """Read the table's rows from top to bottom."""
     return [
         Room(
             name,
@@ -108,7 +108,7 @@ def read_map(text: str) -> list[Room]:
 
 
 def modules(package: Path) -> dict[str, Path]:
-    """Give the modules below a package by their names without the package's own."""
+    """Return the modules below a package by their names without the package's own."""
     found = {}
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package).with_suffix("").parts
@@ -117,7 +117,7 @@ def modules(package: Path) -> dict[str, Path]:
 
 
 def imports(name: str, path: Path) -> Iterator[Import]:
-    """Yield the imports of a module, wherever in it they are."""
+    """Yield a module's imports at any depth."""
     tree = ast.parse(path.read_text("utf-8"))
     typed = {
         id(inner)
@@ -139,12 +139,12 @@ def imports(name: str, path: Path) -> Iterator[Import]:
 
 
 def room_of(name: str) -> str:
-    """Give the room of a module."""
+    """Return the room of a module."""
     return name.split(".", maxsplit=1)[0]
 
 
 def faults(package: Path, rooms: list[Room]) -> list[str]:
-    """Say every import of a package that goes against the map, each circle, and each room the map does not have."""
+    """Return every import in a package that breaks the table's rules, each cycle, and each module without a room."""
     known = modules(package)
     places = {room.name: place for place, room in enumerate(rooms)}
     found = [f"{name} is in no room of the map" for name in known if room_of(name) not in places and name not in FACE]
@@ -157,7 +157,7 @@ def faults(package: Path, rooms: list[Room]) -> list[str]:
 
 
 def wrong_import(made: Import, known: set[str], rooms: list[Room], places: dict[str, int]) -> Iterator[str]:
-    """Yield what is wrong with one import."""
+    """Yield the errors of one import."""
     top, _, rest = made.target.partition(".")
     mine = room_of(made.importer)
     if top == "exporter":
@@ -179,7 +179,7 @@ def wrong_import(made: Import, known: set[str], rooms: list[Room], places: dict[
 
 
 def circles(known: dict[str, Path]) -> list[list[str]]:
-    """Give the circles of imports among modules, one for each knot, in alphabetical order."""
+    """Return the cycles of imports among modules, one for each group, in alphabetical order."""
     arrows: defaultdict[str, set[str]] = defaultdict(set)
     for name, path in known.items():
         for made in imports(name, path):
@@ -223,7 +223,7 @@ def fields_of_the_service(name: str, text: str) -> Iterator[str]:
 
 
 def undocumented(path: Path) -> list[str]:
-    """Name the public things of a module that have no docstring, the module included."""
+    """Return the names of public things in a module that have no docstring, including the module."""
     tree = ast.parse(path.read_text("utf-8"))
     found = [] if ast.get_docstring(tree) or not tree.body else [path.name]
 
@@ -244,11 +244,11 @@ def undocumented(path: Path) -> list[str]:
     return found
 
 
-class TestTheHouse:
-    def test_it_is_as_the_map_says(self) -> None:
+class TestTheProgram:
+    def test_imports_follow_the_table(self) -> None:
         assert faults(PACKAGE, read_map(MAP.read_text("utf-8"))) == []
 
-    def test_the_map_has_all_rooms_and_no_other(self) -> None:
+    def test_the_table_has_exactly_the_rooms(self) -> None:
         rooms = [room.name for room in read_map(MAP.read_text("utf-8"))]
         assert sorted(rooms) == sorted({room_of(name) for name in modules(PACKAGE)} - FACE)
 
@@ -257,7 +257,7 @@ class TestTheHouse:
         found = [each for name, path in others.items() for each in fields_of_the_service(name, path.read_text("utf-8"))]
         assert found == []
 
-    def test_every_library_is_used_where_the_map_says(self) -> None:
+    def test_every_library_is_used_in_the_rooms_that_name_it(self) -> None:
         used = {
             (room_of(name), made.target.partition(".")[0])
             for name, path in modules(PACKAGE).items()
@@ -300,8 +300,8 @@ ROOMS = read_map(
 )
 
 
-class TestBadHouses:
-    """Each wrong arrow, drawn on purpose, is found."""
+class TestWrongPackages:
+    """Each kind of wrong import is found in a package made for the test."""
 
     def house(self, root: Path, files: dict[str, str]) -> Path:
         base = ("__init__", "lossless_json", "errors", "model/kinds", "http/client", "archive/state", "crawl/run")
@@ -356,11 +356,11 @@ class TestBadHouses:
     def test_a_field_of_the_service_is_found(self, name: str, text: str, field: str) -> None:
         assert [each.rpartition(": ")[2] for each in fields_of_the_service(name, text)] == [field]
 
-    def test_words_of_the_program_are_no_fields(self) -> None:
+    def test_words_of_the_program_are_not_fields(self) -> None:
         text = '"""It has entry_text."""\nrow = {"entry_id": post.category_id, "name": "entry"}'
         assert list(fields_of_the_service("export.a", text)) == []
 
-    def test_a_circle_inside_a_room_is_found(self, tmp_path: Path) -> None:
+    def test_a_cycle_inside_a_room_is_found(self, tmp_path: Path) -> None:
         files = {
             "http/a.py": "from exporter.http import b",
             "http/b.py": "from exporter.http.c import x",
@@ -368,7 +368,7 @@ class TestBadHouses:
         }
         assert faults(self.house(tmp_path, files), ROOMS) == ["circle: http.a -> http.b -> http.c -> http.a"]
 
-    def test_right_imports_are_no_fault(self, tmp_path: Path) -> None:
+    def test_permitted_imports_are_not_reported(self, tmp_path: Path) -> None:
         types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pathlib import Path\n"
         files = {
             "cli/a.py": "from exporter.crawl import run\nimport time, click",

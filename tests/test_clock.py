@@ -1,4 +1,4 @@
-"""The machine's clock, and how times are written."""
+"""The machine's clock, and the notation of times."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def test_now_is_in_utc() -> None:
     assert now.utcoffset() == timedelta(0)
 
 
-async def test_sleeping_takes_the_time_asked_for() -> None:
+async def test_sleeping_takes_the_requested_time() -> None:
     clock = SystemClock()
     begun = clock.monotonic()
     await clock.sleep(0.02)
     assert clock.monotonic() - begun >= 0.019
 
 
-async def test_a_fixed_clock_stands_still_and_waits_all_the_same() -> None:
+async def test_a_fixed_clock_does_not_move_but_waits() -> None:
     moment = datetime(2026, 1, 31, tzinfo=UTC)
     clock = FixedClock(moment)
     begun = clock.monotonic()
@@ -49,7 +49,7 @@ def test_timestamps_are_utc_and_whole_seconds(moment: datetime, written: str) ->
 JAPAN = timezone(timedelta(hours=9))
 
 
-def test_people_read_times_as_the_blogs_clocks_had_them() -> None:
+def test_times_are_shown_in_the_time_zone_of_the_blog() -> None:
     line = "     1  2026-01-31T20:34:56Z  entries +5, since 2026-01-01T00:00:00Z"
     assert for_people(line, JAPAN) == "     1  2026-02-01T05:34:56+09:00  entries +5, since 2026-01-01T09:00:00+09:00"
 
@@ -57,6 +57,6 @@ def test_people_read_times_as_the_blogs_clocks_had_them() -> None:
 @pytest.mark.parametrize(
     "text", ["", "Z", "2026-01-31", "2026-13-31T20:34:56Z", "9999-12-31T23:59:59Z", "0000-00-00T00:00:00Z"]
 )
-def test_what_is_no_time_stays(text: str) -> None:
+def test_invalid_times_are_unchanged(text: str) -> None:
     assert at_home(text, JAPAN) is None
     assert for_people(text, JAPAN) == text

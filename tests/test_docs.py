@@ -1,4 +1,4 @@
-"""The documents say what the program does."""
+"""The documents agree with the program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_settings_page_names_every_setting_with_its_variable_form() -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.name))
-def test_every_relative_link_of_a_document_leads_somewhere(path: Path) -> None:
+def test_every_relative_link_of_a_document_has_a_target(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target
 
@@ -61,7 +61,7 @@ def test_json_of_demo_and_show(program: Program, archive: Path, tmp_path: Path) 
 def test_the_examples_of_the_library_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All of the page in its order, in one namespace, against the sample service."""
+    """The page's examples run in their order, in one namespace, against the sample service."""
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

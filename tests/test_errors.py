@@ -1,4 +1,4 @@
-"""The tree drawn in the docstring is the tree of the classes, and every exit code has one owner."""
+"""The tree in the docstring equals the class tree, and every exit code belongs to one class."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from exporter.errors import ApiError, BlogExporterError, RetryableStatus
 _ROW = re.compile(r"^(?P<indent>[ │├└─]*)(?P<name>[A-Z]\w+)(?:\s+(?P<code>\d+))?(?:\s{2,}.*)?$")
 
 EXIT_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 20, 28, 130, 143}
-"""Those that the documents promise; 0 is success, which no error owns."""
+"""The documented exit codes; 0 means success and belongs to no error."""
 
 Drawn = dict[str, tuple[str | None, int | None]]
 
 
 def drawn(document: str) -> Drawn:
-    """Read the tree of a docstring: for each class its parent and the exit code beside it."""
+    """Read the tree in a docstring: the parent and exit code of each class."""
     found: Drawn = {}
     path: list[tuple[int, str]] = []
     for line in inspect.cleandoc(document).split("::", 1)[1].splitlines():
@@ -44,18 +44,18 @@ CLASSES: dict[str, type[BlogExporterError]] = {
 
 
 def parent_of(name: str) -> str | None:
-    """The name of a class's parent in the tree."""
+    """Return the name of a class's parent in the tree."""
     base = CLASSES[name].__bases__[0]
     return None if base is Exception else base.__name__
 
 
-def test_every_class_is_drawn_and_every_drawn_one_exists() -> None:
+def test_the_tree_has_exactly_the_existing_classes() -> None:
     assert set(TREE) == set(CLASSES)
     assert len(TREE) >= 20
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
-def test_the_drawing_shows_the_parent_and_the_code(name: str) -> None:
+def test_the_tree_shows_the_parent_and_the_code(name: str) -> None:
     parent, code = TREE[name]
     assert parent_of(name) == parent
     assert len(CLASSES[name].__bases__) == 1
@@ -92,7 +92,7 @@ def test_every_leaf_exits_with_a_code_of_its_branch() -> None:
         "The tree::\n\n    Base    1\n    ├── One    2\n    │   └── Two\n    └── Three  3   words\n\nThe end.",
     ],
 )
-def test_the_reader_of_the_drawing_can_tell_trees_apart(document: str) -> None:
+def test_different_trees_are_read_differently(document: str) -> None:
     assert drawn(document) == {
         "Base": (None, 1),
         "One": ("Base", 2),
@@ -103,7 +103,7 @@ def test_the_reader_of_the_drawing_can_tell_trees_apart(document: str) -> None:
 
 
 class TestApiError:
-    def test_it_carries_what_was_asked_and_answered(self) -> None:
+    def test_it_has_the_request_and_the_response(self) -> None:
         error = ApiError("entry/get", {"id": "a.example", "entry_id": "42"}, 404, "no such entry", "x" * 900)
         assert str(error) == "entry/get?id=a.example&entry_id=42 answered 404: no such entry"
         assert (error.operation, error.params, error.status, error.message) == (

@@ -45,7 +45,7 @@ CHECKS = (
     "tests/export/test_targets.py::test_the_page_says_what_the_program_knows",
     "tests/cli/test_reference.py::test_it_is_current",
     "tests/cli/test_help.py::test_every_command_is_under_one_heading",
-    "tests/test_architecture.py::TestTheHouse",
+    "tests/test_architecture.py::TestTheProgram",
 )
 """The tests of the whole program that an addition can break."""
 

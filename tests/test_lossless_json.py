@@ -1,6 +1,6 @@
-"""Nothing is lost: what is stored gives back the value, and where a value is not all, the text as sent.
+"""Stored JSON restores the value and, if the value does not contain everything, the text as sent.
 
-The exact parser and writer read whatever the standard library reads, alike, and remember what was sent.
+The exact parser reads the same texts as the standard library, with the same values, and remembers the text as sent.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tests.support.json_texts import objects, strings, texts, values, written
 
 
 def canonical(value: Any) -> bytes:
-    """The canonical bytes, as FORMAT.md says them."""
+    """Return the canonical bytes, as FORMAT.md defines them."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace")
 
 
 def pairs(text: str) -> str:
-    """A text read without losing anything: objects as lists of members, numbers as they were written."""
+    """Return a text read without loss: objects as lists of members, numbers as written."""
     value = json.loads(
         text,
         strict=False,
@@ -45,7 +45,7 @@ class TestRoundTrip:
     @example(b'{"a":"\\ud83d","\\udc00":1}')
     @example(b'{"a":12345678901234567890123}')
     @example(b'{"\\u2028":"\\u0000\\u0085"}')
-    def test_what_the_standard_library_writes_is_stored_canonically(self, body: bytes) -> None:
+    def test_output_of_the_standard_library_is_stored_canonically(self, body: bytes) -> None:
         frozen = lossless_json.freeze(lossless_json.loads(body))
         expected = canonical(json.loads(body))
         assert frozen.data == expected
@@ -95,7 +95,7 @@ class TestLossless:
             '{"one":1e0}',
         ],
     )
-    def test_what_parsing_would_change_is_stored_as_it_was_sent(self, text: str) -> None:
+    def test_text_that_parsing_would_change_is_stored_as_sent(self, text: str) -> None:
         frozen = lossless_json.freeze(lossless_json.loads(text.encode()))
         assert frozen.data == text.encode()
         assert frozen.digest == hashlib.sha256(canonical(json.loads(text))).digest()
@@ -149,7 +149,7 @@ class TestLossless:
 
 
 class TestFastPath:
-    """Where the fast parser claims to have kept everything, it has; else the exact one is asked."""
+    """If the fast parser claims that it lost nothing, this is true; otherwise the exact parser reads the text."""
 
     @pytest.mark.parametrize(
         "text",
@@ -188,9 +188,7 @@ class TestFastPath:
             assert isinstance(value, SourceDict) or exact.exact
 
     @given(st.lists(st.tuples(strings, strings), min_size=1, max_size=4), st.data())
-    def test_a_member_that_comes_twice_is_never_dropped(
-        self, members: list[tuple[str, str]], data: st.DataObject
-    ) -> None:
+    def test_a_duplicate_member_is_never_dropped(self, members: list[tuple[str, str]], data: st.DataObject) -> None:
         members.insert(data.draw(st.integers(0, len(members))), (data.draw(st.sampled_from(members))[0], "again"))
         body = ",".join(f"{json.dumps(key)}:{json.dumps(text)}" for key, text in members)
         frozen = lossless_json.freeze(lossless_json.loads(f"{{{body}}}".encode()))
@@ -216,7 +214,7 @@ class TestValues:
     @example(b'{"a":1,"b":"\\ud83d","c":NaN}')
     @example(b'{"b":1,"a":2,"\\u0062":3}')
     @example(b'\xef\xbb\xbf{"a":[[],{}]}')
-    def test_are_those_of_the_text_read_exactly(self, body: bytes) -> None:
+    def test_values_equal_those_of_the_exact_parser(self, body: bytes) -> None:
         def shown(read: Callable[[bytes], Any]) -> str | None:
             try:
                 return lossless_json.write(read(body), ordered=True)
@@ -230,7 +228,7 @@ class TestValues:
 
 class TestGarbage:
     @given(st.one_of(st.binary(max_size=40), texts().map(lambda text: text.encode("utf-8", "backslashreplace"))))
-    def test_an_object_is_what_loads_as_one(self, body: bytes) -> None:
+    def test_objects_are_recognized_as_by_loads(self, body: bytes) -> None:
         try:
             loaded = lossless_json.loads(body)
         except NotJson:
@@ -274,7 +272,7 @@ class TestMetadata:
         assert lossless_json.dumps({"a": [1]}, pretty=True) == b'{\n  "a": [\n    1\n  ]\n}'
 
     @pytest.mark.parametrize("pretty", [False, True])
-    def test_what_the_fast_writer_refuses_is_written_all_the_same(self, pretty: bool) -> None:
+    def test_values_that_the_fast_writer_refuses_are_written(self, pretty: bool) -> None:
         data = lossless_json.dumps({"title": "\ud83d", "much": 2**80}, pretty=pretty)
         assert lossless_json.loads(data) == {"title": "\ud83d", "much": 2**80}
 
@@ -287,17 +285,17 @@ class TestMetadata:
 
 
 def standard(text: str) -> str:
-    """What the standard library makes of a text, written in one way, so that NaN equals NaN."""
+    """Return the standard library's reading of a text in a single notation; NaN equals NaN."""
     return json.dumps(json.loads(text, strict=False), sort_keys=True)
 
 
 @given(texts())
-def test_reads_what_the_standard_library_reads(text: str) -> None:
+def test_reads_the_same_as_the_standard_library(text: str) -> None:
     assert json.dumps(lossless_json.parse(text), sort_keys=True) == standard(text)
 
 
 @given(values, st.booleans())
-def test_reads_what_the_standard_library_writes(value: object, ensure_ascii: bool) -> None:
+def test_reads_the_output_of_the_standard_library(value: object, ensure_ascii: bool) -> None:
     text = json.dumps(value, ensure_ascii=ensure_ascii)
     assert json.dumps(lossless_json.parse(text), sort_keys=True) == standard(text)
 
@@ -310,7 +308,7 @@ def test_writes_the_canonical_text(value: object) -> None:
 
 
 @given(st.text(st.sampled_from('{}[]",:\\0123456789.eE+-truefalsn NaI\n'), max_size=20))
-def test_refuses_what_the_standard_library_refuses(text: str) -> None:
+def test_refuses_the_same_as_the_standard_library(text: str) -> None:
     try:
         expected = standard(text)
     except ValueError:
@@ -336,7 +334,7 @@ def test_refuses_what_the_standard_library_refuses(text: str) -> None:
         ("01", "something follows the value at character 1"),
     ],
 )
-def test_says_what_is_wrong_and_where(text: str, complaint: str) -> None:
+def test_names_the_error_and_its_position(text: str, complaint: str) -> None:
     with pytest.raises(ValueError) as caught:
         lossless_json.parse(text)
     assert str(caught.value) == complaint
@@ -373,7 +371,7 @@ class TestSource:
     def test_an_object_that_parsing_keeps_is_exact(self, text: str) -> None:
         assert lossless_json.parse(text).exact
 
-    def test_what_is_inexact_inside_does_not_spread_to_the_neighbours(self) -> None:
+    def test_an_inexact_member_does_not_affect_its_neighbours(self) -> None:
         first, second = lossless_json.parse('[{"a":{"b":1.10}},{"a":{"b":1.1}}]')
         assert (first.exact, second.exact) == (False, True)
 

@@ -1,4 +1,4 @@
-"""sample_output/ is what the demo makes: a change of any of it is to be seen in a commit, made by ``make sample``."""
+"""sample_output/ equals the output of the demo; ``make sample`` updates it, so that a commit shows every change."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_every_option_of_the_service_is_a_setting_with_the_same_default() -> Non
         assert Settings().get(name) == getattr(Options(), name)
 
 
-def test_sources_are_asked_in_the_order_of_the_design(tmp_path: Path) -> None:
+def test_sources_are_read_in_the_documented_order(tmp_path: Path) -> None:
     config = write(
         tmp_path / "my.toml",
         'retries = 3\nrate = "2.5"\nconcurrency = 3\nprofile = "mine"\n'
@@ -81,7 +81,7 @@ def test_the_addresses_of_signing_in_follow_the_service(tmp_path: Path) -> None:
     assert resolve({"profile": "mine"}, config=config, environ={}).oauth_token_url == "{base_url}/t"
 
 
-def test_ones_own_profile_is_picked_by_the_hosts_of_its_blogs(tmp_path: Path) -> None:
+def test_a_custom_profile_is_chosen_by_the_hosts_of_its_blogs(tmp_path: Path) -> None:
     config = write(
         tmp_path / "my.toml",
         '[profiles.mine]\nbase_url = "https://api.example.jp"\nblog_hosts = "*.blog.example.jp, one.example.net"\n',
@@ -107,21 +107,21 @@ def test_ones_own_profile_is_picked_by_the_hosts_of_its_blogs(tmp_path: Path) ->
         ('blog_id = "a"\narchive = "a"\nconcurency = 1', ", [blogs.x]: concurency is not a setting (did you mean"),
     ],
 )
-def test_a_table_of_a_blog_that_cannot_be_right(tmp_path: Path, table: str, said: str) -> None:
+def test_an_invalid_table_of_a_blog(tmp_path: Path, table: str, said: str) -> None:
     config = write(tmp_path / "my.toml", f"[blogs.x]\n{table}\n")
     with pytest.raises(UsageError) as caught:
         resolve({}, config=config, blog="x", environ={})
     assert said in str(caught.value)
 
 
-def test_an_archive_is_beside_the_file_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_path_is_relative_to_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     text = '[blogs.x]\nblog_id = "a"\narchive = "sub/a"\n[blogs.y]\nblog_id = "b"\narchive = "~/b"\n'
     blogs = read_config(write(tmp_path / "my.toml", text), {}).blogs
     assert [blog.archive for blog in blogs.values()] == [tmp_path / "sub" / "a", tmp_path / "home" / "b"]
 
 
-def test_the_profile_of_a_known_domain_is_picked_by_the_blog_id() -> None:
+def test_the_profile_of_a_known_domain_is_chosen_by_the_blog_id() -> None:
     found = resolve({}, blog_id="someone.blog.shinobi.jp", environ={})
     assert found.base_url == "https://api.shinobi.jp"
     assert found.timezone == ZoneInfo("Asia/Tokyo")
@@ -182,7 +182,7 @@ def test_the_users_own_settings_file_is_read(tmp_path: Path, monkeypatch: pytest
         ({}, {}, "token = 1", "token must be text"),
     ],
 )
-def test_what_cannot_be_right_is_named(
+def test_invalid_settings_are_named(
     tmp_path: Path, options: dict[str, str], environ: dict[str, str], text: str, said: str
 ) -> None:
     config = write(tmp_path / "my.toml", text)
@@ -212,7 +212,7 @@ def test_the_token_comes_from_the_environment_a_settings_file_or_a_file(tmp_path
     assert warned == []
 
 
-def test_a_new_home_has_a_token_of_its_own(tmp_path: Path) -> None:
+def test_a_new_home_has_a_separate_token(tmp_path: Path) -> None:
     environ = {"BLOG_EXPORTER_TOKEN": "of-the-service", "BLOG_EXPORTER_NEW_HOME_TOKEN": " of the new home\n"}
     found = resolve({"new_home_user": "owner"}, environ=environ)
     assert (found.token, found.new_home_user, found.new_home_token) == ("of-the-service", "owner", "of the new home")
@@ -240,7 +240,7 @@ def test_a_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "setting"), SETTINGS.items())
-def test_the_default_that_is_shown_is_the_one_that_is_used(name: str, setting: Setting) -> None:
+def test_the_displayed_default_is_the_one_used(name: str, setting: Setting) -> None:
     assert Settings().get(name) == (None if setting.default is None else setting.read(setting.default))
 
 
@@ -253,7 +253,7 @@ def test_durations(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1", "1y", "1 2", "1e5", "١"])
-def test_what_is_no_duration(text: str) -> None:
+def test_invalid_durations(text: str) -> None:
     with pytest.raises(ValueError, match="a duration"):
         duration(text)
 
@@ -276,18 +276,18 @@ def test_sizes(text: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("text", "said"), [("2", "2s for seconds, 2m for minutes, 2h for hours, 2d for days"), ("1.5", "1.5h")]
 )
-def test_a_duration_without_a_unit_is_refused_with_those_there_are(text: str, said: str) -> None:
+def test_a_duration_without_a_unit_is_refused_with_a_list_of_units(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=f"a duration needs a unit: .*{said}"):
         duration(text)
 
 
-def test_a_size_without_a_unit_is_refused_with_those_there_are() -> None:
+def test_a_size_without_a_unit_is_refused_with_a_list_of_units() -> None:
     with pytest.raises(ValueError, match="a size needs a unit: 64B for bytes, 64KB, 64MB or 64GB"):
         size("64")
     assert size("0") == 0
 
 
-def test_settings_that_allow_few_texts_name_them() -> None:
+def test_settings_with_few_values_list_them() -> None:
     assert SETTINGS["refresh"].metavar == "all|changed|auto"
     assert SETTINGS["strict_assets"].choices == ("yes", "no")
     assert [SETTINGS[name].metavar for name in ("max_age", "max_asset_size", "retries", "token_file", "base_url")] == [
@@ -295,7 +295,7 @@ def test_settings_that_allow_few_texts_name_them() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_no_size() -> None:
+def test_invalid_sizes() -> None:
     with pytest.raises(ValueError, match="a size such as"):
         size("huge")
 
@@ -306,7 +306,7 @@ def test_names_of_hosts() -> None:
 
 
 @pytest.mark.parametrize("text", ["http://h/", "h/x", "h:80", "a b", "u@h", "[::1]", "ok.example, h?x"])
-def test_what_is_no_name_of_a_host(text: str) -> None:
+def test_invalid_names_of_hosts(text: str) -> None:
     with pytest.raises(ValueError, match="names of hosts"):
         hosts(text)
 

@@ -23,7 +23,7 @@ from exporter.text import REPLACEMENT, left, printable, printable_json, printabl
         ("", ""),
     ],
 )
-def test_what_steers_a_terminal_is_shown_as_an_escape(text: str, shown: str) -> None:
+def test_control_characters_are_shown_as_escapes(text: str, shown: str) -> None:
     assert printable(text) == shown
 
 
@@ -33,13 +33,13 @@ def test_long_text_is_cut_before_it_is_escaped() -> None:
 
 
 @given(st.text(st.characters(), max_size=50))
-def test_nothing_that_comes_out_is_a_control_character_or_unencodable(text: str) -> None:
+def test_the_result_has_no_control_or_unencodable_characters(text: str) -> None:
     out = printable(text)
     assert out.encode("utf-8").decode() == out
     assert not any(ord(letter) < 32 or 0x7F <= ord(letter) <= 0x9F for letter in out)
 
 
-def test_lines_keep_their_ends_and_colours_only_where_asked_for() -> None:
+def test_lines_keep_their_ends_and_colours_only_on_request() -> None:
     text = "\x1b[1mtitle\x1b[0m\r\nnext\tcell\x1b[2J"
     assert printable_lines(text) == "\\x1b[1mtitle\\x1b[0m\nnext\tcell\\x1b[2J"
     assert printable_lines(text, colours=True) == "\x1b[1mtitle\x1b[0m\nnext\tcell\\x1b[2J"
@@ -54,12 +54,12 @@ def test_columns_count_wide_characters_twice() -> None:
 
 
 @pytest.mark.parametrize("size", [3, 1_000_003])
-def test_what_a_text_file_cannot_hold_is_replaced_and_counted(size: int) -> None:
+def test_characters_that_text_files_cannot_hold_are_replaced_and_counted(size: int) -> None:
     text = "\ud800\x00" + "海" * size + "\t\n\r\x0c\x1b"
     assert visible(text) == (f"{REPLACEMENT * 2}{'海' * size}\t\n\r\x0c{REPLACEMENT}", 3)
 
 
-def test_printable_shows_what_a_terminal_would_act_on() -> None:
+def test_printable_shows_control_characters() -> None:
     assert printable("a\x1b[31m\n\x9b\u202eb\ud83d\u2028あ😀") == r"a\x1b[31m\x0a\x9b\u202eb\ud83d\u2028あ😀"
 
 

@@ -44,13 +44,13 @@ def test_a_function_may_be_named() -> None:
         assert worker.call("exporter.text:width", "海a") == 3
 
 
-def test_what_is_shared_is_the_first_argument() -> None:
+def test_the_shared_value_is_the_first_argument() -> None:
     with Worker(shared=[1, 2]) as worker:
         assert worker.call(sum, 10) == 13
         assert worker.call(len) == 2
 
 
-def test_an_error_is_named_and_the_process_goes_on() -> None:
+def test_an_error_is_named_and_the_process_continues() -> None:
     with Worker() as worker:
         worker.submit(int, "x")
         worker.submit(int, "7")
@@ -100,7 +100,7 @@ def test_a_result_that_would_run_code_here_is_refused(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("system", [sys.platform, "another"])
-def test_it_takes_no_more_than_its_pipe_holds(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+def test_it_accepts_no_more_than_its_pipe_holds(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     monkeypatch.setattr(sys, "platform", system)
     with Worker() as worker:
         room = [worker.has_room]
@@ -142,7 +142,7 @@ def _runs(process: int) -> bool:
         return False
 
 
-def test_the_side_of_the_child() -> None:
+def test_the_child_process() -> None:
     source, sink = BytesIO(), BytesIO()
     for value in [(1 << 40, 5), (max, (3,)), ("builtins:max", (8,)), (max, ("x",))]:
         pickle.dump(value, source)

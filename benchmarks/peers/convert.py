@@ -1,7 +1,7 @@
 """``convert.py TOOL FILE [OUT]`` makes Markdown of every body in a file, a JSON text a line, and prints how many.
 
-``parse`` only reads each body into a tree: the floor of whatever makes something of it. ``gfm`` makes HTML of Markdown,
-as GitHub does. What was made is written to OUT in the same form.
+``parse`` only reads each body into a tree, the least that any converter does. ``gfm`` makes HTML from Markdown, as
+GitHub does. The results are written to OUT in the same form.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def converter(tool: str) -> Any:
-    """Return what makes Markdown of one body."""
+    """Return the function that converts one body to Markdown."""
     if tool == "ours":
         from exporter.html.markdown import to_markdown
 
@@ -48,7 +48,7 @@ def converter(tool: str) -> Any:
 
 
 def text_of(made: Any) -> str:
-    """Return the text in what a converter returned."""
+    """Return the text in a converter's result."""
     return made if isinstance(made, str) else str(made.content)
 
 

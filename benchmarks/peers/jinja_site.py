@@ -1,7 +1,7 @@
-"""``jinja_site.py ARCHIVE OUT``: what a short script makes of the same records, without any checks.
+"""``jinja_site.py ARCHIVE OUT``: a short script that makes a site from the same records, without any checks.
 
-A page for each entry with its comments and its neighbours, a page for each year and each category, and one that lists
-them; bodies stand there as they were sent.
+It writes a page for each entry with its comments and its neighbours, a page for each year and each category, and one
+that lists them. Bodies are copied unchanged.
 """
 
 from __future__ import annotations

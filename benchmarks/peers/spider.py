@@ -27,7 +27,7 @@ class Blog(scrapy.Spider):
         return scrapy.Request(f"{self.base_url}/blog/v1/entry/list?id={self.blog_id}&page={number}", self.listed)
 
     def listed(self, response: Any) -> Iterator[Any]:
-        """Ask for what is on a page of the list, and for the next one."""
+        """Request the next page of the list and the entries on this page."""
         data = json.loads(response.body)["json"]["data"]
         if data["paging"]["next_no"]:
             yield self._page(data["paging"]["next_no"])
@@ -36,5 +36,5 @@ class Blog(scrapy.Spider):
             yield scrapy.Request(address, self.entry)
 
     def entry(self, response: Any) -> Iterator[Any]:
-        """Keep an entry."""
+        """Store an entry."""
         yield json.loads(response.body)["json"]["data"]

@@ -1,4 +1,4 @@
-"""Small archives made through the program's own writer, with a plain model of what they hold beside them."""
+"""Make small archives with the program's own writer, and keep a simple model of their contents."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CREATED = "2026-01-31T12:34:56Z"
 EVIDENCE: dict[str, Any] = {"absent_in_sweeps": [1, 2], "entry_get": {"status": 404, "message": "no such entry"}}
 
 Changes = Mapping[Kind, Mapping[str, bytes | None]]
-"""For each kind and id the record's JSON text as it was sent, or ``None`` where it is gone."""
+"""For each kind and ID, the record's original JSON text, or ``None`` if the record is removed."""
 
 
 def run_line(**members: Any) -> dict[str, Any]:
-    """Give the line of a run that saved something, with these members."""
+    """Return a run's line with outcome ``saved`` and these members."""
     return {"started_at": CREATED, "finished_at": CREATED, "outcome": "saved", **members}
 
 
 @dataclass
 class Built:
-    """An archive at ``root``; ``states`` holds for each version what it must show: kind, id, stored bytes, version."""
+    """An archive at ``root``. ``states`` holds each version's expected contents: kind, ID, stored bytes, version."""
 
     root: Path
     states: list[dict[Kind, dict[str, tuple[bytes, int]]]] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Built:
 
     @classmethod
     def reopen(cls, root: Path) -> Built:
-        """Give an archive that is there already, its states read from it."""
+        """Open an existing archive, and read its states."""
         built = cls.__new__(cls)
         built.root, built.layout, built.states = root, Layout(root), []
         for number in built.reader.versions():
@@ -58,11 +58,11 @@ class Built:
 
     @property
     def reader(self) -> Archive:
-        """A reader of the archive as it stands."""
+        """A reader of the archive in its current state."""
         return Archive.open(self.root)
 
     def commit(self, changes: Changes, *, run: bool = True, at: str = CREATED, healed: list[Any] | None = None) -> int:
-        """Commit a version with these changes, and the line of its run; returns its number."""
+        """Commit a version with these changes and the line of its run; return its number."""
         number = len(self.states) + 1
         before = self.states[-1] if self.states else {kind: {} for kind in Kind}
         after = {kind: dict(records) for kind, records in before.items()}
@@ -99,17 +99,17 @@ class Built:
         return number
 
     def run(self, **members: Any) -> None:
-        """Add the line of a run, and seal the archive."""
+        """Append a run's line, and seal the archive."""
         writer.append_run(self.layout, run_line(**members))
 
     def refresh(self, *views: LatestView, reuse: bool = True) -> int:
-        """Bring ``latest/`` to the newest version."""
+        """Update ``latest/`` to the newest version."""
         return write_latest(self.layout, self.reader.state(), views, reuse=reuse)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A file of a view, as exporters make them."""
+    """A view's file, like those that exporters make."""
 
     path: str
     fingerprint: bytes
@@ -117,13 +117,13 @@ class Page:
 
 
 def pages(files: Mapping[str, bytes], *, name: str = "markdown", edition: str = "1") -> LatestView:
-    """Give a view of fixed files, each depending on its content alone."""
+    """Return a view of fixed files, each of which depends only on its content."""
     made = [Page(path, content, partial(bytes, content)) for path, content in files.items()]
     return LatestView(name, edition, lambda _state: made)
 
 
 def record(**members: Any) -> bytes:
-    """Write a record's JSON text."""
+    """Return the JSON text of a record."""
     return json.dumps(members, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
@@ -139,12 +139,12 @@ ODD_RECORDS: dict[str, bytes] = {
 
 
 def entry(number: int, title: str) -> bytes:
-    """Write an entry's JSON text."""
+    """Return the JSON text of an entry."""
     return record(entry_id=str(number), title=title, entry_text=f"<p>{title}</p>", year="2016", mon=None)
 
 
 def five_versions(root: Path) -> Built:
-    """Build an archive of five versions, with removals, returns and odd records."""
+    """Build an archive of five versions, with records that are removed, come back, or have odd contents."""
     built = Built(root)
     entries = {str(number): entry(number, f"題{number}") for number in range(1, 6)}
     comments = {str(number): record(cm_id=str(number), entry_id="2", cm_text="こ\u2028め") for number in (1, 2, 10)}
@@ -166,5 +166,5 @@ def five_versions(root: Path) -> Built:
 
 
 def open_files() -> int:
-    """Count the files this process has open."""
+    """Count this process's open files."""
     return len(list(Path("/dev/fd").iterdir()))

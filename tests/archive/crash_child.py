@@ -1,7 +1,7 @@
-"""Does one step of the archive again and again, each time killed a little later: before its first call, its second, …
+"""Run one writing step repeatedly, killed before its first call that changes the disk, its second, and so on.
 
-Run as ``python -m tests.archive.crash_child STEP TEMPLATE FOLDER``. For every call N that changes a disk, FOLDER/N is a
-copy of TEMPLATE in which the step was killed (SIGKILL) just before that call; in the last one it came to its end.
+Run as ``python -m tests.archive.crash_child STEP TEMPLATE FOLDER``. For every such call N, FOLDER/N is a copy of
+TEMPLATE in which the step was killed (SIGKILL) just before the call. In the last copy the step was completed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def write_file(root: Path) -> None:
 
 
 def create(root: Path) -> None:
-    """Make a new archive."""
+    """Create an archive."""
     writer.create(Layout(root), ArchiveInfo(BLOG, CREATED))
 
 
@@ -41,17 +41,17 @@ def commit(root: Path) -> None:
 
 
 def append_run(root: Path) -> None:
-    """Add a run's line."""
+    """Append the line of a run."""
     writer.append_run(Layout(root), run_line(outcome="unchanged", version=None))
 
 
 def write_latest(root: Path) -> None:
-    """Bring ``latest/`` up to date, with a view that changed."""
+    """Update ``latest/`` with a changed view."""
     Built.reopen(root).refresh(pages(NEW_VIEW))
 
 
 def whole(root: Path) -> None:
-    """All that a run does once it has read the service."""
+    """Do everything that a run does after it has read the service."""
     commit(root)
     append_run(root)
     write_latest(root)
@@ -63,7 +63,7 @@ STEPS: dict[str, Callable[[Path], None]] = {
 
 
 def kill_before(number: int) -> None:
-    """Make this process die just before its ``number``-th call that changes a disk."""
+    """Kill this process just before its ``number``-th call that changes the disk."""
     made = 0
     os.fsync = without_waiting  # type: ignore[assignment]  # only descriptors are given
 
@@ -82,7 +82,7 @@ def kill_before(number: int) -> None:
 
 
 def main(step: str, template: Path, folder: Path) -> None:
-    """Kill the step before every one of its calls in turn."""
+    """Run the step once for each of its calls, and kill it before that call."""
     number = 0
     status = -1
     while status != 0:

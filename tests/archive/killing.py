@@ -1,7 +1,7 @@
-"""Prunes copies of an archive in child processes, each killed one call later than the one before, and looks at what is left.
+"""Prune an archive's copies in child processes, kill each one call later than the last, and check the result.
 
-Run as ``python -m tests.archive.killing TEMPLATE FOLDER WAY KEEP``; WAY is ``exchange`` or ``rename``. Prints one JSON object.
-A process of its own, because it forks.
+Run as ``python -m tests.archive.killing TEMPLATE FOLDER WAY KEEP``; WAY is ``exchange`` or ``rename``. It prints one
+JSON object. It is a separate process because it forks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def plan_of(layout: Layout, keep_last: int) -> PrunePlan:
 
 
 def prune_killed_at(layout: Layout, keep_last: int, number: int) -> bool:
-    """Prune in a child that is killed before its ``number``-th call; true when it got to its end."""
+    """Prune in a child process that is killed before its ``number``-th call; return whether the prune was completed."""
     child = os.fork()
     if child == 0:
         left = number
@@ -66,7 +66,7 @@ def prune_killed_at(layout: Layout, keep_last: int, number: int) -> bool:
 
 
 def faults_of(layout: Layout, expected: dict[int, Any], kept: set[int]) -> list[str]:
-    """Say what is wrong with the archive: a damage, or a kept version that reads back otherwise."""
+    """Return the archive's problems: damage, and kept versions with other contents."""
     found = [f"{finding.path}: {finding.detail}" for finding in verify(Archive.open(layout.root)) if finding.damage]
     states = plain_states(layout.root, lenient=True)
     if not kept <= states.keys():
@@ -76,7 +76,7 @@ def faults_of(layout: Layout, expected: dict[int, Any], kept: set[int]) -> list[
 
 
 def main(template: Path, folder: Path, way: str, keep_last: int) -> dict[str, Any]:
-    os.fsync = lambda fd: None  # what a kill leaves does not depend on what the disk has
+    os.fsync = lambda fd: None  # a kill, unlike a power cut, loses no unsynced data
     if way == "rename":
         atomic.exchange = lambda one, other: False
     expected = plain_states(template)

@@ -1,4 +1,4 @@
-"""Reads an archive as FORMAT.md describes it, with the standard library and nothing of the program."""
+"""Read an archive as FORMAT.md describes it, with the standard library only."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def apply_line(records: dict[str, bytes], line: bytes, place: str) -> None:
 
 
 def states(root: Path) -> Iterator[tuple[int, State]]:
-    """Yield each version's number and its state: for every kind, id to the bytes of the record."""
+    """Yield each version's number and its state: for every kind, the bytes of each record by ID."""
     info = json.loads((root / "archive.json").read_bytes())
     require(info["format"] == "blog-exporter-archive" and info["format_version"] == 1, "archive.json")
     state: State = {kind: {} for kind in KINDS}

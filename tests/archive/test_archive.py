@@ -1,4 +1,4 @@
-"""The one object that goes through: made, opened, read, and read again where a prune came between."""
+"""The ``Archive`` object: created, opened, read, and read again after a prune during the read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.archive.builder import Built
 NOW = datetime(2026, 1, 31, 12, 34, 56, tzinfo=UTC)
 
 
-def test_it_is_made_once_and_opened_as_what_it_is(tmp_path: Path) -> None:
+def test_an_archive_is_created_once_and_opened(tmp_path: Path) -> None:
     path = tmp_path / "archive"
     assert not Archive.exists(path)
     with pytest.raises(NoArchive):
@@ -47,7 +47,7 @@ def test_records_are_those_of_the_state(five: Built) -> None:
         list(archive.records(Kind.ENTRIES, 77))
 
 
-def test_records_belong_to_whoever_asked_for_them(five: Built) -> None:
+def test_changes_to_a_returned_record_affect_no_other_reader(five: Built) -> None:
     archive = Archive.open(five.root)
     (record_id, record), *_ = archive.records(Kind.ENTRIES)
     before = dict(record)

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole, with modes for private things, and errors that say what to do."""
+"""Atomic writes of files and folders, private modes, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.archive.builder import open_files
 
 @pytest.fixture
 def open_umask() -> Iterator[None]:
-    """Let the umask forbid nothing, so that modes are what was asked for."""
+    """Clear the umask, so that files get the requested modes."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -67,7 +67,7 @@ class TestWriteFile:
             assert path.read_bytes() == data
         assert list(tmp_path.iterdir()) == [path]
 
-    def test_a_leftover_of_a_dead_run_is_no_hindrance(self, tmp_path: Path) -> None:
+    def test_a_leftover_of_a_killed_run_is_replaced(self, tmp_path: Path) -> None:
         (tmp_path / ".file.tmp").write_bytes(b"half of something much longer")
         atomic.write_file(tmp_path / "file", b"new")
         assert (tmp_path / "file").read_bytes() == b"new"
@@ -104,7 +104,7 @@ class TestHashing:
     def test_a_failure_closes_the_file(self, tmp_path: Path) -> None:
         before = open_files()
         with pytest.raises(TypeError), atomic.hashing(tmp_path / "file") as file:
-            file.write("text")  # type: ignore[arg-type]  # the failure
+            file.write("text")  # type: ignore[arg-type]  # causes the failure
         assert open_files() == before
 
 
@@ -117,7 +117,7 @@ class TestAppendLine:
 
     @settings(max_examples=60)
     @given(st.lists(st.integers(0, 200_000), max_size=3), st.integers(0, 200_000))
-    def test_what_follows_the_last_line_feed_is_cut_off(
+    def test_bytes_after_the_last_line_feed_are_removed(
         self, tmp_path_factory: pytest.TempPathFactory, lengths: list[int], torn: int
     ) -> None:
         path = tmp_path_factory.mktemp("torn") / "runs.jsonl"
@@ -135,7 +135,7 @@ class TestAppendLine:
         atomic.cut_torn_tail(path)
         assert path.read_bytes() == b"1\n"
 
-    def test_a_file_that_is_not_there_is_fine(self, tmp_path: Path) -> None:
+    def test_a_missing_file_is_allowed(self, tmp_path: Path) -> None:
         atomic.cut_torn_tail(tmp_path / "no")
         assert list(tmp_path.iterdir()) == []
 
@@ -158,7 +158,7 @@ class TestFolders:
 
     @pytest.mark.parametrize("old", [False, True])
     @pytest.mark.parametrize("leftover", [False, True])
-    def test_a_folder_takes_anothers_place(self, tmp_path: Path, old: bool, leftover: bool) -> None:
+    def test_a_folder_replaces_another(self, tmp_path: Path, old: bool, leftover: bool) -> None:
         new, target, aside = (tmp_path / name for name in ("new", "target", "aside"))
         for folder in (new, *([target] if old else []), *([aside] if leftover else [])):
             folder.mkdir()
@@ -167,7 +167,7 @@ class TestFolders:
         assert [path.name for path in target.iterdir()] == ["new"]
         assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
-    def test_removing_what_is_not_there_is_fine(self, tmp_path: Path) -> None:
+    def test_removing_a_missing_folder_is_allowed(self, tmp_path: Path) -> None:
         atomic.remove_folder(tmp_path / "no")
         assert list(tmp_path.iterdir()) == []
 

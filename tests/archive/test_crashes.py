@@ -1,4 +1,4 @@
-"""Killed before any call that changes the disk, an archive is valid, shows the old or the new, and goes on."""
+"""After a kill before any call that changes the disk, an archive is valid, shows an old or new state, and continues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from exporter.model.kinds import Kind
 from tests.archive.builder import BLOG, CREATED, Built, entry, pages
 from tests.archive.crash_child import NEW_VIEW, STEPS
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests cover the same lines; measuring coverage here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 ROOT = Path(__file__).parent.parent.parent
@@ -28,7 +28,7 @@ RECORD = (entry(99, "後"), 6)
 
 
 def crashes(step: str, template: Path, folder: Path, *, at_least: int) -> Iterator[tuple[Path, bool]]:
-    """Yield what each kill of a step left, in the order of the calls, and whether it came to its end."""
+    """Yield the folder left by each kill, ordered by call, and whether the step was completed."""
     command = [sys.executable, "-m", "tests.archive.crash_child", step, str(template), str(folder)]
     folder.mkdir()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -40,12 +40,12 @@ def crashes(step: str, template: Path, folder: Path, *, at_least: int) -> Iterat
 
 
 def damage(root: Path) -> list[str]:
-    """What verify finds, in words."""
+    """Return the damage that ``verify`` finds, as text."""
     return [f"{found.code} {found.path} {found.detail}" for found in verify(Archive.open(root)) if found.damage]
 
 
 def ids(root: Path) -> list[str]:
-    """The ids of the newest entries."""
+    """Return the IDs of the newest entries."""
     state = Archive.open(root).state()
     found = state.ids(Kind.ENTRIES)
     state.close()
@@ -53,7 +53,7 @@ def ids(root: Path) -> list[str]:
 
 
 def finish(root: Path) -> None:
-    """Do what the next run does: clean up, and bring everything to its end."""
+    """Clean up and complete the archive as the next run does."""
     layout = Layout(root)
     writer.require_place(root, BLOG)
     writer.clean_leftovers(layout)
@@ -96,7 +96,7 @@ def test_a_new_archive_can_be_begun_again(tmp_path: Path) -> None:
     assert set(whole) == {False, True}
 
 
-def test_a_version_is_there_whole_or_not_at_all(five: Built, tmp_path: Path) -> None:
+def test_a_version_exists_completely_or_not_at_all(five: Built, tmp_path: Path) -> None:
     seen = []
     before = ids(five.root)
     for root, finished in crashes("commit", five.root, tmp_path / "runs", at_least=12):
@@ -123,7 +123,7 @@ def test_a_run_has_its_line_or_not(five: Built, tmp_path: Path) -> None:
     assert set(seen) <= {5, 6}
 
 
-def test_latest_is_never_damage_and_never_believed_when_it_is_not_whole(archive: Built, tmp_path: Path) -> None:
+def test_an_incomplete_latest_is_not_damage_and_not_used(archive: Built, tmp_path: Path) -> None:
     archive.commit({Kind.ENTRIES: {"99": RECORD[0]}})
     for root, _ in crashes("write_latest", archive.root, tmp_path / "runs", at_least=25):
         assert damage(root) == []

@@ -37,7 +37,7 @@ def test_changes_of_the_last_version(tmp_path: Path) -> None:
     assert all(field.after is ABSENT for field in found[2].fields)
 
 
-def test_what_came_to_nothing_is_no_change(tmp_path: Path) -> None:
+def test_changes_that_were_undone_are_no_changes(tmp_path: Path) -> None:
     found = list(diff_versions(made(tmp_path).reader, 1, 3, DEFAULT_SERVICE))
     assert [(item.kind, item.record_id, item.change) for item in found] == [(Kind.COMMENTS, "7", Change.GONE)]
 
@@ -60,7 +60,7 @@ def test_the_state_before_the_first_version_is_zero(tmp_path: Path) -> None:
     assert list(diff_versions(reader, 2, 2, DEFAULT_SERVICE)) == []
 
 
-def test_a_version_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_version(tmp_path: Path) -> None:
     with pytest.raises(NoSuchRecord, match="no version 9"):
         list(diff_versions(made(tmp_path).reader, 1, 9, DEFAULT_SERVICE))
 

@@ -1,4 +1,4 @@
-"""Second copies: kept when the archive is sealed, believed by their hash alone, and never a copy of damage."""
+"""Copies of the documents: made when the archive is sealed, checked by hash, and never made from damaged documents."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def sha256(data: bytes) -> str:
 
 
 def names(built: Built) -> list[str]:
-    """The documents that are copied, in their order."""
+    """Return the copied documents' names in order."""
     lines = built.layout.documents_copy.read_bytes().splitlines()
     return [json.loads(line)[0] for line in lines]
 
 
 def is_copied(built: Built, name: str) -> bool:
-    """Whether a document can be had from its copy as it stands."""
+    """Return whether the copy of a document is equal to the document."""
     data = (built.root / name).read_bytes()
     return intact_document(built.layout, name, sha256(data)) == data
 
 
-def test_each_seal_adds_what_is_new(built: Built) -> None:
+def test_each_seal_adds_the_new_documents(built: Built) -> None:
     expected = ["archive.json", *map(manifest_name, (1, 2, 3))]
     assert names(built) == expected
     assert all(is_copied(built, name) for name in expected)
@@ -59,7 +59,7 @@ def test_a_prune_changes_the_manifests_and_so_the_copies(built: Built) -> None:
 
 @pytest.mark.parametrize("gone", [True, False])
 def test_damage_is_not_copied(built: Built, *, gone: bool) -> None:
-    """Not even where all copies are made again."""
+    """Damaged documents are not copied, even if all copies are written again."""
     path = built.layout.manifest(1)
     right = path.read_bytes()
     runs = built.layout.runs.read_bytes()
@@ -74,7 +74,7 @@ def test_damage_is_not_copied(built: Built, *, gone: bool) -> None:
 
 
 @pytest.mark.parametrize("text", [b"[]", b"5", b"{", b"\xff", b'{"parent":5}', b'{"parent":{"sha256":[]}}'])
-def test_what_is_no_manifest_is_no_obstacle(built: Built, text: bytes) -> None:
+def test_an_invalid_manifest_does_not_stop_the_copies(built: Built, text: bytes) -> None:
     path = built.layout.manifest(3)
     path.write_bytes(text)
     sums = built.layout.sums.read_text("utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""The root of an archive is sealed: no damage to it goes unnoticed, and sealing never makes damage right."""
+"""The documents in an archive's root are sealed: ``verify`` finds all damage to them, and sealing hides none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sealed(tmp_path: Path) -> Built:
 
 
 def damage(root: Path) -> set[str]:
-    """What is damaged, by verify or by whoever opens the archive."""
+    """Return the damage that ``verify`` finds, or the error of opening the archive."""
     try:
         return {found.path for found in verify(Archive.open(root), quick=True) if found.damage}
     except ArchiveError as error:
@@ -47,12 +47,12 @@ def damage(root: Path) -> set[str]:
 
 
 def notes(root: Path) -> set[tuple[str, str]]:
-    """What verify finds that is no damage."""
+    """Return the findings of ``verify`` that are not damage."""
     return {(str(found.code), found.path) for found in verify(Archive.open(root), quick=True) if not found.damage}
 
 
 def sha256sum(folder: Path) -> int:
-    """What ``sha256sum -c`` ends with in the folder."""
+    """Return the exit code of ``sha256sum -c`` in the folder."""
     command = ["sha256sum", "--check", "--strict", "--status", "SHA256SUMS"]
     return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode
 
@@ -61,7 +61,7 @@ Damage = tuple[str, Callable[[Path], object]]
 
 
 def damages(root: Path) -> Iterator[Damage]:
-    """Every way that a file of the root is damaged in, each with a name."""
+    """Return all ways to damage a document in the root, each with a name."""
     draw = random.Random(20260131)
     for name in ROOT_FILES:
         data = (root / name).read_bytes()
@@ -123,7 +123,7 @@ def _swap(root: Path, one: str, other: str) -> None:
 
 
 class TestDamage:
-    def test_none_in_the_root_goes_unnoticed(self, sealed: Built) -> None:
+    def test_all_damage_in_the_root_is_found(self, sealed: Built) -> None:
         root = sealed.root
         assert (damage(root), notes(root), sha256sum(root)) == (set(), set(), 0)
         whole = {name: data_of(root, name) for name in ROOT_FILES}
@@ -144,7 +144,7 @@ class TestDamage:
         assert len(names) == len(set(names)) >= 140, len(names)
         assert (damage(root), notes(root), sha256sum(root)) == (set(), set(), 0)
 
-    def test_only_what_a_kill_leaves_is_no_damage(self, sealed: Built) -> None:
+    def test_leftovers_of_a_kill_are_not_damage(self, sealed: Built) -> None:
         for more, is_damage in ((b"x", False), (b'{"started', False), (b"{}\n", True), (b"\n", True)):
             whole = sealed.layout.runs.read_bytes()
             sealed.layout.runs.write_bytes(whole + more)
@@ -152,7 +152,7 @@ class TestDamage:
             sealed.layout.runs.write_bytes(whole)
 
     @pytest.mark.parametrize("name", ["README.txt", "FORMAT.md"])
-    def test_the_next_run_does_not_make_it_right(self, sealed: Built, name: str) -> None:
+    def test_the_next_run_does_not_hide_damage(self, sealed: Built, name: str) -> None:
         _write(sealed.root, name, b"damaged\n")
         sealed.run(outcome="unchanged")
         assert damage(sealed.root) == {name}
@@ -165,7 +165,7 @@ class TestDamage:
         assert (damage(sealed.root), sha256sum(sealed.root)) == (set(), 0)
         assert intact_document(sealed.layout, name, "0" * 64) is None
 
-    def test_runs_that_were_cut_off_stay_missed(self, sealed: Built) -> None:
+    def test_missing_runs_are_reported_after_the_next_run(self, sealed: Built) -> None:
         lines = sealed.layout.runs.read_bytes().splitlines(keepends=True)
         sealed.layout.runs.write_bytes(b"".join(lines[:-1]))
         sealed.run(outcome="unchanged")
@@ -222,7 +222,7 @@ class TestHead:
         assert [count_heads(sealed.layout, each[:8]) for each in heads] == [1, 1, 1, 1]
         assert count_heads(sealed.layout, "0" * 64) == 0
 
-    def test_an_archive_without_runs_has_none(self, tmp_path: Path) -> None:
+    def test_an_archive_without_runs_has_no_head(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "archive")
         assert head_hash(built.layout) is None
         built.layout.runs.unlink()

@@ -1,4 +1,4 @@
-"""FORMAT.md and README.txt are enough: a reader written from the one, and the commands of the other run for real."""
+"""FORMAT.md is enough to write a reader, and the commands in README.txt work."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TestPlainReader:
                 assert state[kind] == {key: data for key, (data, _) in five.states[number - 1][kind].items()}
             expected.close()
 
-    def test_the_odd_records_are_in_what_it_reads(self, five: Built) -> None:
+    def test_it_reads_the_odd_records(self, five: Built) -> None:
         entries = dict(plain_reader.states(five.root))[2]["entries"]
         assert set(ODD_RECORDS) <= set(entries)
         assert entries["7"] == ODD_RECORDS["7"]
@@ -70,7 +70,7 @@ class TestPlainReader:
             list(plain_reader.states(archive.root))
 
     def reseal(self, folder: Path) -> None:
-        """Make the sums of a version agree with what stands in it."""
+        """Recompute the checksums of a version from its files."""
         rows = (folder / "SHA256SUMS").read_text().splitlines()
         sums = [f"{hashlib.sha256((folder / row[66:]).read_bytes()).hexdigest()}  {row[66:]}" for row in rows]
         (folder / "SHA256SUMS").write_text("\n".join(sums) + "\n")
@@ -83,7 +83,7 @@ class TestPlainReader:
             ("000002/manifest.json", "answered 404", "answered 405", "000003: parent"),
         ],
     )
-    def test_damage_behind_true_sums_is_found_too(
+    def test_damage_with_valid_checksums_is_found(
         self, archive: Built, name: str, old: str, new: str, complaint: str
     ) -> None:
         path = archive.root / "versions" / name
@@ -92,7 +92,7 @@ class TestPlainReader:
         with pytest.raises(ValueError, match=complaint):
             list(plain_reader.states(archive.root))
 
-    def test_the_newest_state_is_what_latest_shows(self, five: Built) -> None:
+    def test_the_newest_state_equals_latest(self, five: Built) -> None:
         newest = dict(plain_reader.states(five.root))[5]
         for kind in Kind:
             shown = {}
@@ -110,7 +110,7 @@ class TestFormatDocument:
             assert hashlib.sha256(found).digest() == lossless_json.freeze(lossless_json.loads(text)).digest
 
     def rows(self, heading: str) -> list[list[str]]:
-        """The rows of the tables below a heading."""
+        """Return the rows of the tables below a heading."""
         part = re.split(r"^#+ ", FORMAT.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
         return [
             [cell.strip() for cell in row.strip("|").split("|")] for row in part.splitlines() if row.startswith("| `")
@@ -130,7 +130,7 @@ class TestFormatDocument:
         assert Manifest.decode(json.dumps(document).encode(), "m") == five.reader.manifest(2)
 
     def test_the_members_of_completeness(self) -> None:
-        """The table names each member once, and what each part has beside the numbers that all of them have."""
+        """The table lists each member once, and for each part the members that it adds to the common numbers."""
         sweeps = {kind: SweepResult(kind) for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)}
         document, _ = assess(reading(sweeps), AssetSummary())
         names = self.names("manifest.json")
@@ -156,7 +156,7 @@ class TestFormatDocument:
 
 
 def recipes() -> dict[str, str]:
-    """The commands that README.txt shows for jq, by what they are for."""
+    """Return the jq commands in README.txt by their purpose."""
     part = README.partition("with jq")[2].split("\n\n")[2]
     found: dict[str, str] = {}
     for row in part.splitlines():
@@ -169,7 +169,7 @@ def recipes() -> dict[str, str]:
 
 
 def shell(command: str, folder: Path) -> str:
-    """Run a command as a reader would, in the archive's folder, after the line that is to be pasted first."""
+    """Run a command in the archive's folder like a reader, after the line that has to be pasted first."""
     first = next(row for row in README.splitlines() if row.startswith("  rows() "))
     words = ["bash", "-o", "pipefail", "-c", f"{first}\n{command}"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
@@ -178,7 +178,7 @@ def shell(command: str, folder: Path) -> str:
 
 
 def documents(text: str) -> list[object]:
-    """The JSON documents of an output, one after another."""
+    """Return the JSON documents in an output."""
     found, decoder, at = [], json.JSONDecoder(), 0
     while at < len(text.rstrip()):
         value, at = decoder.raw_decode(text, at)
@@ -216,7 +216,7 @@ class TestRecipes:
         found = documents(shell(recipes()["its comments"], blog.root))
         assert found == [{"cm_id": "1", "entry_id": "42"}, {"cm_id": "3", "entry_id": "42"}]
 
-    def test_its_life(self, blog: Built) -> None:
+    def test_its_history(self, blog: Built) -> None:
         found = [json.loads(line) for line in shell(recipes()["its history"], blog.root).splitlines()]
         assert [(line["op"], line.get("data", {}).get("title")) for line in found] == [
             ("put", "海"), ("put", "海二"), ("remove", None), ("put", "海三"),
@@ -248,7 +248,7 @@ class TestRecipes:
         ],
     )
     def test_only_halves_are_replaced(self, tmp_path: Path, sent: str, shown: str) -> None:
-        """Where a record is kept as it was sent, a whole emoji may be two escapes."""
+        """If a record is stored in its original form, a whole emoji may be two escapes."""
         built = Built(tmp_path / "archive")
         built.commit({Kind.ENTRIES: {"1": f'{{"entry_id":"1","n":1.10,"title":"{sent}"}}'.encode()}})
         built.refresh()
@@ -261,7 +261,7 @@ class TestRecipes:
         for number in blog.reader.versions():
             assert shell(command, blog.layout.version(number)).count(": OK") == 8
 
-    def test_what_it_names_is_there(self, blog: Built) -> None:
+    def test_the_files_it_names_exist(self, blog: Built) -> None:
         listed = re.findall(r"^  (\S+)  +\S", README.partition("\n\n")[2].partition("\n\n")[0], re.MULTILINE)
         assert len(listed) == 11
         views = {"latest/site/index.html", "latest/markdown/index.md", "index.html", "最初にお読みください.txt"}

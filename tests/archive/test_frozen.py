@@ -1,4 +1,4 @@
-"""Archives of every format there has been, made when it was new; they must read for ever."""
+"""Archives of all earlier formats, made when each format was new, stay readable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FROZEN = Path(__file__).parent / "frozen"
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    """A copy of the archive of format 1, so that nothing ever writes to the frozen one."""
+    """A copy of the format 1 archive, so that no test writes to the frozen one."""
     return Path(shutil.copytree(FROZEN / "format-1", tmp_path / "archive"))
 
 

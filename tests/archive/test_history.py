@@ -22,7 +22,7 @@ JST = timezone(timedelta(hours=9))
 
 
 def made(root: Path) -> ArchiveMaker:
-    """Return an archive of five versions: entry 1 is edited and goes, 10 and "1" never mix, a comment comes back."""
+    """Return an archive of five versions: entry 1 is edited and removed, 10 and "1" differ, a comment comes back."""
     maker = ArchiveMaker(root / "archive")
     maker.commit({Kind.ENTRIES: {"1": entry("1"), "10": entry("10", "山")}, Kind.COMMENTS: {"7": comment("7")}})
     maker.commit({Kind.ENTRIES: {"1": entry("1", "海の日、二度目", mood="晴れ")}, Kind.COMMENTS: {"7": None}})
@@ -32,7 +32,7 @@ def made(root: Path) -> ArchiveMaker:
     return maker
 
 
-def test_life_tells_every_change_of_a_record(tmp_path: Path) -> None:
+def test_life_lists_every_change_of_a_record(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
     steps = revisions(reader, Kind.ENTRIES, "1")
     assert [(step.version, step.change) for step in steps] == [(1, Change.NEW), (2, Change.CHANGED), (4, Change.GONE)]
@@ -42,12 +42,12 @@ def test_life_tells_every_change_of_a_record(tmp_path: Path) -> None:
     assert steps[2] == Revision(4, "2026-01-04T12:00:00Z", Change.GONE, (), EVIDENCE)
 
 
-def test_life_starts_anew_when_a_record_comes_back(tmp_path: Path) -> None:
+def test_life_starts_again_when_a_record_comes_back(tmp_path: Path) -> None:
     steps = revisions(made(tmp_path).reader, Kind.COMMENTS, "7")
     assert [(step.version, step.change) for step in steps] == [(1, Change.NEW), (2, Change.GONE), (5, Change.NEW)]
 
 
-def test_life_of_a_stranger_is_empty(tmp_path: Path) -> None:
+def test_life_of_an_unknown_record_is_empty(tmp_path: Path) -> None:
     assert revisions(made(tmp_path).reader, Kind.ENTRIES, "999") == []
 
 
@@ -121,19 +121,19 @@ def test_resolve_at(tmp_path: Path, text: str, version: int | None) -> None:
         assert version_at(reader, text, JST) == version
 
 
-def test_a_time_without_an_offset_is_utc_unless_said_otherwise(tmp_path: Path) -> None:
+def test_a_time_without_an_offset_is_utc_by_default(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
     assert version_at(reader, "2026-01-02T12:00") == 2
     assert version_at(reader, "2026-01-02T21:00+09:00") == 2
 
 
 @pytest.mark.parametrize("text", ["yesterday", "", "2026-13-01", "-1", "1.5"])
-def test_what_is_no_time_is_a_usage_error(tmp_path: Path, text: str) -> None:
+def test_an_invalid_time_is_a_usage_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="neither a version's number nor a date"):
         version_at(made(tmp_path).reader, text)
 
 
-def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
+def test_there_is_no_version_before_the_first(tmp_path: Path) -> None:
     with pytest.raises(NoSuchRecord, match=r"The oldest one is from 2026-01-01T21:00:00\+09:00"):
         version_at(made(tmp_path).reader, "2025-12-31", JST)
 
@@ -147,7 +147,7 @@ def test_a_manifest_without_a_time_is_damage(tmp_path: Path) -> None:
 
 
 def write(path: InnerPath, data: bytes) -> None:
-    """Give a segment another content, and have its manifest state that size."""
+    """Replace a segment's content, and write its new size into its manifest."""
     manifest = path.parent / "manifest.json"
     document = json.loads(manifest.read_bytes())
     document["files"][path.name] |= {"lines": data.count(b"\n"), "bytes": len(data)}
@@ -211,7 +211,7 @@ HISTORIES: st.SearchStrategy[list[dict[Kind, dict[str, Any]]]] = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(history=HISTORIES)
-def test_every_record_at_every_version_is_what_a_plain_fold_gives(
+def test_every_record_at_every_version_equals_a_plain_fold(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[Kind, dict[str, Any]]]
 ) -> None:
     maker = ArchiveMaker(tmp_path_factory.mktemp("history") / "archive")
@@ -228,7 +228,7 @@ def test_every_record_at_every_version_is_what_a_plain_fold_gives(
             assert {record_id: place.read().data for record_id, place in there.items()} == records
 
 
-def test_what_a_prune_left_of_a_record_is_its_tombstone(tmp_path: Path) -> None:
+def test_a_prune_keeps_the_tombstone_of_a_record(tmp_path: Path) -> None:
     reader = made(tmp_path).reader
     for version in (1, 2):
         write(reader.layout.segment(version, Kind.ENTRIES), b"")

@@ -1,4 +1,4 @@
-"""Ids and their rows, against a plain dictionary."""
+"""IDs and their rows, compared with a dictionary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IDS = st.one_of(
 RUN = st.builds(range, st.integers(0, 3000), st.integers(0, 6000), st.integers(1, 3)).map(
     lambda run: [str(number) for number in run]
 )
-"""Many ids in order, as lists and files give them; also backwards."""
+"""Many IDs in the order of lists and files, and in reverse order."""
 BATCHES = st.lists(st.one_of(st.lists(IDS, max_size=8), RUN, RUN.map(lambda run: run[::-1])), max_size=4)
 
 

@@ -1,4 +1,4 @@
-"""``latest/``: believed only when it is right, swapped under the eyes of readers, its views made only where they changed."""
+"""``latest/`` is used only if it is valid, replaced while readers use it, and its views rewrite only changed files."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ FILES = {"index.md": b"# index\n", "2016/01/a.md": b"a\n"}
 
 
 def content(state: State) -> dict[Kind, list[tuple[str, bytes, int | None]]]:
-    """All a state holds; the state is closed."""
+    """Return everything in a state, and close it."""
     found = {kind: [(line.record_id, line.data, line.version) for line in state.lines(kind)] for kind in Kind}
     state.close()
     return found
 
 
 class TestLoading:
-    def test_it_is_what_the_versions_say(self, five: Built) -> None:
+    def test_it_equals_the_versions(self, five: Built) -> None:
         state = load_latest(five.layout, BLOG, 5)
         assert state is not None
         assert content(state) == content(five.reader.fold(5))
@@ -66,7 +66,7 @@ class TestLoading:
         assert open_files() == before
 
     @pytest.mark.parametrize("record", [b"", b"[]", b"{}", b"null", b'{"version":5,"files":7}', b"\xff"])
-    def test_a_record_that_says_nothing(self, archive: Built, record: bytes) -> None:
+    def test_an_empty_record(self, archive: Built, record: bytes) -> None:
         archive.layout.latest_record.write_bytes(record)
         assert load_latest(archive.layout, BLOG, 5) is None
         assert content(archive.reader.state()) == content(archive.reader.fold(5))
@@ -76,7 +76,7 @@ class TestLoading:
         archive.layout.latest_record.write_text(json.dumps(record))
         assert load_latest(archive.layout, BLOG, 5) is None
 
-    def test_files_that_match_their_record_and_are_no_lines(self, archive: Built) -> None:
+    def test_files_that_match_their_record_but_have_invalid_lines(self, archive: Built) -> None:
         path = archive.layout.latest_segment(Kind.ENTRIES)
         path.write_bytes(b"nonsense\n")
         record = read_record(archive.layout)
@@ -135,7 +135,7 @@ class TestWriting:
         assert {path.name: path.read_bytes() for path in built.layout.latest.iterdir()} == dict.fromkeys(SEGMENTS, b"")
         assert is_current(built.layout, 1, [])
 
-    def test_it_replaces_all_that_was_there(self, archive: Built) -> None:
+    def test_it_replaces_all_old_files(self, archive: Built) -> None:
         (archive.layout.latest / "stray.txt").write_bytes(b"x")
         archive.refresh()
         assert {path.name for path in archive.layout.latest.iterdir()} == set(SEGMENTS)
@@ -168,20 +168,20 @@ class TestViews:
         assert archive.refresh(pages({"index.md": FILES["index.md"]})) == 0
         assert [path.name for path in (archive.layout.latest / "markdown").rglob("*")] == ["index.md"]
 
-    def test_another_edition_makes_all_anew(self, archive: Built) -> None:
+    def test_another_edition_makes_all_files_again(self, archive: Built) -> None:
         assert archive.refresh(pages(FILES, edition="2")) == 2
 
     def test_a_view_of_another_name_shares_nothing(self, archive: Built) -> None:
         assert archive.refresh(pages(FILES), pages(FILES, name="site")) == 2
 
-    def test_a_damaged_file_is_made_anew_when_nothing_is_reused(self, archive: Built) -> None:
+    def test_a_damaged_file_is_made_again_if_nothing_is_reused(self, archive: Built) -> None:
         path = archive.layout.latest / "markdown/index.md"
         path.write_bytes(b"# damaged\n")
         assert archive.refresh(pages(FILES), reuse=False) == 2
         assert path.read_bytes() == FILES["index.md"]
         assert list(verify(archive.reader)) == []
 
-    def test_a_missing_file_is_made_anew(self, archive: Built) -> None:
+    def test_a_missing_file_is_made_again(self, archive: Built) -> None:
         (archive.layout.latest / "markdown/index.md").unlink()
         assert archive.refresh(pages(FILES)) == 1
 
@@ -207,7 +207,7 @@ class TestViews:
 
 
 class TestCurrent:
-    def test_what_was_written_is_current(self, five: Built) -> None:
+    def test_a_new_latest_is_current(self, five: Built) -> None:
         assert is_current(five.layout, 5, [pages(FILES)])
 
     def test_another_version_edition_or_set_of_views_is_not(self, five: Built) -> None:
@@ -217,21 +217,21 @@ class TestCurrent:
         assert not is_current(five.layout, 5, [pages(FILES), pages(FILES, name="site")])
 
     @pytest.mark.parametrize("name", ["latest", "latest/files.jsonl", "latest/markdown", ".work/latest.json"])
-    def test_what_is_missing_is_not(self, archive: Built, name: str) -> None:
+    def test_a_missing_file_is_not_current(self, archive: Built, name: str) -> None:
         path = archive.root / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         assert not is_current(archive.layout, 5, [pages(FILES)])
 
 
 def touch(path: Path, data: bytes) -> None:
-    """Change a file's content and nothing else that can be seen from outside."""
+    """Change a file's content, but not its size and times."""
     before = path.stat()
     path.write_bytes(data)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def notes(built: Built) -> tuple[bytes, dict[str, object]]:
-    """Return what is noted of ``latest/``, but for how often it was looked at."""
+    """Return the record of ``latest/`` without the number of checks."""
     record = {name: value for name, value in read_record(built.layout).items() if name != "turn"}
     return (built.layout.work / "views.jsonl").read_bytes(), record
 
@@ -245,7 +245,7 @@ class TestLooking:
         archive.commit({Kind.FILES: {"7": entry(7, "絵")}})
         archive.refresh(pages(FILES))
 
-    def test_what_was_written_is_whole(self, archive: Built) -> None:
+    def test_a_new_latest_is_complete(self, archive: Built) -> None:
         before = notes(archive)
         for _ in range(CHECKS_FOR_ALL):
             assert check_latest(archive.layout).whole
@@ -268,14 +268,12 @@ class TestLooking:
         assert notes(archive) == before
 
     @pytest.mark.parametrize("place", PLACES)
-    def test_damage_that_shows_in_nothing_but_the_content_is_noticed_in_seven_looks(
-        self, archive: Built, place: str
-    ) -> None:
+    def test_damage_of_the_content_alone_is_found_within_seven_checks(self, archive: Built, place: str) -> None:
         path = archive.layout.latest / place
         data = path.read_bytes()
         touch(path, data[:-1] + b"?")
         found = [check_latest(archive.layout).damaged for _ in range(CHECKS_FOR_ALL)]
-        # Once noticed it is noticed at every look, until it is mended.
+        # Once damage is found, every check reports it until it is repaired.
         assert found == sorted(found)
         assert found[-1] == {place}
 
@@ -292,7 +290,7 @@ class TestLooking:
         assert frozenset().union(*found) == {f"markdown/{name}" for name in files}
         assert all(70 < len(part) < 130 for part in found)
 
-    def test_a_copied_archive_is_hashed_once_and_then_believed(self, archive: Built, tmp_path: Path) -> None:
+    def test_a_copied_archive_is_hashed_once_and_then_trusted(self, archive: Built, tmp_path: Path) -> None:
         shutil.copytree(archive.root, tmp_path / "copy", copy_function=shutil.copy)
         copy = Built.reopen(tmp_path / "copy")
         before = notes(copy)
@@ -327,7 +325,7 @@ class TestLooking:
         assert not check_latest(archive.layout).whole
 
     @pytest.mark.parametrize("line", ["7", "{}", '["a"]', "[1,2,3,4]", '["markdown","../../x","","",1,2]'])
-    def test_lines_that_are_none_are_passed_over(self, archive: Built, line: str) -> None:
+    def test_invalid_lines_are_skipped(self, archive: Built, line: str) -> None:
         index = archive.layout.work / "views.jsonl"
         index.write_bytes(index.read_bytes() + line.encode() + b"\n")
         record = {**read_record(archive.layout), "index_sha256": file_sha256(index)}
@@ -347,7 +345,7 @@ class TestLooking:
         assert path.read_bytes() == FILES["index.md"]
         assert list(verify(archive.reader)) == []
 
-    def test_what_a_look_found_is_made_again_and_the_rest_is_linked(self, archive: Built) -> None:
+    def test_damaged_files_are_made_again_and_the_rest_is_linked(self, archive: Built) -> None:
         view = archive.layout.latest / "markdown"
         inode = (view / "2016/01/a.md").stat().st_ino
         touch(view / "index.md", b"# inbex\n")
@@ -367,7 +365,7 @@ class TestLooking:
 
 
 class Told:
-    """Follows what is made durable and what gets its name, in the order of the calls."""
+    """Records the calls that make files durable and rename them, in order."""
 
     def __init__(self, patch: pytest.MonkeyPatch, *, syncfs: bool) -> None:
         self.calls: list[str] = []
@@ -405,7 +403,7 @@ class Told:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells what a descriptor is of")
 class TestDurability:
-    """Whatever the record and the index vouch for is durable before the folder gets its name, and they get theirs."""
+    """All files in the record and the index are durable before the folder, the record and the index are renamed."""
 
     VOUCHERS = (
         "views.new.jsonl becomes views.jsonl",
@@ -425,7 +423,7 @@ class TestDurability:
         assert "syncfs" not in told.calls
 
     @pytest.mark.parametrize("syncfs", [True, False])
-    def test_many_at_once_where_the_system_can(
+    def test_many_files_at_once_if_the_system_can(
         self, archive: Built, monkeypatch: pytest.MonkeyPatch, syncfs: bool
     ) -> None:
         told = Told(monkeypatch, syncfs=syncfs)

@@ -1,4 +1,4 @@
-"""The six files of ``latest/`` from a state and its changes, against those from all versions; and their rows, against the lines."""
+"""``latest/`` made from a state and its changes equals the one made from all versions, and its rows match its lines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def changes_of(version: dict[str, object]) -> Iterator[ChangedLine]:
 
 @dataclass
 class Place:
-    """Versions in files of their own, and the state after each."""
+    """Versions in separate files, and the state after each."""
 
     folder: Path
 
@@ -61,7 +61,7 @@ def contents(segments: Segments) -> dict[str, bytes]:
 
 
 def facts(state: State) -> list[tuple[str, bytes, int, bytes]]:
-    """Return all that a state knows of the lines, and the lines."""
+    """Return all the facts that a state has about its lines, and the lines."""
     rows = state.kinds[Kind.COMMENTS]
     return [
         (record_id, rows.identity(row), rows.version(row), state.segments.read(*rows.place(row)))
@@ -72,7 +72,7 @@ def facts(state: State) -> list[tuple[str, bytes, int, bytes]]:
 @pytest.mark.no_cover
 @settings(max_examples=80, deadline=None)
 @given(st.lists(VERSION, min_size=1, max_size=4))
-def test_a_state_and_its_changes_give_what_all_versions_give(
+def test_a_state_and_its_changes_equal_a_fold_of_all_versions(
     tmp_path_factory: pytest.TempPathFactory, versions: list[dict[str, object]]
 ) -> None:
     place, layout = Place(tmp_path_factory.mktemp("versions")), Layout(tmp_path_factory.mktemp("archive"))
@@ -109,7 +109,7 @@ def opened(archive: Built) -> State:
 
 
 class TestRows:
-    def test_they_say_what_the_lines_say(self, archive: Built) -> None:
+    def test_they_match_the_lines(self, archive: Built) -> None:
         state = opened(archive)
         folded = archive.reader.fold(5)
         for kind in Kind:
@@ -126,7 +126,7 @@ class TestRows:
         state.close()
 
     @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "longer", "other", "another"])
-    def test_others_are_not_believed(self, archive: Built, damage: str) -> None:
+    def test_damaged_rows_are_not_used(self, archive: Built, damage: str) -> None:
         path = archive.layout.latest_rows
         data = path.read_bytes()
         path.unlink()
@@ -142,8 +142,8 @@ class TestRows:
         assert list(state.lines(Kind.ENTRIES)) == list(archive.reader.fold(5).lines(Kind.ENTRIES))
         state.close()
 
-    def test_of_files_of_another_size_they_are_not_believed_though_their_hash_is_noted(self, archive: Built) -> None:
-        """Whoever writes ``.work/`` may say anything: what is asked for must be there."""
+    def test_rows_are_not_used_if_a_file_has_another_size(self, archive: Built) -> None:
+        """The rows may have been forged, so the program checks that the lines exist."""
         other = Built(archive.root.parent / "other")
         other.commit({Kind.ENTRIES: {"1": entry(1, "題")}})
         other.refresh()
@@ -162,7 +162,7 @@ class TestRows:
         assert list(state.lines(Kind.ENTRIES)) == list(archive.reader.fold(5).lines(Kind.ENTRIES))
         state.close()
 
-    def test_damage_that_shows_in_nothing_is_found_in_reading(self, archive: Built) -> None:
+    def test_damage_with_unchanged_size_and_time_is_found_when_reading(self, archive: Built) -> None:
         path = archive.layout.latest_segment(Kind.ENTRIES)
         before = path.stat()
         path.write_bytes(path.read_bytes().replace("題".encode(), "絵".encode()))
@@ -203,7 +203,7 @@ class TestFailure:
             writer.close()
         state.close()
 
-    def test_segments_that_are_gone_are_not_read(self, archive: Built) -> None:
+    def test_missing_segments_are_not_read(self, archive: Built) -> None:
         state = archive.reader.state()
         segments = write_segments(archive.layout, state)
         segments.rows[0].write_bytes(b"")

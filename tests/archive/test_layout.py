@@ -38,7 +38,7 @@ def test_version_names_round_trip_and_sort_within_six_digits(number: int) -> Non
         "9" * 200,
     ],
 )
-def test_other_names_are_no_versions(name: str) -> None:
+def test_other_names_are_not_versions(name: str) -> None:
     assert numbers_in([name]) == []
     assert numbers_in(["000002", name, "000001"]) == [1, 2]
 

@@ -1,4 +1,4 @@
-"""Lines: written and taken apart again, whatever stands in ids and records; every fault of a line is told."""
+"""Lines are written and parsed with any ID and record, and every fault of a line is found."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class TestRoundTrip:
     @example('x","data":{', 1, 2, '{"a":",\\"data\\":{}}"}')
     @example("\ud800\udc00", 1, 2, "0")
     def test_a_line_of_either_place_as_one_of_latest(self, record_id: str, old: int, new: int, text: str) -> None:
-        record_id = json.loads(json.dumps(record_id))  # as JSON gives it: two surrogates that make a pair are one
+        record_id = json.loads(json.dumps(record_id))  # JSON joins two surrogates that form a pair into one character
         frozen = freeze(f'{{"record":{text}}}')
         expected = latest_line(record_id, new, frozen)
         assert as_latest(put_line(record_id, frozen), new) == expected
         assert as_latest(latest_line(record_id, old, frozen), new) == expected
         assert as_latest(put_line(record_id, frozen).rstrip(b"\n"), new) == expected
 
-    def test_a_version_given_holds_for_a_line_that_names_none(self) -> None:
+    def test_a_given_version_applies_to_a_line_without_one(self) -> None:
         frozen = freeze("{}")
         for record_id in ("4", '"'):
             assert split(put_line(record_id, frozen), 7).version == 7
@@ -74,7 +74,7 @@ class TestRoundTrip:
         assert found.record_id == json.loads(json.dumps(record_id))
         assert (found.removed, found.evidence, found.data, found.fault()) == (True, evidence, b"", None)
 
-    def test_the_members_stand_in_the_documented_order(self) -> None:
+    def test_the_members_have_the_documented_order(self) -> None:
         frozen = freeze('{"a":1.10}')
         sha, raw = frozen.digest.hex(), hashlib.sha256(b'{"a":1.10}').hexdigest()
         body = f'"sha256":"{sha}","raw_sha256":"{raw}","data":{{"a":1.10}}}}\n'
@@ -154,7 +154,7 @@ class TestFaults:
     def test_data_that_is_no_json(self) -> None:
         assert self.fault(put_line("4", freeze('{"a":1}')), b'{"a":1}', b'{"a":}') == "its data is not JSON"
 
-    def test_changed_data_that_stands_as_it_was_sent(self) -> None:
+    def test_changed_data_that_is_stored_as_it_was_sent(self) -> None:
         line = put_line("4", freeze('{"a":1.10}'))
         assert self.fault(line, b"1.10", b"1.100") == "its data does not match its raw_sha256"
         assert self.fault(line, b"1.10", b"1.20") == "its data does not match its sha256"
@@ -165,7 +165,7 @@ class TestFaults:
             split(put_line("4", Frozen(frozen.data, frozen.digest))).fault() == "its data does not match its raw_sha256"
         )
 
-    def test_a_raw_hash_where_none_belongs(self) -> None:
+    def test_an_unexpected_raw_hash(self) -> None:
         frozen = freeze('{"a":1}')
         line = put_line("4", Frozen(frozen.data, frozen.digest, frozen.digest))
         assert split(line).fault() == "its data does not match its raw_sha256"

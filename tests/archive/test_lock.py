@@ -1,4 +1,4 @@
-"""The lock, between real processes: held, waited for, and never kept by the dead."""
+"""The lock between real processes: held, waited for, and released when its holder dies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the lock until its input ends."""
+    """Another process that holds the lock until its standard input ends."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -51,7 +51,7 @@ def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_the_message_says_who_and_since_when(path: Path, holder: subprocess.Popen[str]) -> None:
+def test_the_message_names_the_holder_and_the_time(path: Path, holder: subprocess.Popen[str]) -> None:
     with pytest.raises(ArchiveLocked) as caught:
         ArchiveLock(path).acquire(NOW)
     message = str(caught.value)
@@ -68,7 +68,7 @@ def test_refusing_leaves_the_holders_note_and_no_open_file(path: Path, holder: s
     assert ArchiveLock(path).holder()["pid"] == holder.pid
 
 
-def test_a_killed_holder_holds_nothing(path: Path, holder: subprocess.Popen[str]) -> None:
+def test_a_killed_holder_releases_the_lock(path: Path, holder: subprocess.Popen[str]) -> None:
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert ArchiveLock(path).holder() == {}
@@ -128,7 +128,7 @@ def test_only_a_process_of_this_machine_is_known_to_be_dead(path: Path, pid: obj
     assert ArchiveLock(path).holder() == (note if shown else {})
 
 
-def test_a_lock_whose_file_was_removed_binds_nobody(path: Path) -> None:
+def test_a_lock_without_its_file_locks_nothing(path: Path) -> None:
     with ArchiveLock(path) as first, ArchiveLock(path) as second:
         first.acquire(NOW)
         shutil.rmtree(path.parent)
@@ -138,7 +138,7 @@ def test_a_lock_whose_file_was_removed_binds_nobody(path: Path) -> None:
             ArchiveLock(path).acquire(NOW)
 
 
-def test_nobody_holds_what_is_not_there(path: Path) -> None:
+def test_a_missing_lock_has_no_holder(path: Path) -> None:
     assert ArchiveLock(path).holder() == {}
     ArchiveLock(path).release()
 

@@ -26,7 +26,7 @@ def made(root: Path, versions: int = 3) -> ArchiveMaker:
     return maker
 
 
-def test_rows_say_what_the_manifests_say(tmp_path: Path) -> None:
+def test_rows_match_the_manifests(tmp_path: Path) -> None:
     rows = version_rows(made(tmp_path).reader)
     assert [row.version for row in rows] == [1, 2, 3]
     second = rows[1]
@@ -38,7 +38,7 @@ def test_rows_say_what_the_manifests_say(tmp_path: Path) -> None:
 
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that grows by the number of every version whose manifest is read."""
+    """Return a list that receives the number of each version whose manifest is read."""
     read: list[int] = []
     real = module._row_of
 
@@ -62,7 +62,7 @@ def test_manifests_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty", "edition", "folder"])
-def test_a_spoilt_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str) -> None:
+def test_a_damaged_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str) -> None:
     reader = made(tmp_path).reader
     rows = version_rows(reader)
     path = reader.layout.version_log
@@ -79,7 +79,7 @@ def test_a_spoilt_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.Monkey
     assert read == [1, 2, 3]
 
 
-def test_another_history_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_of_another_history_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = made(tmp_path).reader
     version_rows(reader)
     manifest = reader.layout.manifest(3)
@@ -98,9 +98,7 @@ def test_fewer_versions_than_the_cache_knows(tmp_path: Path) -> None:
     assert [row.version for row in version_rows(reader)] == [1, 2]
 
 
-def test_an_archive_that_cannot_be_written_is_read_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_archive_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = made(tmp_path).reader
 
     def refuse(path: Path, data: bytes) -> None:
@@ -122,7 +120,7 @@ def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
         version_rows(reader)
 
 
-def test_what_is_kept_is_what_the_rows_say(tmp_path: Path) -> None:
+def test_cached_rows_equal_the_rows(tmp_path: Path) -> None:
     maker = made(tmp_path)
     version_rows(maker.reader)
     maker.commit({Kind.ENTRIES: {"2": None}, Kind.FILES: {"5": {"file_id": "5"}}})
@@ -134,7 +132,7 @@ def test_what_is_kept_is_what_the_rows_say(tmp_path: Path) -> None:
     assert kept[2].text() == "     3  2026-01-03T12:00:00Z  entries +1 ~1"
 
 
-def test_a_row_says_what_is_out_of_the_ordinary() -> None:
+def test_a_row_names_unusual_facts() -> None:
     counts = {str(kind): {"total": 9, "new": 0, "changed": 0, "gone": 0} for kind in Kind}
     row = VersionRow(7, "2026-01-01T00:00:00Z", "\x1b[2J\u202e", complete=False, problems=1, numbers=counts, pruned=3)
     assert row.text() == "     7  \\x1b[2J\\u202e  lists only   3 older folded in   INCOMPLETE"

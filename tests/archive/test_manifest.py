@@ -1,4 +1,4 @@
-"""The small documents: written in the documented order, read back alike, and refused when they cannot be right."""
+"""The small documents: written in the documented order, read back unchanged, and refused if they are invalid."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TestArchiveInfo:
             ArchiveInfo.decode(self.with_member("format_version", version), "a")
 
     @pytest.mark.parametrize("value", [0, -1, None, "x", [], float("inf"), float("nan")])
-    def test_a_format_that_never_was_is_damage(self, value: Any) -> None:
+    def test_an_impossible_format_is_damage(self, value: Any) -> None:
         with pytest.raises(ArchiveDamaged, match=r"^a/archive.json is damaged: .*restore it"):
             ArchiveInfo.decode(self.with_member("format_version", value), "a")
 
@@ -96,7 +96,7 @@ class TestManifest:
     def test_round_trip(self) -> None:
         assert Manifest.decode(json.dumps(MANIFEST.document()).encode(), "m") == MANIFEST
 
-    def test_the_members_stand_in_the_documented_order(self) -> None:
+    def test_the_members_have_the_documented_order(self) -> None:
         assert list(MANIFEST.document()) == [
             "format_version", "version", "parent", "blog_id", "base_url", "started_at", "finished_at", "tool",
             "counts", "completeness", "problems", "files",
@@ -131,7 +131,7 @@ class TestManifest:
             Manifest.decode(json.dumps(document).encode(), "m")
 
     @pytest.mark.parametrize("data", [b"", b"[]", b"null", b"\xff"])
-    def test_what_is_no_object_is_damage(self, data: bytes) -> None:
+    def test_json_that_is_not_an_object_is_damage(self, data: bytes) -> None:
         with pytest.raises(ArchiveDamaged):
             Manifest.decode(data, "m")
 

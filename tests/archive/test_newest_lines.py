@@ -14,7 +14,7 @@ LINES = st.lists(st.binary(max_size=9).filter(lambda line: b"\n" not in line), m
 
 
 @given(lines=LINES, torn=st.binary(max_size=9).filter(lambda line: b"\n" not in line), block=st.integers(1, 12))
-def test_lines_come_newest_first_whatever_the_blocks(
+def test_lines_come_newest_first_for_any_block_size(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], torn: bytes, block: int
 ) -> None:
     path = tmp_path_factory.mktemp("tail") / "lines"
@@ -35,6 +35,6 @@ def test_only_the_end_is_read(tmp_path: Path) -> None:
     lines.close()
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         next(newest_lines(tmp_path / "nothing"))

@@ -37,7 +37,7 @@ def asset(url: str, digest: str) -> dict[str, Any]:
 
 
 def made(root: Path) -> ArchiveMaker:
-    """Return an archive of six versions with every way a fold can end: new, changed, changed back, gone, gone and back."""
+    """Return an archive of six versions with records that are new, changed, changed back, removed, and restored."""
     maker = ArchiveMaker(root / "archive")
     maker.commit(
         {
@@ -98,7 +98,7 @@ def test_a_reader_of_the_package_folds_the_same(tmp_path: Path) -> None:
         assert found == before[number]
 
 
-def test_the_manifest_says_what_was_folded_and_counts_against_its_new_parent(tmp_path: Path) -> None:
+def test_the_manifest_names_folded_versions_and_counts_from_its_new_parent(tmp_path: Path) -> None:
     layout = made(tmp_path).layout
     prune(layout, keep(2, 5, 6))
     reader = Archive.open(layout.root)
@@ -228,7 +228,7 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path, monkeypatch: p
     assert not layout.building.exists()
 
 
-def test_files_are_copied_where_there_are_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_copied_if_links_are_not_possible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout = made(tmp_path).layout
     before = plain_states(layout.root)
 
@@ -243,7 +243,7 @@ def test_files_are_copied_where_there_are_no_links(tmp_path: Path, monkeypatch: 
 
 @settings(max_examples=25, deadline=None)
 @given(history=HISTORIES, choice=st.sets(st.integers(1, 6)))
-def test_any_history_pruned_any_way_keeps_what_is_kept(
+def test_any_prune_of_any_history_preserves_the_kept_versions(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[Kind, dict[str, Any]]], choice: set[int]
 ) -> None:
     maker = ArchiveMaker(tmp_path_factory.mktemp("prune") / "archive")
@@ -259,7 +259,7 @@ def test_any_history_pruned_any_way_keeps_what_is_kept(
 @pytest.mark.no_cover
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills children that it forks")
 @pytest.mark.parametrize("way", ["exchange", "rename"])
-def test_killed_anywhere_the_archive_is_valid_and_a_second_run_completes(tmp_path: Path, way: str) -> None:
+def test_after_a_kill_the_archive_is_valid_and_a_second_run_completes_the_prune(tmp_path: Path, way: str) -> None:
     layout = made(tmp_path).layout
     answer = subprocess.run(
         [sys.executable, "-m", "tests.archive.killing", str(layout.root), str(tmp_path / "copies"), way, "2"],
@@ -310,7 +310,7 @@ def test_exchange_fails_as_the_system_does(tmp_path: Path) -> None:
 
 
 class OtherSystem:
-    """A C library whose file system cannot exchange names, and one of macOS that can."""
+    """C libraries: one whose file system cannot exchange names, and that of macOS, which can."""
 
     def renameat2(self, *_: object) -> int:
         ctypes.set_errno(errno.EINVAL)
@@ -328,7 +328,7 @@ def test_exchange_asks_the_system_it_runs_on(tmp_path: Path, monkeypatch: pytest
     assert atomic.exchange(tmp_path, tmp_path)
 
 
-def test_recover_does_nothing_where_it_may_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recover_does_nothing_in_a_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layout = Layout(tmp_path)
     (tmp_path / "versions.new").mkdir()
 

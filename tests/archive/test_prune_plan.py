@@ -77,7 +77,7 @@ def test_days_are_those_of_the_times_own_offset() -> None:
     )
 
 
-def test_the_order_of_versions_counts_where_a_clock_went_back() -> None:
+def test_the_order_of_versions_counts_if_a_clock_went_back() -> None:
     assert kept(
         plan_prune([(1, datetime(2030, 1, 1, tzinfo=UTC)), (2, datetime(2026, 1, 1, tzinfo=UTC))], keep_last=1)
     ) == [2]
@@ -108,7 +108,7 @@ NUMBERS = st.integers(-1, 5)
     monthly=NUMBERS,
     yearly=NUMBERS,
 )
-def test_any_plan_keeps_what_its_rules_promise(
+def test_any_plan_keeps_the_versions_of_its_rules(
     hours: list[int], last: int, daily: int, weekly: int, monthly: int, yearly: int
 ) -> None:
     start = datetime(2024, 12, 20, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Opening archives, also such that are none, and resolving what version is meant."""
+"""Opening archives and folders that are not archives, and finding the requested version."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TestOpening:
         with pytest.raises(ArchiveDamaged, match=r"its hash is not the one in SHA256SUMS; restore it"):
             read_info(archive.layout)
 
-    def test_a_version_without_sums_is_no_witness(self, archive: Built) -> None:
+    def test_a_version_without_checksums_proves_nothing(self, archive: Built) -> None:
         data = archive.layout.info.read_bytes()
         archive.layout.info.write_bytes(data.replace(b'"format_version": 1', b'"format_version": 3'))
         archive.layout.sums.unlink()
@@ -85,7 +85,7 @@ class TestVersions:
             (archive.layout.versions / name).mkdir()
         assert archive.reader.versions() == [1, 2, 3, 4, 5]
 
-    def test_a_missing_folder_holds_none(self, tmp_path: Path) -> None:
+    def test_a_missing_folder_has_no_versions(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "archive")
         built.layout.versions.rmdir()
         assert version_numbers(built.layout) == []
@@ -97,7 +97,7 @@ class TestVersions:
         assert [five.reader.resolve(number) for number in (1, 3, 5)] == [1, 3, 5]
 
     @pytest.mark.parametrize("number", [0, 6, -1])
-    def test_a_version_that_is_not_there(self, five: Built, number: int) -> None:
+    def test_a_missing_version(self, five: Built, number: int) -> None:
         with pytest.raises(NoSuchRecord, match=rf"^There is no version {number}: this archive has 1 to 5\.$"):
             five.reader.resolve(number)
 
@@ -156,7 +156,7 @@ class TestRuns:
     def test_oldest_first(self, five: Built) -> None:
         assert [run["version"] for run in five.reader.runs()] == [1, 2, 3, 4, 5]
 
-    def test_a_missing_file_holds_none(self, archive: Built) -> None:
+    def test_a_missing_file_has_no_runs(self, archive: Built) -> None:
         archive.layout.runs.unlink()
         assert archive.reader.runs() == []
 
@@ -187,7 +187,7 @@ class TestSteadily:
         assert seen == [[1, 2, 3, 4, 5], [5]]
 
     @pytest.mark.parametrize("error", [UsageError("Cannot write"), FileNotFoundError("entries.jsonl")])
-    def test_whatever_a_missing_file_is_called(self, archive: Built, error: Exception) -> None:
+    def test_any_error_of_a_missing_file_starts_the_work_again(self, archive: Built, error: Exception) -> None:
         tries = []
 
         def work(reader: Archive) -> int:
@@ -199,7 +199,7 @@ class TestSteadily:
 
         assert read_consistently(archive.root, work) == 5
 
-    def test_an_interruption_is_none(self, archive: Built) -> None:
+    def test_an_interruption_does_not_start_the_work_again(self, archive: Built) -> None:
         tries = []
 
         def work(reader: Archive) -> None:
@@ -212,13 +212,13 @@ class TestSteadily:
         assert len(tries) == 1
 
     def replace_versions(self, archive: Built) -> None:
-        """Put a copy of the versions in their place, as a prune does with new ones."""
+        """Replace the versions by a copy, as a prune does."""
         old = archive.root / "versions"
         gone = archive.root / f"old-{len(list(archive.root.iterdir()))}"
         old.rename(gone)
         shutil.copytree(gone, old)
 
-    def test_damage_is_told_at_once(self, archive: Built) -> None:
+    def test_damage_is_reported_at_once(self, archive: Built) -> None:
         archive.layout.manifest(3).unlink()
         tries = []
 
@@ -230,7 +230,7 @@ class TestSteadily:
             read_consistently(archive.root, work)
         assert len(tries) == 1
 
-    def test_it_gives_up_on_an_archive_that_is_never_still(self, archive: Built) -> None:
+    def test_it_gives_up_on_an_archive_that_keeps_changing(self, archive: Built) -> None:
         tries = []
 
         def work(reader: Archive) -> None:

@@ -1,4 +1,4 @@
-"""Damage heals: a damaged record is never served, a backup writes it again, and files are restored to their bytes."""
+"""Repair of damage: a damaged record is never served, a backup writes it again, and files get their old bytes back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PARTS = 20
 
 @dataclass
 class Origin:
-    """A living service, the archive that was made of it in two runs, and a copy to damage."""
+    """A running service, the archive that two runs made of it, and a copy to damage."""
 
     service: DemoService
     blog: Blog
@@ -78,11 +78,11 @@ def flip(path: Path, at: int) -> None:
 
 
 def damage(root: Path, chance: random.Random) -> str:
-    """Do one thing to one file of an archive, whatever it is, and return what."""
+    """Damage a random file in a random way, and return a description."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and path.stat().st_size)
-    # What the program can make again is in .work; settings.toml is the user's to change, and no part of the blog.
+    # The program can make .work again; settings.toml belongs to the user and is not part of the blog.
     files = [path for path in files if path.relative_to(root).parts[0] not in {".work", SETTINGS}]
-    # Most files are of versions or views; what stands once must not be met once in a hundred times.
+    # Most files belong to versions or views; files that exist only once must not be chosen too rarely.
     single = [path for path in files if path.parent == root or path.name == "manifest.json"]
     path = chance.choice(single if chance.random() < 0.25 else files)
     size = path.stat().st_size
@@ -97,16 +97,16 @@ def damage(root: Path, chance: random.Random) -> str:
         other = chance.choice([each for each in files if each.read_bytes() != path.read_bytes()])
         path.write_bytes(other.read_bytes())
     else:
-        lines = path.read_bytes().splitlines(keepends=True)  # a picture has such lines as well
+        lines = path.read_bytes().splitlines(keepends=True)  # a picture also has such lines
         del lines[chance.randrange(len(lines))]
         path.write_bytes(b"".join(lines))
     return f"{kind} {path.relative_to(root)}"
 
 
 def heals(program: Program, origin: Origin, root: Path, what: str) -> bool:
-    """Check that a verification notices, and that after one backup all that the service has can be read.
+    """Check that ``verify`` finds the damage, and that one backup makes all records of the service readable again.
 
-    Returns whether nothing is left to be found: states that the service no longer has may have no other copy.
+    Return whether no damage is left. States that the service no longer has may have no other copy.
     """
     assert program("verify", root).code == 13, what
     ran = program(*origin.order(root), "--json")
@@ -127,10 +127,10 @@ def heals(program: Program, origin: Origin, root: Path, what: str) -> bool:
         stored = root / "assets" / digest[:2] / f"{digest}.png"
         assert stored.read_bytes() == origin.blog.pictures[raw["url"]], what
     again = program(*origin.order(root), "--json")
-    assert again.json["version"] is None, (what, "healed once is healed")
+    assert again.json["version"] is None, (what, "a second backup has nothing to repair")
     status = program("status", root)
     left = program("verify", root, "--json")
-    assert {ran.code, again.code, status.code} == {left.code}, (what, "damage that stays is said by all")
+    assert {ran.code, again.code, status.code} == {left.code}, (what, "all commands report the remaining damage")
     found = [each["path"] for each in left.answer_before_error["findings"]] if left.code else []
     assert all(re.fullmatch(r"versions/00000[12]/[a-z_]+\.jsonl", each) for each in found), (what, found)
     return not left.code
@@ -144,7 +144,7 @@ def test_damage_is_noticed_and_healed_by_one_backup(program: Program, origin: Or
         shutil.copytree(origin.made, root)
         restored += heals(program, origin, root, f"{number}: {damage(root, random.Random(number))}")
         shutil.rmtree(root)
-    # What stays are lines of states that are gone from the service: no other copy of them exists.
+    # The remaining damage is in lines of states that the service no longer has: no other copy exists.
     assert restored >= DAMAGES * 0.8
 
 
@@ -175,7 +175,7 @@ def test_a_damaged_record_is_not_served_and_not_copied_over_a_good_one(
     assert "題5" in program("show", root, "entry", "5", "--json").out
     assert program("rebuild", root).code == 0
     assert (root / "latest/entries.jsonl").read_bytes() == latest
-    # Without it the record is refused, and named.
+    # Without it, the program refuses and names the record.
     shutil.rmtree(root / "latest")
     shutil.rmtree(root / ".work")
     for command in (
@@ -214,7 +214,7 @@ def test_a_record_that_the_service_no_longer_has_is_named(program: Program, orig
     assert program("show", root, "entry", "8").code == 13
 
 
-def test_unchanged_entries_are_read_again_where_their_copy_is_damaged(
+def test_unchanged_entries_are_read_again_if_their_copy_is_damaged(
     program: Program, origin: Origin, tmp_path: Path
 ) -> None:
     root = tmp_path / "copy"
@@ -254,7 +254,7 @@ def test_repair_restores_a_missing_file_of_a_version(
     expected = path.read_bytes()
     path.unlink()
     done = program("verify", root, "--repair")
-    if name in {"entries.jsonl", "comments.jsonl"}:  # they hold a state that was edited, or deleted, since
+    if name in {"entries.jsonl", "comments.jsonl"}:  # they hold a state that was edited or deleted later
         assert (done.code, path.exists()) == (13, False)
         assert "cannot be restored offline" in done.out
     else:
@@ -264,7 +264,7 @@ def test_repair_restores_a_missing_file_of_a_version(
 @pytest.mark.parametrize("name", ["archive.json", "runs.jsonl", "SHA256SUMS", "versions/000001/manifest.json"])
 @pytest.mark.parametrize("how", ["cut", "flip", "missing"])
 @pytest.mark.parametrize("by", ["backup", "verify"])
-def test_what_stands_once_comes_back_from_its_copy(
+def test_a_unique_file_is_restored_from_its_copy(
     name: str, how: str, by: str, program: Program, origin: Origin, tmp_path: Path
 ) -> None:
     root = tmp_path / "copy"
@@ -288,7 +288,7 @@ def test_what_stands_once_comes_back_from_its_copy(
     assert program("verify", root).code == 0
 
 
-def test_a_copy_that_is_not_what_was_sealed_is_not_believed(program: Program, origin: Origin, tmp_path: Path) -> None:
+def test_a_copy_that_differs_from_the_seal_is_not_used(program: Program, origin: Origin, tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(origin.made, root)
     copies = root / ".work/documents.jsonl"
@@ -303,7 +303,7 @@ def test_a_lost_state_does_not_keep_the_rest_from_being_read(program: Program, o
     root = tmp_path / "copy"
     shutil.copytree(origin.made, root)
     path = segment(root, 1, Kind.ENTRIES)
-    for title in ("題2", "題8"):  # edited since, and gone since: nobody else has these states
+    for title in ("題2", "題8"):  # edited or removed later, so no other copy of these states exists
         path.write_bytes(path.read_bytes().replace(title.encode(), title.replace("題", "偽").encode()))
     order = [option for option in origin.order(root) if option != "--no-site"]
     for _ in range(2):
@@ -331,7 +331,7 @@ def test_a_lost_state_does_not_keep_the_rest_from_being_read(program: Program, o
     ids=lambda words: " ".join(words[:2]),
 )
 @pytest.mark.parametrize("how", ["flip", "missing"])
-def test_a_damaged_picture_is_not_handed_on(
+def test_a_damaged_picture_is_not_copied(
     command: tuple[str, ...], how: str, program: Program, origin: Origin, tmp_path: Path
 ) -> None:
     root, out = tmp_path / "copy", tmp_path / "out"
@@ -350,7 +350,7 @@ def test_a_damaged_picture_is_not_handed_on(
 
 
 @pytest.mark.no_cover
-def test_of_many_versions_some_are_checked_in_each_run_and_all_where_one_is_damaged(tmp_path: Path) -> None:
+def test_each_run_checks_some_of_many_versions_and_all_if_one_is_damaged(tmp_path: Path) -> None:
     made = Built(tmp_path / "archive")
     for number in range(1, 301):
         made.commit({Kind.ENTRIES: {str(number): b'{"entry_id":"%d"}' % number}}, run=number == 300)
@@ -403,7 +403,9 @@ def emptied(root: Path, version: int) -> bytes:
     return data
 
 
-def test_a_record_of_an_emptied_file_comes_from_latest_and_the_damage_is_said(origin: Origin, program: Program) -> None:
+def test_a_record_of_an_emptied_file_comes_from_latest_and_the_damage_is_reported(
+    origin: Origin, program: Program
+) -> None:
     whole = program("show", origin.made, "entry", 3)
     emptied(origin.made, 1)
     shown = program("show", origin.made, "entry", 3)
@@ -415,7 +417,7 @@ def test_a_record_of_an_emptied_file_comes_from_latest_and_the_damage_is_said(or
     assert (lost.code, lost.out) == (13, "")
 
 
-def test_a_file_of_the_right_length_that_holds_zeros_is_damaged(origin: Origin, program: Program) -> None:
+def test_a_file_of_zeros_with_the_right_length_is_damaged(origin: Origin, program: Program) -> None:
     shutil.rmtree(origin.made / "latest")
     path = origin.made / "versions" / "000001" / "entries.jsonl"
     size = path.stat().st_size
@@ -430,7 +432,7 @@ def test_rebuild_never_writes_a_smaller_state_over_latest(origin: Origin, progra
     kept = emptied(origin.made, 1)
     assert program("rebuild", origin.made).code == 13
     assert {path.name: path.read_bytes() for path in (origin.made / "latest").glob("*.jsonl")} == before
-    # The size is right, and a line is there twice: only the manifest's count tells.
+    # The size is right and one line is repeated: only the manifest's count shows the damage.
     path = origin.made / "versions" / "000001" / "entries.jsonl"
     lines = kept.splitlines(keepends=True)
     assert len(lines[3]) == len(lines[2])
@@ -442,9 +444,7 @@ def test_rebuild_never_writes_a_smaller_state_over_latest(origin: Origin, progra
     assert {path.name: path.read_bytes() for path in (origin.made / "latest").glob("*.jsonl")} == before
 
 
-def test_a_backup_heals_an_emptied_file_and_writes_it_to_the_byte_where_it_can(
-    origin: Origin, program: Program
-) -> None:
+def test_a_backup_repairs_an_emptied_file_byte_for_byte_if_it_can(origin: Origin, program: Program) -> None:
     path = origin.made / "versions" / "000002" / "comments.jsonl"
     whole = path.read_bytes()
     files = origin.made / "versions" / "000001" / "files.jsonl"
@@ -453,7 +453,7 @@ def test_a_backup_heals_an_emptied_file_and_writes_it_to_the_byte_where_it_can(
     assert program(*origin.order(origin.made)).code == 0
     assert files.read_bytes() == right
     assert program("verify", origin.made).code == 0
-    # A tombstone is nowhere else: the records are right again, and the file stays damaged.
+    # A tombstone has no other copy: the records are right again, and the file stays damaged.
     path.write_bytes(b"")
     assert whole
     for _ in range(3):
@@ -463,15 +463,13 @@ def test_a_backup_heals_an_emptied_file_and_writes_it_to_the_byte_where_it_can(
     assert program("show", origin.made, "entry", 3).code == 0
 
 
-def test_nothing_says_well_while_damage_stays_and_all_say_it_once_it_is_gone(
-    origin: Origin, program: Program, tmp_path: Path
-) -> None:
+def test_all_commands_report_damage_until_it_is_gone(origin: Origin, program: Program, tmp_path: Path) -> None:
     heard = tmp_path / "heard"
     heard.touch()
     order = (*origin.order(origin.made), "--on-failure", f"tee -a {heard}", "-q")
     path = origin.made / "versions" / "000002" / "comments.jsonl"
     whole = path.read_bytes()
-    # The size is right, so that only reading the file shows the damage.
+    # The size is right, so the damage shows only when the file is read.
     path.write_bytes(bytes(byte ^ 1 if byte == ord("1") else byte for byte in whole))
     for _ in range(3):
         assert program(*order).code == 13
@@ -486,7 +484,7 @@ def test_nothing_says_well_while_damage_stays_and_all_say_it_once_it_is_gone(
     assert "well again" in heard.read_text()
 
 
-def test_what_verify_found_is_known_to_status_until_it_is_gone(origin: Origin, program: Program) -> None:
+def test_status_reports_the_findings_of_verify_until_they_are_gone(origin: Origin, program: Program) -> None:
     path = origin.made / "versions" / "000001" / "entries.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole.replace("題".encode(), "顔".encode()))

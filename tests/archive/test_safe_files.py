@@ -1,4 +1,4 @@
-"""Paths that never lead out of an archive, on a real disk."""
+"""On a real disk, the paths of an archive never lead out of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = b"of the reader"
 
 @pytest.fixture
 def root(tmp_path: Path) -> InnerPath:
-    """A root that holds a folder with a file and a folder, beside a folder of somebody else's."""
+    """A root that contains a folder with a file and a folder, next to a folder of another owner."""
     (tmp_path / "root/deep/er").mkdir(parents=True)
     (tmp_path / "root/deep/file").write_bytes(DATA)
     (tmp_path / "other").mkdir()
@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> InnerPath:
 
 @pytest.fixture(params=["chained", "looked at"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do it as systems with openat do, and as the others."""
+    """Run the test with openat and without it, as on other systems."""
     if request.param != "chained":
         monkeypatch.setattr(safe_files, "_CHAINED", False)
 
@@ -59,7 +59,7 @@ DOES: dict[str, Callable[[InnerPath], object]] = {
 class TestLinks:
     @pytest.mark.parametrize("do", DOES.values(), ids=DOES)
     @pytest.mark.parametrize("depth", [1, 2])
-    def test_no_folder_on_the_way_may_be_one(
+    def test_no_folder_of_the_path_may_be_a_link(
         self, root: InnerPath, do: Callable[[InnerPath], object], depth: int
     ) -> None:
         other = Path(root).parent / "other"
@@ -71,7 +71,7 @@ class TestLinks:
         assert {path.name: path.read_bytes() for path in other.iterdir()} == {"file": SECRET}
 
     @pytest.mark.parametrize("name", ["open", "append", "read", "line"])
-    def test_no_file_may_be_one(self, root: InnerPath, name: str) -> None:
+    def test_no_file_may_be_a_link(self, root: InnerPath, name: str) -> None:
         link = Path(root) / "deep/link"
         link.symlink_to("../../other/file")
         with pytest.raises(NotPlain, match="it is a link"):
@@ -79,14 +79,14 @@ class TestLinks:
         assert (Path(root).parent / "other/file").read_bytes() == SECRET
 
     @pytest.mark.parametrize("name", ["unlink", "remove", "write", "replace"])
-    def test_what_takes_its_place_touches_the_link_alone(self, root: InnerPath, name: str) -> None:
+    def test_replacing_a_link_does_not_change_its_target(self, root: InnerPath, name: str) -> None:
         link = Path(root) / "deep/link"
         link.symlink_to("../../other")
         DOES[name](root / "deep" / "link")
         assert not link.is_symlink()
         assert {path.name for path in (Path(root).parent / "other").iterdir()} == {"file"}
 
-    def test_the_root_may_be_reached_through_one(self, root: InnerPath) -> None:
+    def test_the_root_may_be_reached_through_a_link(self, root: InnerPath) -> None:
         way = Path(root).parent / "way"
         way.symlink_to(root)
         reached = InnerPath.rooted(way)
@@ -98,7 +98,7 @@ class TestLinks:
         with pytest.raises(NotPlain, match="a way out"):
             (root / "deep" / ".." / ".." / "other" / "file").read_bytes()
 
-    def test_a_file_has_a_second_name_only_where_it_is_one(self, root: InnerPath) -> None:
+    def test_only_a_regular_file_can_be_linked(self, root: InnerPath) -> None:
         (root / "deep" / "file").add_name(root / "second")
         assert (root / "second").read_bytes() == DATA
         for path in (root / "deep" / "er", root / "nothing"):
@@ -119,14 +119,14 @@ class TestHeldFolder:
                 folder.descriptor("nothing")
 
     @pytest.mark.parametrize("place", ["link", "er", "pipe"])
-    def test_what_is_no_file_is_not_read(self, root: InnerPath, place: str) -> None:
+    def test_only_regular_files_are_read(self, root: InnerPath, place: str) -> None:
         (Path(root) / "deep/link").symlink_to("../../other/file")
         os.mkfifo(Path(root) / "deep/pipe")
         with HeldFolder(root / "deep") as folder, pytest.raises(OSError, match=r"it is a|symbolic links"):
             folder.read_bytes(place, 100)
 
     @pytest.mark.parametrize("place", ["link", "nothing"])
-    def test_where_it_cannot_be_opened_nothing_in_it_can(self, root: InnerPath, place: str) -> None:
+    def test_if_a_folder_cannot_be_opened_its_files_cannot(self, root: InnerPath, place: str) -> None:
         (Path(root) / "link").symlink_to("../other")
         with HeldFolder(root / place) as folder:
             for read in (folder.lstat, folder.descriptor):
@@ -154,7 +154,7 @@ class TestSpecialFiles:
         with pytest.raises(NotPlain, match="it is a folder"):
             DOES[name](root / "deep")
 
-    def test_a_file_on_the_way_is_said_to_be_no_folder(self, root: InnerPath) -> None:
+    def test_a_file_in_the_place_of_a_folder_is_reported(self, root: InnerPath) -> None:
         with pytest.raises(NotADirectoryError):
             (root / "deep" / "file" / "below").read_bytes()
         assert (root / "deep" / "file" / "below").kind() is None
@@ -199,7 +199,7 @@ class TestSizes:
 
 
 class TestPaths:
-    def test_what_is_made_of_one_is_one(self, root: InnerPath) -> None:
+    def test_paths_derived_from_an_inner_path_are_inner_paths(self, root: InnerPath) -> None:
         paths = [
             root / "a" / "b",
             root.joinpath("a", "b"),
@@ -229,5 +229,5 @@ class TestPaths:
     @pytest.mark.parametrize(
         "path", ["", "/", "/etc/passwd", "..", "a/../b", "../a", "a/..", "./a", "a//b", "a/", "a\\b", "a\0b", "\ud800"]
     )
-    def test_paths_in_data_that_are_none(self, path: str) -> None:
+    def test_invalid_paths_in_data(self, path: str) -> None:
         assert not is_inside(path)

@@ -1,4 +1,4 @@
-"""Reading lines back from several files."""
+"""Read lines back from several files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_lines_are_read_at_their_places_also_after_a_close(tmp_path: Path) -> No
     found.close()
 
 
-def test_what_was_appended_since_is_read_too(tmp_path: Path) -> None:
+def test_lines_appended_later_are_read(tmp_path: Path) -> None:
     path = tmp_path / "spool"
     path.write_bytes(b"one\n")
     found = SegmentFiles()

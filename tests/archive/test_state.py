@@ -1,4 +1,4 @@
-"""The fold, against a plain dictionary that does the same."""
+"""Folding versions, compared with a dictionary."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_folding_versions_is_setting_and_deleting(
 def test_a_record_is_that_of_its_line(
     tmp_path_factory: pytest.TempPathFactory, place: str, records: dict[str, str], newest: bool, flip: int
 ) -> None:
-    """Read the short way or taken apart; and where a line is damaged, the record is the one found elsewhere."""
+    """Both the fast path and full parsing read the record, and replace a damaged line by the record found elsewhere."""
     frozen = {
         record_id: lossless_json.freeze(lossless_json.loads(f'{{"record":{text}}}'.encode()))
         for record_id, text in records.items()
@@ -136,7 +136,7 @@ class TestState:
         state.kinds[Kind.ENTRIES].remove("999")
         state.close()
 
-    def test_reading_opens_again_what_was_closed(self, five: Built) -> None:
+    def test_reading_reopens_closed_files(self, five: Built) -> None:
         state = five.reader.fold(5)
         before = list(state.lines(Kind.ENTRIES))
         state.close()
@@ -181,7 +181,7 @@ class TestState:
 
 
 class TestKindState:
-    def test_rows_are_kept_when_a_record_changes_and_new_after_it_was_gone(self) -> None:
+    def test_a_changed_record_keeps_its_row_and_a_restored_one_gets_a_new_row(self) -> None:
         state = KindState()
         first = state.put("5", b"a" * 32, 1, (0, 0, 10))
         assert state.put("5", b"b" * 32, 2, (1, 5, 20)) == first == state.row("5")
@@ -191,7 +191,7 @@ class TestKindState:
         assert state.put("5", b"c" * 32, 3, (0, 0, 1)) == first + 1
 
     @given(st.lists(IDS, unique=True))
-    def test_ids_that_look_alike_are_apart_and_in_order(self, ids: list[str]) -> None:
+    def test_similar_ids_are_separate_and_sorted(self, ids: list[str]) -> None:
         state = KindState()
         for row, record_id in enumerate(ids):
             assert state.put(record_id, row.to_bytes(32), row, (0, 0, 0)) == row

@@ -1,4 +1,4 @@
-"""Ten nights of a blog of 200 entries, backed up by the real command: what they cost, and that every state reads back."""
+"""Ten nightly backups of a blog with 200 entries by the real command: their size, and that every state reads back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.generated import generated_blog
 from tests.support.records import comment_record, entry_record
 from tests.support.runs import State, held, serving
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests cover the same lines; measuring coverage here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 VERSIONS = 10
@@ -29,19 +29,19 @@ NAMES = {Kind.ENTRIES: "entry", Kind.ENTRY_LIST: "item", Kind.COMMENTS: "comment
 
 @dataclass(frozen=True)
 class Ten:
-    """An archive, and what the service held when each version was made."""
+    """An archive, and the contents of the service when each version was made."""
 
     root: Path
     states: list[State]
 
     def touched(self, kind: Kind) -> set[str]:
-        """Return the ids of the records that are not the same in all versions."""
+        """Return the IDs of the records that differ between versions."""
         ids = {record_id for state in self.states for record_id in state[kind]}
         return {each for each in ids if len({state[kind].get(each) for state in self.states}) > 1}
 
 
 def next_day(blog: Blog, day: int) -> None:
-    """Edit an entry and add a comment; on some days one is renamed, new, or gone."""
+    """Edit an entry and add a comment; on some days rename, add or delete an entry."""
     before = fields(blog.entries[10 + day])
     blog.entries[10 + day] = {**before, "entry_text": before["entry_text"] + f"<p>追記 {day}</p>"}
     if day % 4 == 0:
@@ -103,7 +103,7 @@ def test_show_gives_every_record_as_it_was(ten: Ten, number: int, capfdbinary: p
     for kind, name in NAMES.items():
         touched = ten.touched(kind)
         assert touched
-        # What never changed is the same line in every version: a few of them stand for the rest.
+        # A record that never changed has the same line in every version, so a few of them are enough.
         for record_id in sorted({*touched, *list(expected[kind])[::40]}):
             code = main(["show", str(ten.root), name, record_id, f"--at={number}", "--json"])
             said = capfdbinary.readouterr()

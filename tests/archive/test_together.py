@@ -1,4 +1,4 @@
-"""The parts of the time machine used together, as a person would over the years."""
+"""Versions, history, diffs and prunes used together, as over many years."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.archive.versions import ArchiveMaker, comment, entry, find_in, plain_
 
 
 def years(root: Path, versions: int = 40) -> ArchiveMaker:
-    """Return an archive with a version a day: entry 0 changes daily, every fifth day a comment comes, every tenth goes."""
+    """Return an archive of daily versions: each edits entry 0, every fifth adds a comment, every tenth removes one."""
     maker = ArchiveMaker(root / "archive")
     for day in range(versions):
         comments: dict[str, dict[str, Any] | None] = {str(day): comment(str(day), "0")} if day % 5 == 0 else {}
@@ -43,7 +43,7 @@ def plan_for(layout: Layout, **rules: int) -> PrunePlan:
     return plan_prune([(row.version, datetime.fromisoformat(row.finished_at)) for row in rows], **rules)
 
 
-def test_after_a_prune_history_is_coarser_and_still_true(tmp_path: Path) -> None:
+def test_after_a_prune_history_has_fewer_steps_and_is_still_correct(tmp_path: Path) -> None:
     layout = years(tmp_path).layout
     states = plain_states(layout.root)
     prune(layout, plan_for(layout, keep_daily=3, keep_weekly=4))
@@ -90,7 +90,7 @@ def test_after_a_prune_a_date_means_the_version_kept_before_it(tmp_path: Path) -
         version_at(reader, "30")
 
 
-def test_after_a_prune_a_backup_goes_on(tmp_path: Path) -> None:
+def test_after_a_prune_a_backup_continues(tmp_path: Path) -> None:
     maker = years(tmp_path)
     prune(maker.layout, plan_for(maker.layout, keep_last=2))
     assert maker.commit({Kind.ENTRIES: {"0": entry("0", "また")}}) == 41
@@ -101,7 +101,7 @@ def test_after_a_prune_a_backup_goes_on(tmp_path: Path) -> None:
     ]
 
 
-def test_a_comment_that_went_before_the_oldest_version_is_still_known_to_be_gone(tmp_path: Path) -> None:
+def test_a_comment_removed_before_the_oldest_version_is_still_known_as_removed(tmp_path: Path) -> None:
     layout = years(tmp_path).layout
     prune(layout, plan_for(layout, keep_last=1))
     known = last_known(Archive.open(layout.root), Kind.COMMENTS, "5")
@@ -109,14 +109,14 @@ def test_a_comment_that_went_before_the_oldest_version_is_still_known_to_be_gone
     assert (known.stored, known.gone_in) == (None, 40)
 
 
-def test_what_a_prune_writes_is_private(tmp_path: Path) -> None:
+def test_files_written_by_a_prune_are_private(tmp_path: Path) -> None:
     layout = years(tmp_path, 4).layout
     prune(layout, plan_for(layout, keep_last=2))
     for path in [layout.versions, *layout.versions.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 
 
-def test_a_prune_without_anything_to_drop_writes_no_version_anew(tmp_path: Path) -> None:
+def test_a_prune_with_nothing_to_remove_rewrites_no_version(tmp_path: Path) -> None:
     layout = years(tmp_path, 4).layout
     before = {path: path.stat().st_mtime_ns for path in layout.versions.rglob("*")}
     assert prune(layout, plan_for(layout, keep_last=9)).versions == 0
@@ -130,7 +130,7 @@ def test_segments_that_nothing_changes_are_the_same_files(tmp_path: Path) -> Non
     assert layout.segment(4, Kind.ENTRIES).stat().st_ino == before
 
 
-def test_a_reader_beside_a_prune_sees_the_old_set_or_the_new_one(tmp_path: Path) -> None:
+def test_a_reader_during_a_prune_sees_the_old_set_or_the_new_one(tmp_path: Path) -> None:
     layout = years(tmp_path, 12).layout
     assert atomic.exchange(layout.versions, layout.assets), "this file system cannot exchange names"
     atomic.exchange(layout.versions, layout.assets)

@@ -1,4 +1,4 @@
-"""Each finding has an archive damaged just so, and no flipped bit goes unnoticed."""
+"""Each kind of finding is produced by an archive with that damage, and every flipped bit is found."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ V3 = "versions/000003"
 
 
 def edit(path: Path, old: bytes, new: bytes) -> None:
-    """Replace bytes that stand once in a file."""
+    """Replace bytes that occur once in a file."""
     data = path.read_bytes()
     assert data.count(old) == 1
     path.write_bytes(data.replace(old, new))
 
 
 def commit_lines(archive: Built, lines: list[bytes], total: int | None = None) -> None:
-    """Commit a sixth version of these lines of entries, whatever they say, and bring ``latest/`` up to it."""
+    """Commit a sixth version with these lines of entries, even invalid ones, and update ``latest/``."""
     counts = {kind: KindCounts(len(archive.states[-1][kind])) for kind in Kind}
     if total is not None:
         counts[Kind.ENTRIES] = KindCounts(total)
@@ -45,7 +45,7 @@ def commit_lines(archive: Built, lines: list[bytes], total: int | None = None) -
 
 
 def entry_line(archive: Built, record_id: str) -> bytes:
-    """The put line that an entry's newest state already has."""
+    """Return the line of an entry's newest state."""
     return put_line(
         record_id, lossless_json.freeze(lossless_json.loads(archive.states[-1][Kind.ENTRIES][record_id][0]))
     )
@@ -55,14 +55,14 @@ Damage = Callable[[Built], object]
 
 
 def unsealed(archive: Built, change: Callable[[], object]) -> None:
-    """Change an archive as a run does that is killed before it seals it."""
+    """Change an archive like a run that is killed before it seals it."""
     before = archive.layout.sums.read_bytes()
     change()
     archive.layout.sums.write_bytes(before)
 
 
 def relink(archive: Built, **changed: str) -> None:
-    """Change the newest line of the runs, and seal that."""
+    """Change the newest run's line, and seal the archive."""
     *lines, newest = archive.layout.runs.read_bytes().splitlines(keepends=True)
     lines.append(lossless_json.dumps({**lossless_json.loads(newest), **changed}) + b"\n")
     archive.layout.runs.write_bytes(b"".join(lines))
@@ -70,7 +70,7 @@ def relink(archive: Built, **changed: str) -> None:
 
 
 def in_turn(*damages: Damage) -> Damage:
-    """Do several things to an archive."""
+    """Apply several kinds of damage to an archive."""
 
     def damage(archive: Built) -> None:
         for each in damages:
@@ -274,9 +274,9 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: (a.layout.latest / "markdown/index.md").unlink(),
     ),
 ]  # fmt: skip
-ONLY_IN_COPIES = {FindingCode.UNFINISHED}  # tests/copies has them
+ONLY_IN_COPIES = {FindingCode.UNFINISHED}  # tests/copies tests these
 STORED_FILES = {FindingCode.ASSET_MISSING, FindingCode.ASSET_DAMAGED}
-"""What is found by those who keep the files, and tested with them."""
+"""Findings about stored pictures, which the tests of the picture store produce."""
 
 
 def check(archive: Built) -> list[Finding]:
@@ -284,7 +284,7 @@ def check(archive: Built) -> list[Finding]:
 
 
 class TestFindings:
-    def test_an_intact_archive_has_none(self, five: Built) -> None:
+    def test_an_intact_archive_has_no_findings(self, five: Built) -> None:
         assert check(five) == []
 
     @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -318,7 +318,7 @@ class TestFindings:
         archive.layout.latest_segment(Kind.USER).write_bytes(b"")
         assert {found.code for found in check(archive)} == {FindingCode.STRANGE_FILE, FindingCode.LATEST_DAMAGED}
 
-    def test_rebuilding_mends_what_it_promises_to(self, archive: Built) -> None:
+    def test_rebuilding_repairs_derived_files(self, archive: Built) -> None:
         (archive.layout.latest / "markdown/index.md").write_bytes(b"x")
         archive.layout.latest_segment(Kind.USER).write_bytes(b"")
         assert {found.mend for found in check(archive)} == {"run rebuild"}
@@ -355,17 +355,17 @@ def small(tmp_path: Path) -> Built:
 
 @pytest.mark.no_cover
 class TestFlippedBits:
-    """Bits flipped all over a small archive, a few thousand drawn by a fixed seed."""
+    """Flips a few thousand bits in a small archive, chosen with a fixed seed."""
 
     def blamed(self, root: Path) -> set[str]:
-        """The files that are named as damaged, by verify or by whoever opens the archive."""
+        """Return the files reported as damaged by ``verify`` or by opening the archive."""
         try:
             return {found.path for found in verify(Archive.open(root)) if found.damage}
         except ArchiveDamaged as error:
             return {str(path.relative_to(root)) for path in [root / "archive.json"] if str(path) in str(error)}
 
     def suspects(self, name: str) -> set[str]:
-        """The files that may be named for a flip in one: it, and those that hold its hash or are hashed by it."""
+        """Return the files that may be reported for a flip in one file: itself, and those linked to it by a hash."""
         folder, _, file = name.rpartition("/")
         following = {"versions/000002/manifest.json"} if folder.endswith("1") else set()
         if file == "archive.json":
@@ -395,7 +395,7 @@ class TestFlippedBits:
         assert self.blamed(small.root) == set()
 
     @pytest.mark.parametrize("kind", [Kind.ENTRIES, Kind.USER])
-    def test_a_fold_over_flipped_bits_ends_well_or_is_damage(self, small: Built, kind: Kind) -> None:
+    def test_a_fold_over_flipped_bits_succeeds_or_reports_damage(self, small: Built, kind: Kind) -> None:
         path = small.layout.segment(1, kind)
         whole = path.read_bytes()
         outcomes = set()
@@ -416,16 +416,16 @@ class TestFlippedBits:
 
 
 class TestCompleteness:
-    def test_it_is_what_the_newest_run_that_read_the_service_recorded(self, archive: Built) -> None:
+    def test_it_comes_from_the_newest_run_that_read_the_service(self, archive: Built) -> None:
         problems = [{"kind": "entries", "id": "13", "reason": "answered 404"}]
         writer.append_run(archive.layout, run_line(completeness={"complete": False}, problems=problems))
         writer.append_run(archive.layout, run_line(completeness=None, outcome="failed"))
         assert archive.reader.completeness() == ({"complete": False}, problems)
 
-    def test_without_runs_the_newest_manifest_knows(self, archive: Built) -> None:
+    def test_without_runs_the_newest_manifest_is_used(self, archive: Built) -> None:
         archive.layout.runs.unlink()
         problems = [{"kind": "entries", "id": "13", "reason": "answered 404"}]
         assert archive.reader.completeness() == ({"complete": True, "sweeps": 2}, problems)
 
-    def test_without_anything_nobody_does(self, tmp_path: Path) -> None:
+    def test_without_runs_and_manifests_it_is_unknown(self, tmp_path: Path) -> None:
         assert Built(tmp_path / "archive").reader.completeness() == ({}, [])

@@ -1,4 +1,4 @@
-"""Making an archive and adding to it: skeleton, versions, chain, sums, runs, and what it refuses."""
+"""Creating an archive and adding to it: first files, versions, hash chain, checksums, runs, and refused places."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TestCreate:
         assert list(verify(built.reader)) == []
 
     @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells what a descriptor is of")
-    def test_the_folders_above_are_durable_too(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_parent_folders_are_durable(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         synced = []
         fsync = os.fsync
 
@@ -53,7 +53,7 @@ class TestCreate:
         writer.create(built.layout, ArchiveInfo(BLOG, CREATED))
         assert [run["outcome"] for run in built.reader.runs()] == ["failed"]
 
-    def test_everything_is_private_whatever_the_umask(self, tmp_path: Path) -> None:
+    def test_everything_is_private_with_any_umask(self, tmp_path: Path) -> None:
         before = os.umask(0)
         try:
             built = Built(tmp_path / "home/archive")
@@ -120,7 +120,7 @@ class TestCommit:
             checked = [line.removesuffix(": OK") for line in done.stdout.splitlines()]
             assert checked == ["manifest.json", *SEGMENTS, "../../archive.json"]
 
-    def test_a_version_holds_the_eight_files_and_no_more(self, five: Built) -> None:
+    def test_a_version_has_exactly_eight_files(self, five: Built) -> None:
         for number in five.reader.versions():
             names = {path.name for path in five.layout.version(number).iterdir()}
             assert names == {"manifest.json", "SHA256SUMS", *SEGMENTS}
@@ -140,7 +140,7 @@ class TestCommit:
                 assert (info.bytes, info.lines) == (len(data), data.count(b"\n"))
                 assert info.sha256 == hashlib.sha256(data).hexdigest()
 
-    def test_what_a_run_says_of_itself_is_kept(self, five: Built) -> None:
+    def test_the_facts_of_a_run_are_kept(self, five: Built) -> None:
         manifest = five.reader.manifest(3)
         assert (manifest.version, manifest.blog_id, manifest.base_url) == (3, BLOG, "https://api.example")
         assert manifest.counts["entries"] == KindCounts(total=9, new=0, changed=0, gone=2)
@@ -155,14 +155,14 @@ class TestCommit:
         assert writer.commit(built.layout, draft).version == 1
         assert [(built.layout.version(1) / name).read_bytes() for name in SEGMENTS] == [b""] * 6
 
-    def test_a_version_that_is_there_is_never_written_over(self, archive: Built) -> None:
+    def test_an_existing_version_is_never_overwritten(self, archive: Built) -> None:
         before = archive.layout.manifest(2).read_bytes()
         draft = writer.VersionDraft(1, "https://api.example", CREATED, CREATED, {}, {}, [])
         with pytest.raises(Exception, match="not empty"):
             writer.commit(archive.layout, draft)
         assert archive.layout.manifest(2).read_bytes() == before
 
-    def test_a_leftover_of_a_dead_run_is_no_part_of_the_next(self, archive: Built) -> None:
+    def test_a_leftover_of_a_killed_run_is_not_in_the_next_version(self, archive: Built) -> None:
         folder = archive.layout.work / "new-version"
         folder.mkdir()
         (folder / "strange").write_bytes(b"x")
@@ -182,7 +182,7 @@ class TestCommit:
 
 
 class TestLeftovers:
-    def test_what_a_dead_run_left_is_removed_and_nothing_else(self, archive: Built) -> None:
+    def test_only_leftovers_of_killed_runs_are_removed(self, archive: Built) -> None:
         before = {path for path in archive.root.rglob("*") if path.is_file()}
         for name in ("new-version", "latest.new", "latest.old"):
             (archive.layout.work / name / "deep").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Archives made record by record, through the writer that backups use, and a fold that shares no code with the reader."""
+"""Archives made record by record with the writer of backups, and a fold that shares no code with the reader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVIDENCE = {"absent_in_sweeps": [1, 2]}
 
 
 class ArchiveMaker:
-    """Commits versions; a change maps an id to its new raw object, or to ``None`` where the record goes."""
+    """Commits versions; a change maps an ID to its new raw object, or to ``None`` if the record is removed."""
 
     def __init__(self, root: Path, step: timedelta = timedelta(days=1)) -> None:
         self.layout = Layout(root)
@@ -42,7 +42,7 @@ class ArchiveMaker:
         return Archive.open(self.layout.root)
 
     def commit(self, changes: Changes) -> int:
-        """Commit one version and return its number; what does not change its record is left out, as a run would."""
+        """Commit one version and return its number; unchanged records are left out, as in a run."""
         self._now += self._step
         lines: dict[Kind, list[bytes]] = {}
         counts: dict[Kind, KindCounts] = {}
@@ -78,9 +78,9 @@ class ArchiveMaker:
 
 
 def plain_states(root: Path, *, lenient: bool = False) -> dict[int, State]:
-    """Fold every version with the standard library alone; a record is the bytes of its ``data``.
+    """Fold every version with the standard library only; a record is the bytes of its ``data``.
 
-    A tombstone of a record that is not there is an error unless ``lenient``: a prune leaves such.
+    A tombstone of a missing record is an error unless ``lenient``: a prune leaves such tombstones.
     """
     state: State = {kind: {} for kind in Kind}
     found: dict[int, State] = {}
@@ -99,7 +99,7 @@ def plain_states(root: Path, *, lenient: bool = False) -> dict[int, State]:
 
 
 def entry(entry_id: str, title: str = "海の日", text: str = "<p>波の音</p>", **more: Any) -> dict[str, Any]:
-    """Return a raw entry with the fields that matter here."""
+    """Return a raw entry with the fields that these tests use."""
     return {
         "entry_id": entry_id,
         "title": title,
@@ -115,7 +115,7 @@ def entry(entry_id: str, title: str = "海の日", text: str = "<p>波の音</p>
 
 
 def comment(cm_id: str, entry_id: str = "1", text: str = "きれい", **more: Any) -> dict[str, Any]:
-    """Return a raw comment with the fields that matter here."""
+    """Return a raw comment with the fields that these tests use."""
     return {
         "cm_id": cm_id,
         "entry_id": entry_id,

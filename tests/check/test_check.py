@@ -1,4 +1,4 @@
-"""A check against a real service on loopback: well, wrong in each way, and with a bound on requests that holds."""
+"""``check`` against a real service on loopback: healthy, failing in each way, and within its limit of requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def checked(
     most: int = REQUESTS,
     **settings: str,
 ) -> CheckResult:
-    """Check a sample service; no more than ``most`` requests may arrive there."""
+    """Check a sample service, and assert that it received at most ``most`` requests."""
     async with DemoService(blog or demo_blog(), options) as service:
         service.before = before
         given = {"base_url": service.base_url, "file_url": FILES, "allow_private_network": "yes", **settings}
@@ -76,7 +76,7 @@ async def test_a_healthy_blog(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("pause", "asked"), [("300", 4), ("1", 8)])
-async def test_a_service_that_wishes_a_long_pause_is_asked_no_more(tmp_path: Path, pause: str, asked: int) -> None:
+async def test_a_long_retry_after_ends_the_check(tmp_path: Path, pause: str, asked: int) -> None:
     begun = time.monotonic()
     result = await checked(tmp_path, before=always(503, where="/comment/", **{"Retry-After": pause}))
     assert time.monotonic() - begun < 5
@@ -86,7 +86,7 @@ async def test_a_service_that_wishes_a_long_pause_is_asked_no_more(tmp_path: Pat
     assert (result.requests, result.exit_code) == (asked, 3)
 
 
-async def test_a_long_pause_that_the_renewal_of_a_sign_in_was_told_of_is_no_success(
+async def test_a_long_pause_after_renewing_a_sign_in_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @asynccontextmanager
@@ -129,15 +129,13 @@ def always(status: int = 200, text: str = "<html>Not here", *, where: str = "", 
         (always(200, '{"json":{"result":"ok","data":{"list":[1,null,[],{}]}}}', where="file/list"), 3, "no_id"),
     ],
 )
-async def test_what_goes_wrong_is_a_finding_with_advice(
-    tmp_path: Path, before: Before, exit_code: int, code: str
-) -> None:
+async def test_each_failure_is_a_finding_with_advice(tmp_path: Path, before: Before, exit_code: int, code: str) -> None:
     result = await checked(tmp_path, before=before)
     assert (result.exit_code, code in codes(result)) == (exit_code, True), result.findings
     assert all(finding.said and finding.advice for finding in result.findings if finding.exit_code)
 
 
-async def test_redirects_and_failing_downloads_keep_the_promise(tmp_path: Path) -> None:
+async def test_redirects_and_failing_downloads_stay_within_the_limit(tmp_path: Path) -> None:
     async def before(request: web.Request) -> web.StreamResponse | None:
         if "again" in request.query:
             return None
@@ -158,14 +156,14 @@ async def test_a_service_that_never_answers_is_asked_once(tmp_path: Path) -> Non
     assert result.estimate is None
 
 
-async def test_nobody_there(tmp_path: Path) -> None:
+async def test_no_server_listens(tmp_path: Path) -> None:
     settings = resolve({"base_url": "http://127.0.0.1:9"}, environ={})
     result = await check("x.example.jp", settings, tmp_path)
     assert (result.exit_code, codes(result)) == (20, {"no_answer": 20})
 
 
 @pytest.mark.parametrize("options", [{}, {"base_url": "ftp://x"}, {"base_url": "http://u:p@x.example"}])
-async def test_a_wrong_address_is_a_setting_to_mend(tmp_path: Path, options: dict[str, str]) -> None:
+async def test_a_wrong_address_is_a_usage_error(tmp_path: Path, options: dict[str, str]) -> None:
     result = await check("x.example.jp", resolve(options, environ={}), tmp_path)
     assert (result.exit_code, result.requests, codes(result)) == (2, 0, {"settings": 2})
 
@@ -179,7 +177,7 @@ async def test_the_token_is_sent_and_shown_nowhere(tmp_path: Path) -> None:
     assert "s3cret" not in str(result.document())
 
 
-async def test_an_account_that_nobody_signed_in_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_account_that_is_not_signed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     settings = resolve({"base_url": "http://127.0.0.1:9", "account": "nobody"}, environ={})
@@ -205,7 +203,7 @@ async def test_uploads_without_a_known_address_might_be_lost(tmp_path: Path) -> 
     assert result.requests <= result.most_requests == REQUESTS + ENTRIES_FOR_ADDRESS
 
 
-async def test_entries_are_read_until_their_addresses_show_where_uploads_are(tmp_path: Path) -> None:
+async def test_entries_are_read_until_their_addresses_show_the_upload_rule(tmp_path: Path) -> None:
     blog = demo_blog()
     addresses = [FILES.format(**fields(file)) for file in blog.files]
     for place, key in enumerate(sorted(blog.entries, key=int, reverse=True)):
@@ -252,7 +250,7 @@ async def test_the_rule_that_embedded_addresses_show_is_used(tmp_path: Path) -> 
     assert [(each.what, each.problem) for each in result.downloads] == [("upload", ""), ("picture", "")]
 
 
-async def test_files_that_no_setting_asks_for_are_not_fetched(tmp_path: Path) -> None:
+async def test_files_are_not_fetched_if_the_settings_exclude_them(tmp_path: Path) -> None:
     result = await checked(tmp_path, assets="none", rate="2")
     assert (result.exit_code, result.downloads) == (0, [])
     assert result.estimate is not None
@@ -272,7 +270,7 @@ async def test_a_large_picture_is_not_read_to_its_end(tmp_path: Path) -> None:
     assert [(each.problem, each.bytes <= 10) for each in result.downloads] == [("", True), ("", True)]
 
 
-async def test_fields_and_codes_are_told(tmp_path: Path) -> None:
+async def test_fields_and_codes_are_reported(tmp_path: Path) -> None:
     blog = demo_blog()
     entry = fields(blog.entries[max(int(key) for key in blog.entries)])
     del entry["tb_receipt_flg"]
@@ -294,7 +292,7 @@ async def test_a_wrong_clock_and_a_full_disk(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("date", ["yesterday", "Mon, 99 Foo 2020", "Sun, 01 Jan 9999 00:00:00 -9999"])
-async def test_a_date_that_is_none(tmp_path: Path, date: str) -> None:
+async def test_an_invalid_date(tmp_path: Path, date: str) -> None:
     async def before(_: web.Request) -> web.StreamResponse | None:
         return web.Response(text="{}", headers={"Date": date})
 
@@ -309,13 +307,13 @@ async def test_more_entries_are_read_for_a_report_and_still_bounded(tmp_path: Pa
     assert all(each.body for each in result.exchanges)
 
 
-def test_what_this_machine_lacks(tmp_path: Path) -> None:
+def test_missing_parts_of_this_machine_are_reported(tmp_path: Path) -> None:
     assert list(findings.missing_parts(lambda _: False, lambda _: None)) == ["Pillow", "arro3", "keyring", "jq"]
     assert findings.missing_parts(lambda _: True, lambda _: "/usr/bin/jq") == {}
     assert service_check.free_bytes(tmp_path / "not" / "there") is not None
 
 
-def test_no_room_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_free_space_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: Path) -> Any:
         raise PermissionError
 

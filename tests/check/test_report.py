@@ -1,4 +1,4 @@
-"""A bug report has the shapes of the answers, and no text of the blog."""
+"""A bug report contains the shapes of the answers and no text of the blog."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ TOKEN = re.compile("zq[0-9]{4}x", re.IGNORECASE)
 
 @pytest.fixture
 def tokens() -> Iterator[str]:
-    """Yield words of which each exists once."""
+    """Yield words that are all different."""
     return (f"Zq{number:04}X" for number in count())
 
 
 def marked(blog: Blog, tokens: Iterator[str]) -> Blog:
-    """Put a token into each text of a blog, also where a report has names."""
+    """Replace each of a blog's texts by a token, including names that a report shows."""
     kept = {"entry_id", "id", "file_id", "cm_id", "user_id"}
     for record in [*blog.entries.values(), *blog.list_items.values(), *blog.comments, *blog.files, blog.user]:
         found = fields(record)
@@ -52,7 +52,7 @@ def marked(blog: Blog, tokens: Iterator[str]) -> Blog:
 
 
 async def reported(blog: Blog, path: Path, before: Any = None) -> tuple[CheckResult, list[dict[str, Any]]]:
-    """Check a sample service, and return the result and the lines of its report."""
+    """Check a sample service; return the result and the lines of its report."""
     async with DemoService(blog) as service:
         service.before = before
         given = {"base_url": service.base_url, "assets": "none", "site_title": "Zq9999X", "retries": "2"}
@@ -78,7 +78,7 @@ async def test_no_text_of_the_blog_is_in_a_report(tmp_path: Path, tokens: Iterat
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-async def test_an_answer_that_is_no_json_has_a_shape_too(tmp_path: Path, tokens: Iterator[str]) -> None:
+async def test_an_answer_that_is_not_json_has_a_shape(tmp_path: Path, tokens: Iterator[str]) -> None:
     async def before(request: web.Request) -> web.StreamResponse | None:
         if "comment" not in request.path:
             return None
@@ -98,7 +98,7 @@ async def test_an_answer_that_is_no_json_has_a_shape_too(tmp_path: Path, tokens:
     assert comments["attributes"] == {"onload": 1, "href": 1}
 
 
-async def test_the_shape_of_each_field_is_told(tmp_path: Path) -> None:
+async def test_the_shape_of_each_field_is_reported(tmp_path: Path) -> None:
     blog = demo_blog()
     newest = max(blog.entries, key=int)
     old = fields(blog.entries[newest])

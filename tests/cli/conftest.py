@@ -1,4 +1,4 @@
-"""The program run in this process, on the archive of the made-up blog."""
+"""Run the program in this process with the archive of the sample blog."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.schemas import check_json
 
 @dataclass(frozen=True)
 class Result:
-    """What one run of the program gave."""
+    """The result of one run of the program."""
 
     code: int
     out: str
@@ -31,7 +31,7 @@ class Result:
 
     @property
     def answer_before_error(self) -> Any:
-        """The JSON object that a command printed before the one about its error, which must be the last of two."""
+        """The JSON object that a command printed before the object of its error; there must be two."""
         answer, error = (lossless_json.loads(line.encode()) for line in self.out.splitlines())
         assert error["error"]["exit_code"] == self.code
         return answer
@@ -42,7 +42,7 @@ Program = Callable[..., Result]
 
 @pytest.fixture
 def program(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Program:
-    """Run the program with no settings but the arguments given."""
+    """Return a function that runs the program with no settings except its arguments."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
@@ -66,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def archive(made: Path, tmp_path: Path) -> Path:
-    """A copy of the demo's archive, to do with as one likes."""
+    """A copy of the demo's archive that the test may change."""
     copy = tmp_path / "archive"
     shutil.copytree(made, copy)
     return copy

@@ -1,6 +1,6 @@
-"""Type every command that a message suggests into a shell, exactly as printed: it is accepted, and it helps.
+"""Run every command that a message suggests in a shell, exactly as printed: the program accepts it, and it helps.
 
-Folders have names that a shell, or the program's parser, could take for something else.
+The names of the folders contain characters that have a meaning for the shell or the program's parser.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ EXAMPLE = "https://api.example.jp"
 
 @dataclass
 class Shell:
-    """A shell in its own folder, with a home and with this program in its path.
+    """A shell in its own folder, with a home folder and this program in its path.
 
     Attributes:
-        folder: where commands are typed.
-        environ: the variables that are set there.
+        folder: the folder in which commands are run.
+        environ: environment variables to add.
     """
 
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
 
     def type(self, line: str) -> Typed:
-        """Type a line, as a person copies it."""
+        """Run a line as a person would after copying it."""
         programs = Path(sys.executable).parent
         known = {
             **unmeasured(), "PATH": f"{self.folder / '.bin'}:{programs}:/usr/bin:/bin",
@@ -67,21 +67,21 @@ class Shell:
         return Typed(line, done.returncode, done.stdout, done.stderr)
 
     def has_cron(self) -> None:
-        """Install a crontab that holds nothing yet."""
+        """Install an empty crontab."""
         program = self.folder / ".bin" / "crontab"
         program.parent.mkdir()
         program.write_text(CRONTAB.format(folder=self.folder))
         program.chmod(0o700)
 
     def moves_house(self) -> None:
-        """Go to another machine, which has no settings and no sign-ins of this program."""
+        """Move to another machine without settings and sign-ins of this program."""
         for name in (".config", ".data"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Typed:
-    """A line, its exit code and its output."""
+    """A command line, its exit code and its output."""
 
     line: str
     code: int
@@ -90,12 +90,12 @@ class Typed:
 
     @property
     def suggested(self) -> list[str]:
-        """The commands that it suggests, as printed."""
+        """The suggested commands, as printed."""
         return SUGGESTED.findall(PREFIX.sub("", self.out + self.err))
 
     @property
     def advice(self) -> str:
-        """The one command that it suggests."""
+        """The only suggested command."""
         assert len(self.suggested) == 1, self
         return self.suggested[0]
 
@@ -120,7 +120,7 @@ def guard() -> Iterator[OAuthServer]:
 
 @pytest.fixture
 def signs_in(shell: Shell) -> Shell:
-    """A shell of somebody whose client is registered, with a browser that agrees at once."""
+    """A shell of a user with a registered client and a browser that agrees at once."""
     shell.environ |= {
         "BROWSER": BROWSER, "BLOG_EXPORTER_OAUTH_CLIENT_ID": CLIENT_ID, "BLOG_EXPORTER_CLIENT_SECRET": CLIENT_SECRET,
     }  # fmt: skip
@@ -128,7 +128,7 @@ def signs_in(shell: Shell) -> Shell:
 
 
 def word(name: str) -> str:
-    """Write the name of a folder for a shell."""
+    """Quote the name of a folder for a shell."""
     return "'" + f"./{name}".replace("'", "'\\''") + "'"
 
 
@@ -142,20 +142,20 @@ def first_backup(shell: Shell, address: str, name: str, *more: str) -> Typed:
 
 
 def follow(shell: Shell, before: Typed) -> Typed:
-    """Type the one command that a message suggests; it must succeed, and so not end with advice again."""
+    """Run the only command that a message suggests; it must succeed without further advice."""
     done = shell.type(before.advice)
     assert done.code == 0, (before, done)
     return done
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_first_backup_says_what_is_enough_from_then_on(shell: Shell, service: DemoService, name: str) -> None:
+def test_the_first_backup_names_the_shorter_command_for_later(shell: Shell, service: DemoService, name: str) -> None:
     shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
     follow(shell, first_backup(shell, service.base_url, name))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_moved_archive_goes_on_as_before(shell: Shell, service: DemoService, name: str) -> None:
+def test_a_moved_archive_continues_as_before(shell: Shell, service: DemoService, name: str) -> None:
     token = shell.folder / "token"
     token.write_text(TOKEN)
     token.chmod(0o600)
@@ -173,7 +173,7 @@ def test_a_moved_archive_goes_on_as_before(shell: Shell, service: DemoService, n
     assert shell.type(f"blog-exporter backup {word(f'{name} 3')} -q").err == ""
 
 
-def test_a_note_of_an_earlier_program_is_renewed_by_the_next_backup(shell: Shell, service: DemoService) -> None:
+def test_a_note_of_an_earlier_release_is_renewed_by_the_next_backup(shell: Shell, service: DemoService) -> None:
     shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
     first_backup(shell, service.base_url, "a")
     known = shell.folder / ".config" / "blog-exporter" / "archives.json"
@@ -184,7 +184,9 @@ def test_a_note_of_an_earlier_program_is_renewed_by_the_next_backup(shell: Shell
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_archive_on_a_new_machine_says_what_to_type_once(shell: Shell, service: DemoService, name: str) -> None:
+def test_an_archive_on_a_new_machine_names_the_command_to_run_once(
+    shell: Shell, service: DemoService, name: str
+) -> None:
     token = shell.folder / "token"
     token.write_text(TOKEN)
     token.chmod(0o600)
@@ -227,7 +229,7 @@ def test_signing_in_for_an_archive_on_a_new_machine(signs_in: Shell, guard: OAut
 
 
 @pytest.mark.parametrize("command", ["login", "whoami", "logout"])
-def test_a_blog_whose_service_nobody_knows(signs_in: Shell, guard: OAuthServer, command: str) -> None:
+def test_a_blog_of_an_unknown_service(signs_in: Shell, guard: OAuthServer, command: str) -> None:
     for words in ("", "me.blog.example.net", "me"):
         asked = signs_in.type(f"blog-exporter {command} {words}")
         assert (asked.code, EXAMPLE in asked.advice) == (2, True), asked
@@ -312,7 +314,7 @@ def test_a_sign_in_says_how_to_end_and_how_to_renew_it(signs_in: Shell, guard: O
 
 @contextmanager
 def stripping_proxy(target: str, *, via: str = "", challenge: str = "") -> Iterator[str]:
-    """Serve what another address serves, but ask there without ``Authorization``."""
+    """Forward requests to another address without their ``Authorization`` header."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -332,7 +334,7 @@ def stripping_proxy(target: str, *, via: str = "", challenge: str = "") -> Itera
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -351,7 +353,7 @@ def stripping_proxy(target: str, *, via: str = "", challenge: str = "") -> Itera
         ("1.1 squid", 'Bearer realm="blog", error="invalid_token"', ""),
     ],
 )
-def test_a_token_that_a_proxy_takes_away_is_said(
+def test_a_token_removed_by_a_proxy_is_reported(
     shell: Shell, service: DemoService, via: str, challenge: str, said: str
 ) -> None:
     shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
@@ -370,7 +372,7 @@ def test_a_token_that_a_proxy_takes_away_is_said(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_not_scheduled_says_how_to_schedule_it(shell: Shell, service: DemoService, name: str) -> None:
+def test_an_unscheduled_archive_says_how_to_schedule_it(shell: Shell, service: DemoService, name: str) -> None:
     shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
     shell.has_cron()
     first_backup(shell, service.base_url, name)
@@ -402,7 +404,7 @@ def _token(shell: Shell) -> Path:
     return path
 
 
-def test_cron_that_does_not_run_is_said_and_cron_that_runs_is_not(shell: Shell, service: DemoService) -> None:
+def test_cron_is_mentioned_only_if_it_does_not_run(shell: Shell, service: DemoService) -> None:
     names = {path.read_text().strip() for path in Path("/proc").glob("[0-9]*/comm") if os.access(path, os.R_OK)}
     shell.has_cron()
     first_backup(shell, service.base_url, "a", f"--token-file '{_token(shell)}'")
@@ -428,7 +430,7 @@ def _died(root: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("happens", "code"), [(_stale, 6), (_died, 7)])
-def test_status_says_what_to_run(
+def test_status_names_the_command_to_run(
     shell: Shell, service: DemoService, name: str, happens: Callable[[Path], None], code: int
 ) -> None:
     shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
@@ -440,7 +442,7 @@ def test_status_says_what_to_run(
     assert shell.type(f"blog-exporter status {word(name)} --max-age 2d").code == 0
 
 
-def test_an_incomplete_backup_says_what_to_run(shell: Shell) -> None:
+def test_an_incomplete_backup_names_the_command_to_run(shell: Shell) -> None:
     blog = generated_blog(4, 0, 0)
     hidden = next(iter(blog.entries))
     with serving(blog) as service:
@@ -477,7 +479,7 @@ def test_a_path_without_a_folder_is_no_blog_id(shell: Shell, service: DemoServic
     assert shell.type(f"blog-exporter status {quoted}").code == 0
 
 
-def test_an_address_and_a_file_are_told_from_a_blog_id(shell: Shell) -> None:
+def test_an_address_and_a_file_are_distinguished_from_a_blog_id(shell: Shell) -> None:
     (shell.folder / "a.json").write_text("{}")
     for words, said in {
         "https://me.blog.example.jp/Entry/1": "me.blog.example.jp",

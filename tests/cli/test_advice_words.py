@@ -15,20 +15,20 @@ from exporter.message import PROGRAM
 from tests.translation.catalogue import PACKAGE, TRANSLATED, read, sentences, texts
 
 NAMED = re.compile(rf"{PROGRAM} +([a-z][a-z-]*)(?: +([a-z][a-z-]*))?([^.;,:()（）、。`「」\n]*)")
-"""The program with its command, the word that follows, and the rest of the clause."""
+"""The program's name with a command, the word after it, and the rest of the clause."""
 RUN = re.compile(
     r"(?:^|[;:.,(] ?|\b(?:then|and|or|to|so) )[Rr]un +(?!blog-exporter )([a-z][a-z-]*)((?: +--[a-z][a-z-]*)*)"
 )
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b(?!://|-\{)")
 NO_COMMANDS = frozenset({"again", "once", "it", "the", "this", "that", "pip", "chmod", "from", "at"})
-"""Words that follow *run* in sentences and name no command of the program."""
+"""Words that follow *run* in sentences and are not commands of the program."""
 NO_OPTIONS = frozenset({"--now", "--decrypt", "--output", "--more"})
-"""Options of ``systemctl`` and ``age``, and the mark ``<!--more-->`` of WordPress."""
+"""Options of ``systemctl`` and ``age``, and WordPress' marker ``<!--more-->``."""
 
 
 @cache
 def found(*words: str) -> click.Context | None:
-    """Find the command with this name, such as ``schedule print``; ``None`` if there is none."""
+    """Find the command with this name, such as ``schedule print``; return ``None`` if it does not exist."""
     context = click.Context(cli, info_name=PROGRAM, **cli.context_settings)
     for word in words:
         below = context.command.get_command(context, word) if isinstance(context.command, click.Group) else None
@@ -40,7 +40,7 @@ def found(*words: str) -> click.Context | None:
 
 @cache
 def options_of(*words: str) -> frozenset[str]:
-    """Return all options of a command and of those below it."""
+    """Return all options of a command and its subcommands."""
     context = found(*words)
     assert context is not None
     command = context.command
@@ -82,7 +82,7 @@ def test_no_sentence_names_a_command_or_an_option_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_no_translation_names_what_does_not_exist_or_another_option(language: str) -> None:
+def test_no_translation_names_a_missing_command_or_another_option(language: str) -> None:
     pairs = [
         (english, text)
         for each in read(language)
@@ -102,7 +102,7 @@ def test_no_translation_names_what_does_not_exist_or_another_option(language: st
 
 
 def suggestions() -> Iterator[tuple[str, list[str]]]:
-    """Yield the literal words of every command that the program suggests, with the place in its code."""
+    """Yield the literal words of every suggested command, with their place in the code."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "suggested":
@@ -123,7 +123,7 @@ def test_every_suggested_command_has_the_options_that_are_suggested() -> None:
     assert count > 10
 
 
-def test_what_does_not_exist_is_found() -> None:
+def test_names_that_do_not_exist_are_found() -> None:
     assert {name for name, *_ in NAMED.findall(" ".join(templates()))} <= {*COMMANDS}
     for text in (
         "Damaged; run mend --all.",

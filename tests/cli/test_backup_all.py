@@ -25,7 +25,7 @@ def service() -> Iterator[DemoService]:
 
 
 def written(folder: Path, service: DemoService, middle: str = "") -> Path:
-    """Write a settings file with two blogs, and perhaps one between them."""
+    """Write a settings file with two blogs, and optionally one between them."""
     one, two = service.blogs
     path = folder / "my.toml"
     path.write_text(
@@ -52,7 +52,7 @@ def test_a_blog_is_backed_up_by_its_name_and_by_its_folder(
     assert not (tmp_path / "one" / "latest" / "markdown").exists()
 
 
-def test_all_of_them_have_their_turn_though_one_fails(program: Program, service: DemoService, tmp_path: Path) -> None:
+def test_all_blogs_are_backed_up_even_if_one_fails(program: Program, service: DemoService, tmp_path: Path) -> None:
     lost = '[blogs.lost]\nblog_id = "lost.blog.example.jp"\narchive = "lost"\n'
     wrong = '[blogs.wrong]\nblog_id = "wrong.blog.example.jp"\narchive = "wrong"\nrate = "fast"\n'
     config = written(tmp_path, service, lost + wrong)
@@ -75,7 +75,7 @@ def test_all_of_them_have_their_turn_though_one_fails(program: Program, service:
     assert "one: saved" not in quiet.err
 
 
-def test_when_all_are_saved_that_is_said_of_each(program: Program, service: DemoService, tmp_path: Path) -> None:
+def test_each_saved_blog_is_reported(program: Program, service: DemoService, tmp_path: Path) -> None:
     config = written(tmp_path, service)
     assert program("backup", "--all", "--config", config, "-q").err == ""
     done = program("backup", "--all", "--config", config, "--dry-run")
@@ -100,7 +100,7 @@ def test_an_unexpected_failure_ends_no_other_backup(
     assert done.err.count("Unexpected: ZeroDivisionError") == 4
 
 
-def test_ctrl_c_ends_all_of_it(
+def test_ctrl_c_ends_all_backups(
     program: Program, service: DemoService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:
@@ -120,7 +120,7 @@ def test_ctrl_c_ends_all_of_it(
         ([], "Name what to back up"),
     ],
 )
-def test_what_does_not_fit_together(program: Program, arguments: list[str], said: str) -> None:
+def test_contradictory_options(program: Program, arguments: list[str], said: str) -> None:
     done = program("backup", *arguments)
     assert done.code == 2
     assert said in done.err

@@ -1,4 +1,4 @@
-"""Content made to do harm goes through the whole command: archived exactly, shown safely, kept inside its folder."""
+"""Malicious content in a blog: archived exactly, shown safely, and kept inside its folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support import faults
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Runs, all_findings, backup_command, folded, held, serving, tree
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests cover the same lines; measuring coverage here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 DAY = datetime(2020, 2, 29)  # noqa: DTZ001  the service sends times without an offset
@@ -74,7 +74,7 @@ def hostile_blog() -> Blog:
 
 
 def check_printable(text: str) -> None:
-    """Nothing in it can steer a terminal or turn the order of its words."""
+    """Check that the text has no terminal escapes and no characters that reverse the direction of text."""
     found = re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
     assert found is None, text[max(0, found.start() - 80) : found.end() + 20]
 
@@ -108,7 +108,7 @@ def test_everything_is_archived_and_nothing_escapes(
     assert (around / "theirs").read_text() == "as it was"
     assert not [path for path in root.rglob("*") if path.is_symlink()]
 
-    # One file for each entry, each with a name that every system takes, and front matter that any parser reads.
+    # Each entry has one file, with a name that every system accepts and front matter that any parser reads.
     files = [
         path for path in (root / "latest/markdown").rglob("*.md") if path.name not in {"index.md", "orphan-comments.md"}
     ]
@@ -122,7 +122,7 @@ def test_everything_is_archived_and_nothing_escapes(
         assert isinstance(yaml.safe_load(text.split("\n---\n")[0][4:]), dict)
     assert len(list((root / "latest/markdown/undated").iterdir())) >= 3
 
-    # Looking at it is as safe, and doing it again changes nothing.
+    # Reading the archive is also safe, and another backup changes nothing.
     for command_line in (("status", root), ("log", root), ("verify", root)):
         check_printable(runs.run(*command_line).err)
     before = tree(root / "versions")
@@ -131,7 +131,7 @@ def test_everything_is_archived_and_nothing_escapes(
     assert tree(root / "versions") == before
 
 
-def test_what_cannot_be_read_is_named_safely(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
+def test_unreadable_entries_are_named_safely(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     blog.entries.clear()
     blog.list_items = {1: {"entry_id": ESCAPES + "\ud800"}, 2: {"entry_id": "9" * 500}, 3: {"entry_id": ["?"]}}
     for level in ("-vv", "-q", "--json"):
@@ -147,7 +147,7 @@ async def _insult(_request: web.Request) -> web.StreamResponse:
 
 
 def test_a_terminal_is_not_steered(service: DemoService, blog: Blog, tmp_path: Path) -> None:
-    """The live display has escapes of its own; none of them comes from the service."""
+    """The live display has its own escapes; none of them comes from the service."""
     service.before = faults.only("entry_id=1", _insult)
     for key in list(blog.entries):
         if isinstance(key, int) and key > 20:

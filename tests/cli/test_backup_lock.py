@@ -1,4 +1,4 @@
-"""One writer for an archive, readers never blocked, and no dead writer in the way."""
+"""An archive has one writer at a time, readers never wait, and a killed writer blocks no one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def service(blog: Blog) -> Iterator[DemoService]:
 
 
 def held_up(runs: Runs, service: DemoService, blog: Blog, root: Path) -> Run:
-    """Start a run and return it while it waits for an answer."""
+    """Start a run, and return it while it waits for an answer."""
     service.requests.clear()
     service.before = faults.only("entry_id=7", faults.hang)
     run = runs.start(*backup_command(service, root, "--assets", "embedded", "--no-site"))
@@ -58,12 +58,12 @@ def test_a_second_writer_is_turned_away(
     assert re.search(rf"being written by process {run.pid} on \S+ since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ;", done.err)
     assert "--wait-lock" in done.err
 
-    # Whoever only reads is not kept waiting.
+    # Commands that only read do not wait.
     for reading in (("verify", root), ("status", root), ("log", root), ("show", root, "entry", "3")):
         assert others.run(*reading).code == 0, reading
     assert f"process {run.pid} since" in others.run("status", root).out
 
-    # A dead writer is none.
+    # A killed writer releases the lock.
     run.signal(signal.SIGKILL)
     assert run.wait().code == -signal.SIGKILL
     status = others.run("status", root, "--json")
@@ -107,8 +107,8 @@ def test_many_first_runs_at_once_leave_one_whole_archive(
     assert findings(root) == []
 
 
-def test_a_lock_whose_folder_went_is_not_mistaken_for_the_new_one(tmp_path: Path) -> None:
-    """A first run that fails takes its folder away, also from under those who wait for it."""
+def test_a_lock_in_a_removed_folder_is_not_taken_for_the_new_one(tmp_path: Path) -> None:
+    """A first run that fails removes its folder, even while others wait for its lock."""
     from datetime import UTC, datetime  # noqa: PLC0415
 
     from exporter.archive.lock import ArchiveLock  # noqa: PLC0415

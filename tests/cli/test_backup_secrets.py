@@ -1,4 +1,4 @@
-"""A token is shown to the service and to nothing and nobody else."""
+"""A token is sent to the service and appears nowhere else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support import faults
 from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, backup_command, serving
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests cover the same lines; measuring coverage here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 TOKEN = "s3cret-t0ken-9f8e7d6c5b4a"
@@ -41,7 +41,7 @@ def check_unseen(done: Done, root: Path) -> None:
 
 
 async def gossip(request: web.Request) -> web.StreamResponse:
-    """Fail and repeat what the caller said, in the message and in a header."""
+    """Fail, and repeat the caller's token in the message and in a header."""
     said = request.headers.get("Authorization", "")
     body = '{"json":{"result":"error","message":"you said %s","data":{}}}' % said  # noqa: UP031
     return web.Response(status=404, text=body, content_type="application/json", headers={"X-Echo": said})
@@ -59,7 +59,7 @@ def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_pa
     assert done.code == 3
     assert any(each.headers.get("Authorization") == f"Bearer {TOKEN}" for each in service.requests)
     check_unseen(done, root)
-    # Also not in the checkpoint of a run that is cut short.
+    # The checkpoint of an interrupted run does not contain it.
     done = runs.run(*command, environ=environ, kill_at=20)
     check_unseen(done, root)
     status = runs.run("status", root, "--json", environ=environ)

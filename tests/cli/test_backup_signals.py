@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM end a backup within two seconds, with all that was read kept."""
+"""SIGINT and SIGTERM end a backup within two seconds, and everything that was read is kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.generated import generated_blog
 from tests.support.runs import Runs, all_findings, backup_command, findings, folded, held, lines_of_runs, serving
 
 SOON = 2.5
-"""Seconds: two, and what a busy machine adds."""
+"""Two seconds, and more for a busy machine."""
 CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
@@ -82,7 +82,7 @@ def test_a_signal_while_answers_hang(
 def test_a_signal_while_views_are_made(
     runs: Runs, tmp_path: Path, number: signal.Signals, code: int, view: str
 ) -> None:
-    """The version is saved by then; ``latest/`` follows with the next run."""
+    """The version is already saved; the next run updates ``latest/``."""
     root = tmp_path / "archive"
     blog = generated_blog(600)
     with serving(blog) as service:
@@ -138,7 +138,7 @@ with catch_signals():
 
 
 def stubborn() -> subprocess.Popen[str]:
-    """Start a process that does not end by itself when asked to."""
+    """Start a process that ignores requests to end."""
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -148,7 +148,7 @@ def stubborn() -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(("number", "code"), CODES)
-def test_what_does_not_end_by_itself_is_ended(number: signal.Signals, code: int) -> None:
+def test_a_process_that_ignores_the_signal_is_ended(number: signal.Signals, code: int) -> None:
     process = stubborn()
     begun = time.monotonic()
     process.send_signal(number)
@@ -179,8 +179,8 @@ def test_handlers_are_put_back() -> None:
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
-def test_a_signal_is_not_lost_in_code_that_is_no_python(capfd: pytest.CaptureFixture[str]) -> None:
-    """The sanitiser calls Python back from Rust, and what is raised there goes no further."""
+def test_a_signal_is_not_lost_in_foreign_code(capfd: pytest.CaptureFixture[str]) -> None:
+    """The sanitizer calls Python from Rust, which does not pass exceptions on."""
     came: list[str] = []
 
     def look(tag: str, _attribute: str, value: str) -> str:
@@ -195,7 +195,7 @@ def test_a_signal_is_not_lost_in_code_that_is_no_python(capfd: pytest.CaptureFix
     assert "Traceback" not in capfd.readouterr().err
 
 
-async def test_a_running_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_running_loop_receives_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     received: list[Interrupted] = []
     with catch_signals() as signals:
         with signals.passed_to(received.append):
@@ -204,7 +204,7 @@ async def test_a_running_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
                 await _turn()
         assert type(received[0]) is Interrupted
         with signals.passed_to(received.append):
-            assert len(received) == 2, "what came before the run is passed on to it"
+            assert len(received) == 2, "a signal before the run is passed on to it"
 
 
 async def _turn() -> None:

@@ -44,7 +44,7 @@ def test_every_form_of_an_address_is_the_same_blog(text: str) -> None:
         ("my_diary-2.blog.example.jp", "my_diary-2.blog.example.jp"),
     ],
 )
-def test_names_in_japanese_are_what_the_net_calls_them(text: str, blog_id: str) -> None:
+def test_japanese_names_become_punycode(text: str, blog_id: str) -> None:
     assert blog_id_in(text) == blog_id
 
 
@@ -53,12 +53,12 @@ def test_names_in_japanese_are_what_the_net_calls_them(text: str, blog_id: str) 
     ["", " ", "name", "https://", "https:///x", "127.0.0.1", "http://[::1]/", "a..b.jp", "-a.example.jp", "a b", "a'b.jp",
      "x" * 64 + ".example.jp", ".".join(["a" * 60] * 5), "../..", "日記", "\udcff.example.jp", "a\0b"],
 )  # fmt: skip
-def test_what_is_no_address_of_a_blog(text: str) -> None:
+def test_invalid_blog_addresses(text: str) -> None:
     with pytest.raises(ValueError, match="the address of a blog is expected"):
         blog_id_in(text)
 
 
-def test_an_address_with_a_password_is_refused_without_a_word_of_it() -> None:
+def test_an_address_with_a_password_is_refused_without_showing_it() -> None:
     with pytest.raises(ValueError, match="without a name and a password") as caught:
         blog_id_in("https://me:hush@name.blog.shinobi.jp/")
     assert "hush" not in str(caught.value)

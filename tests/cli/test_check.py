@@ -1,4 +1,4 @@
-"""``check`` as a person runs it: one page, an exit code, JSON, and nothing of the service that steers a terminal."""
+"""``check`` on the command line: one page, an exit code, JSON, and no escapes from the service."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_no_address(program: Program) -> None:
     assert "nobody: no token is set" in done.out
 
 
-def test_a_blog_of_the_settings_file_and_what_its_archive_remembers(
+def test_a_blog_of_the_settings_file_and_the_settings_in_its_archive(
     program: Program, service: DemoService, tmp_path: Path
 ) -> None:
     blog = next(iter(service.blogs.values()))

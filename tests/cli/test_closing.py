@@ -1,4 +1,4 @@
-"""A service that closes: everything is read and asked for again, and what is outside is said."""
+"""``--closing``: everything is read and requested again, and content outside the service is reported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ END = "2026-12-31"
 
 
 class Calendar:
-    """The program's clock: a time of day that only tests change."""
+    """The program's clock with a time of day that only tests change."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now = datetime(2026, 12, 1, 18, 17, tzinfo=UTC)
@@ -40,9 +40,7 @@ def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
     return Calendar(monkeypatch)
 
 
-def test_it_names_what_nobody_else_can_save_and_what_is_outside(
-    program: Program, tmp_path: Path, calendar: Calendar
-) -> None:
+def test_the_closing_day_and_content_outside_are_reported(program: Program, tmp_path: Path, calendar: Calendar) -> None:
     root, blog = tmp_path / "archive", demo_blog()
     with DemoService(blog).run_in_thread() as service:
         run = backup_command(
@@ -70,7 +68,7 @@ def test_it_names_what_nobody_else_can_save_and_what_is_outside(
     assert document.answer_before_error["closing"] == {"date": END, "days": 28, "backups": 29}
 
 
-def test_declared_flags_tell_drafts_apart_and_a_token_is_signed_in(
+def test_declared_flags_identify_drafts_and_a_token_counts_as_signed_in(
     program: Program, tmp_path: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "tok3n")
@@ -108,11 +106,11 @@ def test_everything_is_read_and_the_lost_are_asked_for_every_time(
             paths = [request.path for request in service.requests[seen:]]
             return done, sum(path.endswith("entry/get") for path in paths), sum(gone in path for path in paths)
 
-        asked()  # what is gone is asked for again by the next run, and then with growing gaps
+        asked()  # the next run requests a lost file again, later runs at growing intervals
         _, entries, lost = asked("--refresh", "changed")
         assert (entries, lost) == (0, 0)
         calendar.now += timedelta(days=8)  # more than max_age
-        assert asked("--refresh", "changed")[1] == 2  # the entries that only comments name
+        assert asked("--refresh", "changed")[1] == 2  # the entries that only comments refer to
         assert asked("--refresh", "changed")[1] == 0
         for _ in range(2):
             done, entries, lost = asked("--refresh", "changed", "--closing", END)
@@ -125,7 +123,7 @@ def test_everything_is_read_and_the_lost_are_asked_for_every_time(
         assert "gone; every backup tries it again" not in done.err
 
 
-def test_quiet_nights_tell_as_the_day_comes_near(program: Program, tmp_path: Path, calendar: Calendar) -> None:
+def test_quiet_backups_report_when_the_day_is_near(program: Program, tmp_path: Path, calendar: Calendar) -> None:
     with serving(generated_blog(5)) as service:
         run = backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "--retries", 0)
         run = (*run, "-q", "--closing", END)
@@ -151,13 +149,13 @@ def test_quiet_nights_tell_as_the_day_comes_near(program: Program, tmp_path: Pat
     assert "error: " in said[33]
 
 
-def test_a_day_that_is_none_is_refused(program: Program, tmp_path: Path) -> None:
+def test_an_invalid_day_is_refused(program: Program, tmp_path: Path) -> None:
     with serving(generated_blog(1)) as service:
         done = program(*backup_command(service, tmp_path / "archive", "--closing", "31.12.2026"))
     assert (done.code, "a day such as 2026-12-31 is expected" in done.err) == (2, True)
 
 
-def test_of_many_reasons_the_first_are_named() -> None:
+def test_only_the_first_of_many_reasons_are_named() -> None:
     many = [Outside("files", "left_out", "", 20 - number) for number in range(12)]
     report = ClosingReport(Countdown(date(2026, 12, 31), 0, None), many, Unseen(), signed_in=True)
     first, unseen, *lines = closing_lines(report, has_fallback=True)
@@ -169,7 +167,7 @@ def test_of_many_reasons_the_first_are_named() -> None:
 
 
 @pytest.mark.parametrize("page", ["closing.md", "closing.ja.md", "notifications.md"])
-def test_every_command_of_the_page_is_one(page: str) -> None:
+def test_every_command_on_the_page_is_valid(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     lines = re.findall(r"^ *(?:\$ )?blog-exporter ([^>\n]*)", text, re.MULTILINE)
     assert len(lines) >= 3

@@ -91,7 +91,7 @@ def test_status(program: Program, archive: Path) -> None:
     assert found["records"]["entries"] == 60
 
 
-def test_status_tells_a_monitor_of_an_old_backup(program: Program, archive: Path) -> None:
+def test_status_reports_an_old_backup_to_a_monitor(program: Program, archive: Path) -> None:
     stale = program("status", archive, "--max-age", "2d")
     assert stale.code == 6
     assert f"Back up: blog-exporter backup {archive}\n" in stale.err
@@ -103,7 +103,7 @@ def test_status_tells_a_monitor_of_an_old_backup(program: Program, archive: Path
     assert program("status", archive, "--max-age", "tomorrow").code == 2
 
 
-def test_status_tells_of_an_interrupted_run_and_of_a_writer(program: Program, archive: Path) -> None:
+def test_status_reports_an_interrupted_run_and_a_writer(program: Program, archive: Path) -> None:
     work = archive / ".work"
     (work / "checkpoint").mkdir()
     (work / "lock").write_text('{"pid":7,"host":"h","since":"2026-01-01T00:00:00Z"}', encoding="utf-8")
@@ -118,7 +118,7 @@ def test_status_tells_of_an_interrupted_run_and_of_a_writer(program: Program, ar
     assert "process 7" not in alone.out
 
 
-def test_a_quiet_status_says_nothing_when_all_is_well(program: Program, archive: Path) -> None:
+def test_a_quiet_status_prints_nothing_if_all_is_well(program: Program, archive: Path) -> None:
     quiet = program("status", archive, "-q", "--max-age", "5000w")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
@@ -166,7 +166,7 @@ def test_show_every_kind(program: Program, archive: Path) -> None:
         assert program("show", archive, str(kind), record_id).code == 0
 
 
-def test_show_what_is_not_there(program: Program, archive: Path) -> None:
+def test_show_a_missing_record(program: Program, archive: Path) -> None:
     absent = program("show", archive, "entry", "999999")
     assert (absent.code, absent.out, absent.err.count("\n")) == (5, "", 1)
     assert "has no entry 999999 in version 2 or before" in absent.err
@@ -205,7 +205,7 @@ def test_verify_answers_both_questions(program: Program, archive: Path) -> None:
     assert found["findings"] == []
 
 
-def test_verify_names_what_is_damaged_and_how_to_mend_it(program: Program, archive: Path) -> None:
+def test_verify_names_the_damage_and_the_repair(program: Program, archive: Path) -> None:
     segment = archive / "versions" / "000001" / "comments.jsonl"
     segment.write_bytes(
         segment.read_bytes().replace(b"comment", b"commant", 1).replace(b"\xe3\x81\x82", b"\xe3\x81\x84", 1)
@@ -278,7 +278,7 @@ def test_verify_says_intact_but_incomplete(program: Program, archive: Path) -> N
     assert "\u202e" not in found.out
 
 
-def test_rebuild_mends_a_damaged_view(program: Program, archive: Path) -> None:
+def test_rebuild_repairs_a_damaged_view(program: Program, archive: Path) -> None:
     page = next(archive.glob("latest/markdown/2*/*/*.md"))
     page.write_text("scribble", encoding="utf-8")
     assert program("verify", archive).code == 13
@@ -308,7 +308,7 @@ def test_rebuild_makes_the_same_bytes_from_the_versions_alone(
     assert not (archive / "latest" / "markdown").exists()
 
 
-def test_demo_tells_what_to_look_at_and_can_be_run_again(program: Program, tmp_path: Path) -> None:
+def test_demo_names_the_next_steps_and_can_be_repeated(program: Program, tmp_path: Path) -> None:
     first = program("demo", tmp_path / "demo")
     assert first.code == 0
     assert "Verified: 2 versions" in first.err
@@ -323,7 +323,7 @@ def test_demo_tells_what_to_look_at_and_can_be_run_again(program: Program, tmp_p
     assert (third.code, "--at 5" in third.err) == (0, True)
 
 
-def test_demo_leaves_what_is_no_demo_alone(program: Program, tmp_path: Path) -> None:
+def test_demo_does_not_change_other_folders(program: Program, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("keep me")
     full = program("demo", tmp_path / "full")
@@ -495,7 +495,7 @@ def test_diff_needs_two_versions(program: Program, archive: Path) -> None:
     assert program("diff", archive, 1, 2).code == 5
 
 
-def test_prune_says_what_it_would_do_and_does_it(program: Program, archive: Path) -> None:
+def test_prune_shows_its_plan_and_carries_it_out(program: Program, archive: Path) -> None:
     before = program("show", archive, "entry", EDITED_ENTRY, "--at", 2, "--json").json
     would = program("prune", archive, "--keep-last", 1, "--dry-run", "--json").json
     assert would["dropped"] == [1]
@@ -536,7 +536,7 @@ def test_search_finds_any_part_of_any_text(program: Program, archive: Path) -> N
     assert (newest["similar_found"], newest["similar_hits"]) == (0, [])
 
 
-def test_search_says_apart_what_is_spelled_otherwise(program: Program, archive: Path) -> None:
+def test_search_reports_other_spellings_separately(program: Program, archive: Path) -> None:
     exact = program("search", archive, "パン", "--json").json
     found = program("search", archive, "ぱーん", "--json").json
     assert (found["found"], found["hits"], found["similar_found"]) == (0, [], 0)
@@ -557,7 +557,7 @@ def test_search_in_an_older_version(program: Program, archive: Path) -> None:
 @pytest.mark.parametrize(
     "words", [["("], ['"open'], ["x", "--kind", "poem"], ["x", "--since", "then"], ["x", "--limit", "0"]]
 )
-def test_a_search_that_cannot_be_right_is_one_line(program: Program, archive: Path, words: list[str]) -> None:
+def test_an_invalid_search_is_reported_in_one_line(program: Program, archive: Path, words: list[str]) -> None:
     failed = program("search", archive, *words, *(["--regex"] if words == ["("] else []))
     assert failed.code == 2
     assert failed.err.count("\n") == 1
@@ -580,7 +580,7 @@ def test_files_lists_uploads_and_pictures(program: Program, archive: Path) -> No
     assert program("files", archive, "--at", 1, "--json").json["counts"] == {"stored": 48, "lost": 1, "nameless": 1}
 
 
-def test_verify_quick_reads_only_what_changed(program: Program, archive: Path) -> None:
+def test_verify_quick_reads_only_changed_files(program: Program, archive: Path) -> None:
     assert program("verify", archive).code == 0
     quick = program("verify", archive, "--quick", "--json").json
     assert quick["intact"] is True
@@ -625,6 +625,6 @@ def test_rebuild_shows_an_older_version_until_the_next_rebuild(program: Program,
     assert (archive / "latest" / "entries.jsonl").read_bytes() == newest
 
 
-def test_characters_that_no_text_can_hold_are_counted(program: Program, tmp_path: Path) -> None:
+def test_invalid_characters_are_counted(program: Program, tmp_path: Path) -> None:
     shown = program("demo", tmp_path / "demo")
     assert "became U+FFFD in the views" in shown.err

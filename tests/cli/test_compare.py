@@ -1,4 +1,4 @@
-"""``compare``: its answers, its exit codes, and what it never does."""
+"""``compare``: its output, its exit codes, and that it changes nothing."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ PASSWORD = {"BLOG_EXPORTER_NEW_HOME_USER": LOGIN[0], "BLOG_EXPORTER_NEW_HOME_TOK
 
 @pytest.fixture
 def home(program: Program, archive: Path, tmp_path: Path) -> Path:
-    """The demo as Markdown with its pictures, its links leading to its own pages."""
+    """The demo as Markdown with its pictures and with links to its own pages."""
     out = tmp_path / "home"
     assert program("export", "markdown", archive, out, *SAID, "--old-url", OLD, *NEW).code == 0
     return out
 
 
 def put_public(home: FakeWordPress, archive: Path) -> list[int]:
-    """Put the demo's public posts into a WordPress, as text; returns their numbers."""
+    """Put the demo's public posts into a WordPress as text; return their numbers."""
     options = ExportOptions(declared=Declared(frozenset({"1"}), visible_comment_flags=frozenset({"f"})))
     numbers = []
     for post in expected_posts(archive, options).posts:
@@ -51,7 +51,7 @@ def put_public(home: FakeWordPress, archive: Path) -> list[int]:
     return numbers
 
 
-def test_all_that_arrived_is_zero(program: Program, archive: Path, home: Path) -> None:
+def test_a_complete_move_exits_with_0(program: Program, archive: Path, home: Path) -> None:
     done = program("compare", archive, home)
     assert (done.code, done.err.count("error")) == (0, 0)
     assert done.out.splitlines()[:2] == [
@@ -61,7 +61,7 @@ def test_all_that_arrived_is_zero(program: Program, archive: Path, home: Path) -
     assert done.out.splitlines()[-1] == "All 55 entries arrived unchanged, except for the parts listed as not compared."
 
 
-def test_what_is_missing_is_named_and_three(program: Program, archive: Path, home: Path) -> None:
+def test_missing_posts_are_named_and_exit_with_3(program: Program, archive: Path, home: Path) -> None:
     lost = next(path for path in (home / "posts").iterdir() if path.name.endswith("-50.md"))
     lost.unlink()
     done = program("compare", archive, home)
@@ -173,7 +173,7 @@ def test_answers_of_an_earlier_export_are_used(program: Program, archive: Path, 
     assert "Using the answers kept" in program("compare", archive, home).err
 
 
-def test_drafts_and_everything_are_expected_where_they_were_asked_for(
+def test_drafts_and_everything_are_expected_if_requested(
     program: Program, archive: Path, home: Path, tmp_path: Path
 ) -> None:
     found = program("compare", archive, home, "--only", "all", "--json").answer_before_error
@@ -188,7 +188,7 @@ def test_drafts_and_everything_are_expected_where_they_were_asked_for(
     assert found.json["counts"]["entries"] == found.json["counts"]["identical"] > 55
 
 
-def test_what_a_new_home_says_cannot_steer_the_terminal(program: Program, archive: Path, home: Path) -> None:
+def test_text_from_a_new_home_cannot_control_the_terminal(program: Program, archive: Path, home: Path) -> None:
     evil = '---\ntitle: "\\e]0;x\\a\\u202e"\ndate: 2020-01-01\n---\nz'
     (home / "posts" / "evil.md").write_text(evil, encoding="utf-8")
     (home / "posts" / "\x1b[31mred.md").write_text("---\ntitle: red\n---\nq", encoding="utf-8")

@@ -1,7 +1,7 @@
-"""What is not in the archive is said, and every place that speaks of completeness says the same.
+"""Missing content is reported, and all outputs agree about completeness.
 
-Each row of :data:`ROWS` is a blog served over HTTP and backed up by the real command. Afterwards the summary, the line of
-``-q``, ``--json``, the manifest, ``status``, ``verify``, the site's page about the archive and the exit codes must agree.
+Each row of :data:`ROWS` is a blog that a real service serves and the real command backs up. Afterwards the summary, the
+``-q`` line, ``--json``, the manifest, ``status``, ``verify``, the site's page and the exit codes must agree.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Change = Callable[["Served"], None]
 
 @dataclass
 class Served:
-    """A blog whose pictures are on the service's own host, so that everything is on loopback."""
+    """A blog with its pictures on the service's own host, so that everything is on loopback."""
 
     service: DemoService
     blog: Blog
     rule: str
 
     def answer(self, path: str, fault: faults.Fault) -> None:
-        """Let a fault answer every request with ``path`` in it."""
+        """Answer every request whose address contains ``path`` with a fault."""
         before = self.service.before
         faulty = faults.only(path, fault)
         self.service.before = faulty if before is None else faults.first_of(before, faulty)
@@ -75,7 +75,7 @@ def served() -> Iterator[Served]:
 
 
 def backup(program: Program, served: Served, root: Path, *options: object) -> Any:
-    """Run the real command; the rule of uploads is given unless the options speak of it."""
+    """Run the real command; the upload rule is given unless the options set it."""
     rule = [] if {"--file-url", "--no-rule"} & set(options) else ["--file-url", served.rule]
     shown = [option for option in options if option != "--no-rule"]
     return program(
@@ -86,14 +86,14 @@ def backup(program: Program, served: Served, root: Path, *options: object) -> An
 
 @dataclass(frozen=True)
 class Row:
-    """What a service or a setting does, and what must be said of it.
+    """A changed service or setting, and the expected output.
 
     Attributes:
-        change: done to the service.
-        options: given to ``backup``.
+        change: the change to the service.
+        options: the options of ``backup``.
         code: the exit code of ``backup``, ``status`` and ``verify``.
-        numbers: by kind, ``(listed, saved, pending, lost, by choice)`` where it is not all saved.
-        quiet: what the line of ``-q`` says; empty for no line.
+        numbers: by kind, ``(listed, saved, pending, lost, by choice)`` if it is not completely saved.
+        quiet: a part of the ``-q`` line; empty for no line.
         user: whether the user was read.
     """
 
@@ -115,17 +115,17 @@ def cut_short(served: Served) -> None:
 
 
 def boast(served: Served) -> None:
-    """Let the file list's summary count one file more than there is."""
+    """Make the file list's summary count one file too many."""
     said(served, "file/list", lambda data: data["summary"].update(filenum=str(UPLOADS + 1)))
 
 
 def heavier(served: Served) -> None:
-    """Let the file list's summary tell of more bytes than the listed files have."""
+    """Make the file list's summary state more bytes than the files have."""
     said(served, "file/list", lambda data: data["summary"].update(totalsize=str(10**6)))
 
 
 def hit_counter(served: Served) -> None:
-    """Let list items differ at every look, and keep comments back."""
+    """Make list items differ in every answer, and hide comments."""
     hits = iter(range(10**6))
     said(served, "entry/list", lambda data: [item.update(hits=str(next(hits))) for item in data["list"]])
     keep_back(3)(served)
@@ -140,7 +140,7 @@ def keep_back(number: int) -> Change:
 
 
 def of_an_unknown_entry(served: Served) -> None:
-    """Keep comments back and list as many of an entry that nobody lists."""
+    """Hide comments, and list as many of an unlisted entry."""
     kept = {str(fields(record)["cm_id"]) for record in list(served.blog.comments)[:2]}
     served.blog.comments.extend(comment_record(9000 + each, 77, "?", "?", DAY) for each in range(2))
     hide(served, kept)
@@ -154,7 +154,7 @@ def hide(served: Served, kept: set[str]) -> None:
 
 
 def said(served: Served, path: str, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change the data of the service's own answers for a path."""
+    """Change the data in the service's own answers for a path."""
     service = served.service
 
     async def answer(request: web.Request) -> web.StreamResponse | None:
@@ -284,7 +284,7 @@ def stated(completeness: dict[str, Any]) -> tuple[bool, dict[str, tuple[int, ...
 
 
 def about(root: Path) -> tuple[bool, dict[str, tuple[int, ...]]]:
-    """Return what the site says in its section about completeness."""
+    """Return the verdict and the numbers on the site's page about the archive."""
     page = (root / "latest/site/about.html").read_text(encoding="utf-8")
     section = page.partition('id="completeness">')[2].partition("</section>")[0]
     rows = re.findall(r"<tr><th[^>]*>[^<]*</th>((?:<td>\d+</td>){5})</tr>", section)
@@ -292,7 +292,7 @@ def about(root: Path) -> tuple[bool, dict[str, tuple[int, ...]]]:
     return "<p>すべてあり</p>" in section, dict(zip(ALL, numbers, strict=True))
 
 
-def test_what_is_played_is_saved_and_exported_and_players_of_other_services_are_named(
+def test_media_files_are_saved_and_players_of_other_services_are_named(
     served: Served, program: Program, tmp_path: Path
 ) -> None:
     base, root = served.service.base_url, tmp_path / "archive"
@@ -315,7 +315,7 @@ def test_what_is_played_is_saved_and_exported_and_players_of_other_services_are_
     assert sorted((post.parent / name).read_bytes()[-5:] for name in names) == [b"o.mp4", b"v.mp4"]
 
 
-def test_the_rule_is_inferred_said_and_used(served: Served, program: Program, tmp_path: Path) -> None:
+def test_the_rule_is_inferred_reported_and_used(served: Served, program: Program, tmp_path: Path) -> None:
     base = served.service.base_url
     for number in (1, 2, 3):
         address = f"{base}/v1/blog/user/{USER}/{1_500_000_000 + number}"
@@ -363,7 +363,7 @@ def test_pending_pictures_are_asked_for_at_every_run(
         ran = backup(program, served, root, "--no-site", "--json")
         assert (ran.code, ran.json["version"]) == (3, 1 if asked == 0 else None)
         paths = {request.path for request in served.service.requests[asked:]}
-        # A host that resets three addresses in a row is not asked for more in the same run.
+        # After three resets in a row, a run sends no more requests to that host.
         assert len([path for path in paths if path.startswith("/pictures/")]) >= 1
         assert stated(ran.json["completeness"])[1]["assets"] == (9, 4, 5, 0, 0)
     served.service.before = None
@@ -390,7 +390,7 @@ def test_lost_pictures_are_asked_for_again_with_retry_lost(served: Served, progr
     ("changed", "reason"),
     [({"blog_id": "other.blog.example.jp"}, "the answer is of blog"), ({"entry_id": ""}, "no usable entry_id")],
 )
-def test_an_answer_that_is_not_ours_is_not_stored(
+def test_an_answer_to_another_request_is_not_stored(
     changed: dict[str, str], reason: str, served: Served, program: Program, tmp_path: Path
 ) -> None:
     root = tmp_path / "archive"
@@ -403,7 +403,7 @@ def test_an_answer_that_is_not_ours_is_not_stored(
     assert stated(ran.json["completeness"])[1]["entries"] == (5, 4, 1, 0, 0)
 
 
-def test_what_was_carried_over_is_not_said_to_be_read(served: Served, program: Program, tmp_path: Path) -> None:
+def test_entries_carried_over_are_not_reported_as_read(served: Served, program: Program, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     backup(program, served, root, "--no-site")
     served.blog.entries[1] = {**fields(served.blog.entries[1]), "title": "改題"}
@@ -414,7 +414,7 @@ def test_what_was_carried_over_is_not_said_to_be_read(served: Served, program: P
     assert "5 entries (1 read, 4 carried over, as their list items had not changed)" in ran.err
 
 
-def test_a_dry_run_says_what_lists_cannot_show(served: Served, program: Program, tmp_path: Path) -> None:
+def test_a_dry_run_names_the_limits_of_lists(served: Served, program: Program, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     backup(program, served, root, "--no-site")
     served.blog.entries[2] = {**fields(served.blog.entries[2]), "entry_text": "本文だけの直し"}
@@ -442,7 +442,7 @@ def test_the_site_is_brought_up_to_date_when_only_the_verdict_changes(
     assert about(root)[0]
 
 
-def test_files_are_read_on_where_their_sizes_do_not_add_up(served: Served, program: Program, tmp_path: Path) -> None:
+def test_more_files_are_read_if_their_sizes_do_not_add_up(served: Served, program: Program, tmp_path: Path) -> None:
     for number in range(5, 26):
         record = file_record(number, f"{number}.png", b"x" * 10, (1, 1), user_id=USER, mtime=number)
         served.blog.files.append(record)
@@ -496,7 +496,7 @@ def test_a_file_that_contradicts_the_list_is_doubtful_until_accepted(
 
     accepted = backup(program, served, root, "--json", "--accept-doubtful").json
     assert (accepted["exit_code"], accepted["completeness"]["complete"]) == (0, True)
-    assert backup(program, served, root, "-q").code == 0, "what was accepted stays accepted"
+    assert backup(program, served, root, "-q").code == 0, "an accepted file stays accepted"
     assert program("verify", root).code == 0
 
 

@@ -1,4 +1,4 @@
-"""Completion: the script is the one that the shell itself runs, and it completes commands, options, values and folders."""
+"""In a real shell, the completion script completes commands, options, values and folders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def completed(folder: Path, *words: str) -> list[str]:
-    """Let a real bash complete the last word."""
+    """Complete the last word in a real bash."""
     bash = shutil.which("bash")
     assert bash is not None
     script = ASK.format(words=" ".join(["blog-exporter", *words[:-1]]), last=words[-1], at=len(words))

@@ -1,4 +1,4 @@
-"""The README's line for cron, run by a real cron: only its placeholders and its hour are replaced."""
+"""The README's line for cron, run by a real cron with only its placeholders and hour replaced."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.importers
 
 SPOOL = Path("/etc/cron.d")
 PATIENCE_SECONDS = 90
-"""cron begins once a minute; the rest is for the backup on a busy machine."""
+"""cron starts jobs once a minute; the rest is for the backup on a busy machine."""
 WITNESS = """#!/bin/sh
 env > {folder}/environment
 /bin/sh "$@" > {folder}/said 2>&1
 echo $? > {folder}/code.new
 mv {folder}/code.new {folder}/code
 """
-"""Stands in for cron's shell, as this machine has no mail: keeps what would be in the mail, and the exit code."""
+"""Replaces cron's shell, because this machine has no mail: stores the text of the mail and the exit code."""
 
 
 def line_of_the_readme() -> str:
@@ -39,7 +39,7 @@ def line_of_the_readme() -> str:
 
 @pytest.fixture
 def cron() -> Iterator[None]:
-    """Have a cron at work: our own, unless the machine has one already."""
+    """Run cron for the test, unless the machine already runs it."""
     program = shutil.which("cron", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program is not None, "cron is not installed; .ci/install gets it"
     assert os.geteuid() == 0, "cron reads /etc/cron.d, which root alone may write: run this test as root"

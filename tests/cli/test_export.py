@@ -1,4 +1,4 @@
-"""``inspect`` and ``export`` on the made-up blog's archive."""
+"""``inspect`` and ``export`` with the archive of the sample blog."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAID = ("--public-open-flg", "1", "--visible-delete-flg", "f")
 
 @pytest.fixture
 def configuration(program: Program, tmp_path: Path) -> Path:
-    """Where the program keeps answers."""
+    """The file in which the program stores answers."""
     return tmp_path / "config" / "blog-exporter"
 
 
@@ -46,7 +46,7 @@ def test_inspect_shows_every_combination(program: Program, made: Path) -> None:
     assert "--public-open-flg" in shown.err
 
 
-def test_an_export_stops_with_the_table_until_something_is_said(program: Program, made: Path, tmp_path: Path) -> None:
+def test_an_export_stops_with_the_table_until_flags_are_declared(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "wxr", made, tmp_path / "out", "--quiet")
     assert result.code == 2
     assert "open_flg" in result.err
@@ -89,9 +89,7 @@ def test_a_dry_run_writes_and_keeps_nothing(program: Program, made: Path, tmp_pa
     assert not configuration.exists()
 
 
-def test_the_report_stands_beside_the_folder_and_all_of_both_sides_is_there(
-    program: Program, made: Path, tmp_path: Path
-) -> None:
+def test_the_report_is_next_to_the_folder_and_covers_both_sides(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "movabletype", made, tmp_path / "out", *SAID, "--only", "all", "--json")
     public, rest = exports(result)
     assert public == json.loads((tmp_path / "out.report.json").read_text(encoding="utf-8"))
@@ -112,14 +110,12 @@ def test_everything_as_a_draft_needs_no_answer(program: Program, made: Path, tmp
         assert data.count("<wp:status><![CDATA[draft]]>") == count
 
 
-def test_hidden_comments_without_a_word_about_them_are_warned_of(program: Program, made: Path, tmp_path: Path) -> None:
+def test_hidden_comments_without_a_choice_cause_a_warning(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "wxr", made, tmp_path / "out", "--public-open-flg", "1")
     assert "145 comments left out" in result.err
 
 
-def test_an_export_is_replaced_only_when_asked_and_only_where_it_is_one(
-    program: Program, made: Path, tmp_path: Path
-) -> None:
+def test_only_an_export_is_replaced_and_only_on_request(program: Program, made: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert program("export", "jsonl", made, out, *SAID).code == 0
     again = program("export", "csv", made, out)
@@ -169,7 +165,7 @@ def test_a_target_is_its_format_and_named_in_the_report(
     assert (doubted in result.err) == (not target.keeps(Matter.FORMAT))
 
 
-def test_a_target_splits_by_its_limits_unless_told_otherwise(
+def test_a_target_splits_by_its_limits_by_default(
     program: Program, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(TARGETS, "hatena", replace(TARGETS["hatena"], max_entries=10, max_bytes=100_000))
@@ -198,7 +194,7 @@ def test_a_target_splits_by_its_limits_unless_told_otherwise(
         (("--lang", "de"), "ja"),
     ],
 )
-def test_wrong_options_are_one_clear_line(
+def test_wrong_options_are_reported_in_one_line(
     program: Program, made: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     result = program("export", "wxr", made, tmp_path / "out", *arguments)
@@ -213,7 +209,7 @@ def test_wrong_options_are_one_clear_line(
         ("qqq", "No entry is of the category qqq."),
     ],
 )
-def test_a_category_that_is_not_there_cannot_be_exported(
+def test_a_missing_category_cannot_be_exported(
     program: Program, made: Path, tmp_path: Path, category: str, message: str
 ) -> None:
     result = program("export", "wxr", made, tmp_path / "out", "--public-open-flg", "1", "--category", category)
@@ -222,7 +218,7 @@ def test_a_category_that_is_not_there_cannot_be_exported(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_version_that_is_not_there_cannot_be_exported(program: Program, made: Path, tmp_path: Path) -> None:
+def test_a_missing_version_cannot_be_exported(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "wxr", made, tmp_path / "out", "--at", "99")
     assert (result.code, "There is no version 99" in result.err.splitlines()[-1]) == (5, True)
     assert not (tmp_path / "out").exists()
@@ -247,7 +243,7 @@ def test_a_version_that_is_not_there_cannot_be_exported(program: Program, made: 
         (("csv", "OUT", "DIR"), "is not an archive"),
     ],
 )
-def test_what_is_missing_or_in_the_way_is_one_clear_line(
+def test_invalid_arguments_are_reported_in_one_line(
     program: Program, archive: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     before = tree(tmp_path)
@@ -329,7 +325,7 @@ def test_a_file_of_answers_that_cannot_be_read_is_named(
         assert (result.code, message in result.err) == (2, True)
 
 
-def test_an_answer_that_cannot_be_kept_is_told_how_to_give(
+def test_if_an_answer_cannot_be_stored_its_option_is_named(
     program: Program, made: Path, tmp_path: Path, configuration: Path
 ) -> None:
     configuration.parent.write_text("no folder")

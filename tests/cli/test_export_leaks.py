@@ -1,7 +1,7 @@
-"""Hundreds of exports of a blog with secrets, whose every byte is searched: nothing public tells one of them.
+"""Search every byte of hundreds of exports of a blog with secrets: no public export contains one.
 
-What may be seen is written here a second time, as a table: what each entry and comment was in the first version and is in the
-second. Each carries words of its own in every field, in its category, its pictures' addresses and bytes, and its comments.
+A table repeats what may be public: the state of each entry and comment in the first and the second version. Each has
+unique words in all its fields, its category, the addresses and bytes of its pictures, and its comments.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DRAFT: Final = {"open_flg": "2"}
 
 @dataclass(frozen=True)
 class Case:
-    """An entry: what it was and is, and the fields of its record and of its list item that make it so."""
+    """An entry: its states in both versions, and the fields of its record and list item that cause them."""
 
     then: Seen
     now: Seen
@@ -92,11 +92,11 @@ COMMENTS: Final[dict[str, tuple[Any, Any]]] = {
     "shown": ("f", "f"), "hidden": ("t", "t"), "flagless": (None, None), "nowhidden": ("f", "t"),
     "nowshown": ("t", "f"), "deleted": ("f", "gone"),
 }  # fmt: skip
-"""The comments of the entry that is open, and their flags in both versions."""
+"""The public entry's comments, and their flags in both versions."""
 
 
 def word(name: str, field: str) -> str:
-    """A word that is nowhere else, in letters that no format changes."""
+    """Return a unique word in letters that no format changes."""
     return f"zq{name}0{field}qz"
 
 
@@ -201,7 +201,7 @@ DECIDING: Final[tuple[tuple[tuple[str, ...], ...], ...]] = (
     ((), ("--all-as-draft",)),
     ((), ("--hidden-comments",)),
 )
-"""The choices that decide what is public: every combination of them is tried in the long form of the suite."""
+"""The choices that decide which entries and comments are public; the slow tests try all combinations."""
 CHOICES: Final[tuple[tuple[tuple[str, ...], ...], ...]] = (
     *DECIDING,
     ((), ("--media-folder",), ("--media-base-url", "https://new.example/m/")),
@@ -213,11 +213,11 @@ CHOICES: Final[tuple[tuple[tuple[str, ...], ...], ...]] = (
     ((), ("--preset", "astro"), ("--preset", "eleventy"), ("--preset", "obsidian")),
     ((), ("--comments", "body"), ("--comments", "sidecar"), ("--comments", "none")),
 )
-"""With those that decide how it is written: every pair of options is in one of the exports."""
+"""The choices above and those that decide the form; every pair of options is in one of the exports."""
 
 
 def in_pairs(choices: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[tuple[str, ...]]:
-    """Yield command lines of one option of each choice, until every two options of two choices were in one together."""
+    """Yield lists of options, one of each choice, until every two options of two choices were in one list."""
     places = range(len(choices))
     wanted = {
         ((one, first), (other, second))
@@ -242,7 +242,7 @@ VARIANTS.update({f"deciding-{number}": sum(row, ()) for number, row in enumerate
 
 
 def state(each: Case, variant: str) -> Seen:
-    """What an entry is to a variant, by the table: the more hidden of what it was and what it is."""
+    """Return an entry's state for a variant, from the table: the more hidden of its two states."""
     at_first = "--at" in VARIANTS[variant]
     seen = min((each.then, each.now) if at_first else (each.now,), key=HIDDEN_FIRST.index)
     if seen == "period":
@@ -255,7 +255,7 @@ def there(each: Case, variant: str) -> bool:
 
 
 def open_words(variant: str, form: str) -> set[str]:
-    """The names of the entries and comments that OUT may tell of."""
+    """Return the names of the entries and comments that OUT may contain."""
     drafts = "--all-as-draft" in VARIANTS[variant]
     wanted = {"public", "draft"} if drafts else {"public"}
     names = {name for name, each in CASES.items() if there(each, variant) and state(each, variant) in wanted}
@@ -271,12 +271,12 @@ def open_words(variant: str, form: str) -> set[str]:
 
 
 def names_in(data: bytes) -> set[str]:
-    """The names whose words are in some bytes."""
+    """Return the names whose words are in these bytes."""
     return {found.decode() for found in re.findall(rb"zq([a-z]+)0[a-z_]+?qz", data)}
 
 
 def everything(folder: Path) -> bytes:
-    """All bytes of a folder, names too, with what is packed unpacked and what is encoded decoded."""
+    """Return all bytes in a folder and the names of its files, with archives unpacked and data decoded."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     names = [str(path.relative_to(folder)).encode() for path in folder.rglob("*")]
     return b"\n".join([*names, *(unpacked(path.read_bytes()) for path in files)])
@@ -299,7 +299,7 @@ def unpacked(data: bytes) -> bytes:
 
 
 def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool = True) -> None:
-    """Look at every byte that an export left and said."""
+    """Check every byte of an export and its output."""
     out, apart = tmp_path / "out", tmp_path / "out.NOT-PUBLIC"
     mine = open_words(variant, form)
     drafts = "--all-as-draft" in VARIANTS[variant]
@@ -341,7 +341,7 @@ GRID: Final = [pytest.param(form, variant, marks=marks(variant)) for form, varia
 
 
 def wanted(form: str, variant: str) -> tuple[str, ...]:
-    """The options of a variant, without those that the format refuses since it does not have the choice."""
+    """Return the variant's options that the format has."""
     options = list(VARIANTS[variant])
     unknown = ["--comments"] * (NAMED[form].shows is None) + ["--preset"] * (form != "markdown")
     unknown += ["--body"] * (form == "markdown" and "obsidian" in options)
@@ -352,7 +352,7 @@ def wanted(form: str, variant: str) -> tuple[str, ...]:
 
 
 def is_refused(form: str, variant: str) -> bool:
-    """Tell which formats cannot do what is asked for: those without drafts, and those that take everything or nothing."""
+    """Return whether the format refuses the variant: formats without drafts, and those that export all or nothing."""
     asked = set(VARIANTS[variant])
     whole = NAMED[form].whole and ("all" not in asked or bool(asked & {"--at", "--since"}))
     return whole or ("--all-as-draft" in asked and not NAMED[form].drafts)
@@ -360,7 +360,7 @@ def is_refused(form: str, variant: str) -> bool:
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("form", "variant"), GRID)
-def test_no_byte_of_an_export_tells_a_secret(
+def test_no_byte_of_an_export_reveals_a_secret(
     program: Program, secrets: Path, tmp_path: Path, form: str, variant: str
 ) -> None:
     if variant.startswith("kept"):
@@ -376,7 +376,7 @@ def test_no_byte_of_an_export_tells_a_secret(
     checked(form, variant, tmp_path, result.out + result.err, taken=not refused)
 
 
-def test_what_happened_since_an_older_version_is_the_reason(program: Program, secrets: Path, tmp_path: Path) -> None:
+def test_a_later_change_is_given_as_the_reason(program: Program, secrets: Path, tmp_path: Path) -> None:
     (side,) = program("export", "wxr", secrets, tmp_path / "out", *SAID, "--at", "1", "--json").json["exports"]
     reasons = {row["reason"]: row["ids"] for row in side["left_out"] if row["kind"] != "categories"}
     assert reasons["not public: in the newest version, is_private is 't'"] == [
@@ -389,7 +389,7 @@ def test_what_happened_since_an_older_version_is_the_reason(program: Program, se
     assert reasons["the newest version does not hold it any more"] == ["205"]
 
 
-def test_it_is_said_that_entries_were_hidden_since_and_where_they_can_go(
+def test_later_hidden_entries_are_reported_with_the_option_to_export_them(
     program: Program, secrets: Path, tmp_path: Path
 ) -> None:
     said = program("export", "csv", secrets, tmp_path / "out", *SAID, "--at", "1").err
@@ -403,19 +403,21 @@ def test_it_is_said_that_entries_were_hidden_since_and_where_they_can_go(
 
 
 def keep(config: Path) -> None:
-    """Keep answers as an earlier export does."""
+    """Store answers as an earlier export does."""
     folder = config / "blog-exporter"
     folder.mkdir(parents=True)
     answers = {BLOG: {"public_open_flg": "1", "visible_delete_flg": "f"}}
     (folder / "exports.json").write_text(json.dumps(answers), encoding="utf-8")
 
 
-def test_hundreds_of_them_are_made() -> None:
+def test_there_are_hundreds_of_exports() -> None:
     assert sum(not is_refused(*map(str, each.values)) for each in GRID) >= 1_500
 
 
 @pytest.mark.parametrize("variant", ["plain", "at", "periods", "kept", "kept-at"])
-def test_no_byte_of_a_public_site_tells_a_secret(program: Program, secrets: Path, tmp_path: Path, variant: str) -> None:
+def test_no_byte_of_a_public_site_reveals_a_secret(
+    program: Program, secrets: Path, tmp_path: Path, variant: str
+) -> None:
     options = VARIANTS[variant]
     if variant.startswith("kept"):
         keep(tmp_path / "config")

@@ -1,4 +1,4 @@
-"""Wrong options end an export before anything is written or stored, and stored answers are named when they are used."""
+"""Wrong options end an export before it writes or stores anything, and stored answers are named when they are used."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_value_that_no_entry_has_names_those_that_occur(
 
 @pytest.mark.parametrize("said_by", ["variable", "settings", "kept"])
 @pytest.mark.parametrize("arguments", [(), ("--only", "all"), ("--only", "private"), ("--at", "1", "--dry-run")])
-def test_it_is_refused_whoever_says_it(
+def test_it_is_refused_from_every_source(
     program: Program,
     made: Path,
     tmp_path: Path,
@@ -114,13 +114,13 @@ def test_it_is_refused_whoever_says_it(
     assert tree(tmp_path) == before
 
 
-def test_the_site_for_strangers_refuses_it_too(program: Program, made: Path, tmp_path: Path) -> None:
+def test_the_public_site_also_refuses_it(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("site", made, tmp_path / "out", "--public-only", "--public-open-flg", "banana")
     assert (result.code, SHOWS in result.err) == (2, True)
     assert tree(tmp_path) == {}
 
 
-def test_a_wrong_value_beside_a_right_one_is_warned_of(program: Program, made: Path, tmp_path: Path) -> None:
+def test_a_wrong_value_next_to_a_right_one_causes_a_warning(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "csv", made, tmp_path / "out", "--public-open-flg", "1,7")
     assert (result.code, "warning: No entry has open_flg 7" in result.err) == (0, True)
 
@@ -141,7 +141,7 @@ def test_a_flag_that_no_comment_has_names_those_that_occur(program: Program, tmp
     assert program(*asked, "f").code == 0
 
 
-def test_answers_that_were_kept_are_said_when_they_are_used(program: Program, made: Path, tmp_path: Path) -> None:
+def test_stored_answers_are_named_when_they_are_used(program: Program, made: Path, tmp_path: Path) -> None:
     blog = "shiodamari.blog.example.jp"
     place = tmp_path / "config" / "blog-exporter" / "exports.json"
     first = program("export", "csv", made, tmp_path / "one", *SAID)
@@ -172,12 +172,12 @@ def test_a_format_without_drafts_refuses_to_make_some(program: Program, made: Pa
     assert tree(tmp_path) == {}
 
 
-def test_drafts_are_not_offered_where_there_are_none(program: Program, made: Path, tmp_path: Path) -> None:
+def test_drafts_are_not_offered_if_there_are_none(program: Program, made: Path, tmp_path: Path) -> None:
     ends = [program("export", form, made, tmp_path / "out", "-q").err.splitlines()[-1] for form in ("wxr", "epub")]
     assert ["--all-as-draft" in end for end in ends] == [True, False]
 
 
-def test_what_is_not_public_never_goes_into_out_itself(program: Program, made: Path, tmp_path: Path) -> None:
+def test_private_entries_are_never_written_into_out(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "hugo", made, tmp_path / "out", *SAID, "--only", "private", "--json")
     (side,) = result.json["exports"]
     assert (side["side"], side["files"], side["out"]["entries"]) == ("private", [], 5)
@@ -187,7 +187,7 @@ def test_what_is_not_public_never_goes_into_out_itself(program: Program, made: P
     assert not (tmp_path / "out").exists()
 
 
-def test_reports_of_what_is_not_public_hold_ids_and_flags_only(program: Program, made: Path, tmp_path: Path) -> None:
+def test_reports_about_private_entries_contain_only_ids_and_flags(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "markdown", made, tmp_path / "out", *SAID, "--only", "all", "--json")
     public, rest = result.json["exports"]
     assert len(public["files"]) == public["file_count"]
@@ -197,7 +197,7 @@ def test_reports_of_what_is_not_public_hold_ids_and_flags_only(program: Program,
 
 
 def texts(value: Any) -> list[str]:
-    """All texts in a JSON value."""
+    """Return all texts in a JSON value."""
     if isinstance(value, dict):
         return [text for each in value.values() for text in texts(each)]
     if isinstance(value, list):
@@ -236,7 +236,7 @@ def test_a_choice_that_a_format_does_not_have_is_refused(
     assert said in result.err
 
 
-def test_a_book_without_comments_has_none(program: Program, made: Path, tmp_path: Path) -> None:
+def test_a_book_without_comments_contains_no_comments(program: Program, made: Path, tmp_path: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
     for name, options, has_some in (("a", ("--comments", "none"), False), ("b", (), True)):
         result = program("export", "epub", made, tmp_path / name, *said, *options, "--json")

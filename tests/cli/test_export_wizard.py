@@ -1,4 +1,4 @@
-"""``export`` asked on a real terminal: every road through the questions, in both languages, and the ways out."""
+"""The questions of ``export`` on a real terminal: every path, both languages, and all ways to cancel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 
 class Asked:
-    """The program on a terminal in a folder of its own, with its own settings."""
+    """The program on a terminal in its own folder, with its own settings."""
 
     def __init__(self, folder: Path, language: str, *arguments: object) -> None:
         self.folder = folder
@@ -40,7 +40,7 @@ class Asked:
         self.terminal.answer(self.words[name], text)
 
     def flags(self, *public: str, shown: tuple[str, ...] = ()) -> None:
-        """Answer for each sample, in the order they are shown, and for each of comments."""
+        """Answer for each sample in the order shown, and for the comments."""
         for answer in public:
             self.reply("public", answer)
         for answer in shown:
@@ -53,7 +53,7 @@ class Asked:
 
 @pytest.fixture
 def home(tmp_path: Path, made: Path) -> Path:
-    """A working directory with one archive in it."""
+    """A working directory that contains one archive."""
     folder = tmp_path / "home"
     folder.mkdir()
     (folder / "my-blog").symlink_to(made)
@@ -161,7 +161,7 @@ def test_nothing_declared_makes_drafts_of_everything(home: Path) -> None:
     assert sorted(path.name for path in home.iterdir()) == ["my-blog"]
 
 
-def test_pictures_have_their_place_where_the_target_has_one(home: Path) -> None:
+def test_pictures_are_placed_if_the_target_has_a_place(home: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/")
     asked = Asked(home, "ja_JP.UTF-8", "my-blog", *said)
     asked.reply("number", NUMBERS["wordpress"])
@@ -190,8 +190,8 @@ def test_a_format_without_drafts_asks_until_something_is_public(home: Path) -> N
     assert (home / out / "metadata.json").is_file()
 
 
-def test_one_address_of_an_entry_tells_those_of_all(home: Path) -> None:
-    """Where the texts have no links that show how the blog makes its addresses."""
+def test_one_address_of_an_entry_gives_all_addresses(home: Path) -> None:
+    """The texts have no links that show the addresses of entries."""
     root = home / "small"
     root.mkdir()
     when = {"year": "2020", "mon": "01", "day": "02", "hour": "03", "min": "04", "sec": "05"}
@@ -215,7 +215,7 @@ def test_one_address_of_an_entry_tells_those_of_all(home: Path) -> None:
     assert '"https://old.example/e/17.html"' in (redirects / "redirects.csv").read_text("utf-8")
 
 
-def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
+def test_a_book_and_a_bag_ask_their_own_questions(home: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
     book = Asked(home, "en_US.UTF-8", "my-blog", *said)
     book.reply("number", NUMBERS["epub"])
@@ -255,7 +255,7 @@ def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
         ("note", "note が wxr 形式のファイル", "アプリではできません"),
     ],
 )
-def test_every_target_is_written_and_doubted_as_far_as_is_known(home: Path, name: str, doubt: str, step: str) -> None:
+def test_every_target_is_written_with_its_known_limits(home: Path, name: str, doubt: str, step: str) -> None:
     asked = Asked(home, "ja_JP.UTF-8", "my-blog", "--public-open-flg", "1", "--visible-delete-flg", "f")
     for question, reply in (
         ("number", NUMBERS[name]),
@@ -285,7 +285,7 @@ def test_every_target_is_written_and_doubted_as_far_as_is_known(home: Path, name
         ("obsidian", "1", "posts", {".obsidian", "attachments", "daily", "posts"}),
     ],
 )
-def test_pages_for_a_starter_and_comments_where_they_are_wanted(
+def test_pages_for_a_starter_and_comments_in_the_chosen_place(
     home: Path, program: Program, monkeypatch: pytest.MonkeyPatch, name: str, way: str, folder: str, files: set[str]
 ) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/")
@@ -329,7 +329,7 @@ def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
     assert "No entry is public" in asked.end()
 
 
-def test_what_was_said_wrongly_ends_before_more_is_asked(home: Path) -> None:
+def test_a_wrong_option_ends_before_the_next_question(home: Path) -> None:
     asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "9")
     asked.reply("number", NUMBERS["data"])
     assert "public_open_flg is 9, which no entry has: open_flg is 1 (58 entries) or 2 (2 entries)" in asked.end()
@@ -340,7 +340,7 @@ def test_what_was_said_wrongly_ends_before_more_is_asked(home: Path) -> None:
     assert drafts.code == 2
 
 
-def test_what_is_not_public_comes_with_no_step_that_would_publish_it(home: Path) -> None:
+def test_the_next_steps_publish_nothing_private(home: Path) -> None:
     asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--only", "private")
     asked.reply("number", NUMBERS["wordpress"])
     asked.reply("home")
@@ -371,7 +371,9 @@ def test_ctrl_c_leaves_nothing(home: Path, question: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("DIR",), ("--json",)])
-def test_without_a_terminal_one_line_says_what_to_do(program: Program, made: Path, arguments: tuple[str, ...]) -> None:
+def test_without_a_terminal_one_line_names_the_next_step(
+    program: Program, made: Path, arguments: tuple[str, ...]
+) -> None:
     result = program("export", *(made if argument == "DIR" else argument for argument in arguments))
     assert result.code == 2
     (line,) = result.err.splitlines()

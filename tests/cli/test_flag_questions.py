@@ -1,4 +1,4 @@
-"""What the questions about flags make of the answers: whatever is not known to be public is not."""
+"""The meaning of the answers about flags: content is public only if it is known to be public."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.export.memory import Memory
 
 
 class Owner(Questions):
-    """Answers in the order of the questions, and notes what is said."""
+    """Answers the questions in order, and records the output."""
 
     def __init__(self, answers: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""``fleet``: many blogs of a real service, each an archive of its own."""
+"""``fleet``: many blogs from a real service, each with its own archive."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_every_blog_becomes_an_archive_and_is_not_asked_for_again(
     assert Archive.open(archive_place(tmp_path / "fleet", BLOGS[0])).newest() == 1
 
 
-def test_one_that_fails_keeps_no_other_from_its_turn(program: Program, service: DemoService, tmp_path: Path) -> None:
+def test_a_failing_blog_does_not_stop_the_others(program: Program, service: DemoService, tmp_path: Path) -> None:
     blogs = tmp_path / "blogs.csv"
     blogs.write_text("blog_id,priority,retries\ngone.blog.example.jp,9,\nb1.blog.example.jp,,2\n", encoding="utf-8")
     fleet = tmp_path / "fleet"
@@ -108,7 +108,7 @@ def test_one_that_fails_keeps_no_other_from_its_turn(program: Program, service: 
     assert "No blog could be saved" in nothing.err
 
 
-def test_what_fails_for_a_moment_is_tried_again_in_the_same_run(
+def test_a_momentary_failure_is_retried_in_the_same_run(
     program: Program, service: DemoService, blogs: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "fleet"
@@ -138,7 +138,7 @@ def test_a_blog_that_is_gone_is_asked_for_once_in_a_run(program: Program, servic
 
 @pytest.mark.parametrize("at_once", ["1", "12"])
 @pytest.mark.parametrize("spellings", [["{}"], ["{}", "{}/"]])
-def test_a_service_that_wishes_a_long_pause_is_left_alone(
+def test_a_service_that_asks_for_a_long_pause_gets_no_more_requests(
     program: Program, service: DemoService, tmp_path: Path, at_once: str, spellings: list[str]
 ) -> None:
     blogs = tmp_path / "blogs.csv"
@@ -158,10 +158,10 @@ def test_a_service_that_wishes_a_long_pause_is_left_alone(
     done = program("fleet", "run", blogs, "--into", tmp_path / "fleet", *words, "--tries", "2", "--retry-after", "1s")
     assert done.code in {3, 20}
     assert "asks to wait 3600 s" in done.err
-    assert len(refused) <= 2, "what was under way with the first refusal"
+    assert len(refused) <= 2, "the requests under way at the first refusal"
 
 
-def test_wrong_words_are_refused_before_anything_is_asked(
+def test_wrong_options_are_refused_before_any_request(
     program: Program, service: DemoService, blogs: Path, tmp_path: Path
 ) -> None:
     into = ("--into", tmp_path / "fleet", *options(service))
@@ -193,7 +193,7 @@ def test_after_a_deadline_the_rest_is_named(
 
 
 @pytest.mark.parametrize("form", ["--quiet", "--json", "--prometheus"])
-def test_nobody_is_watched_for_once_the_reader_has_gone(tmp_path: Path, form: str) -> None:
+def test_the_watch_ends_when_its_reader_has_gone(tmp_path: Path, form: str) -> None:
     with FleetLedger.create(tmp_path) as ledger:
         ledger.list_blogs([ListedBlog("a.example.jp")], 1.0)
     command = [sys.executable, "-m", "exporter", "fleet", "status", str(tmp_path), "--watch", form]

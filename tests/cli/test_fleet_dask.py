@@ -1,4 +1,4 @@
-"""``--engine dask``: commands over a fleet by a cluster that exists, or one of processes of its own."""
+"""``--engine dask``: fleet commands on an existing cluster, and on one that the command starts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OTHERS = [
 
 
 def files(place: Path) -> dict[str, bytes]:
-    """Return everything that commands made, but for what is known by its time."""
+    """Return all files that commands made, except those that contain times."""
     found = {str(path.relative_to(place)): path for path in place.rglob("*") if path.is_file()}
     odd = ("verified", "made", "catalogue.sqlite")
     names = [name for name, path in found.items() if path.name not in odd and ".work" not in name]
@@ -42,7 +42,7 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 def plain(document: dict[str, Any], place: Path) -> Any:
-    """Return a command's answer without what differs from one time to the next."""
+    """Return a command's answer without the values that differ between runs."""
     left = {
         key: value for key, value in document.items() if key not in {"seconds", "cpu_seconds", "indexed_at", "workers"}
     }
@@ -50,10 +50,10 @@ def plain(document: dict[str, Any], place: Path) -> Any:
 
 
 @pytest.mark.parametrize("commands", [SOME, pytest.param(OTHERS, marks=pytest.mark.hostile)])
-def test_every_command_makes_what_it_makes_by_processes_of_this_machine(
+def test_every_command_gives_the_same_result_as_local_processes(
     address: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: list[list[str]]
 ) -> None:
-    """Paths are given as from the folder that the command is run in."""
+    """Relative paths are resolved from the folder in which the command runs."""
     answers: dict[str, list[Any]] = {"local": [], "dask": []}
     for number in range(3):
         build_blog(tmp_path / "origin" / "FLEET", blog_name(number), [entry(each, period_flg="f") for each in (1, 2)])
@@ -91,7 +91,7 @@ def address() -> Iterator[str]:
         (["--engine", "dusk"], "dusk"),
     ],
 )
-def test_what_cannot_be_right_is_refused(program: Program, tmp_path: Path, words: list[str], said: str) -> None:
+def test_invalid_options_are_refused(program: Program, tmp_path: Path, words: list[str], said: str) -> None:
     done = program("fleet", "site", tmp_path, *words)
     assert (done.code, said in done.err) == (2, True), done
 

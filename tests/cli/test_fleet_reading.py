@@ -36,7 +36,7 @@ def damage(root: Path, blog_id: str) -> str:
 
 
 class TestCatalogue:
-    def test_says_what_it_did(self, program: Program, fleet: Path) -> None:
+    def test_the_output_names_the_results(self, program: Program, fleet: Path) -> None:
         place = "catalogue.sqlite"
         first = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
         assert (first.code, first.out) == (0, "")
@@ -78,7 +78,7 @@ class TestCatalogue:
         assert "DuckDB opens it with ATTACH 'catalogue.sqlite' AS c (TYPE sqlite)" in result.err
         assert "COPY c.blogs TO 'blogs.parquet'" in result.err
 
-    def test_progress_is_said(self, program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_progress_is_shown(self, program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("exporter.cli.fleet_output._LINE_SECONDS", 0.0)
         result = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
         assert "1 of 3 archives, " in result.err
@@ -98,7 +98,7 @@ class TestSearch:
         assert "the best 1 are shown" in program("fleet", "search", fleet, "海", "--limit", "1").err
         assert "the newest 1 are shown" in program("fleet", "search", fleet, "海", "--limit", "1", "--sort", "date").err
 
-    def test_what_changed_since_is_counted_and_updated(self, program: Program, fleet: Path) -> None:
+    def test_later_changes_are_counted_and_updated(self, program: Program, fleet: Path) -> None:
         program("fleet", "search", fleet, "海", "--workers", "1")
         shutil.rmtree(archive_place(fleet, "fuyu.example.jp"))
         assert "1 of them changed since: use --update" in program("fleet", "search", fleet, "海").err
@@ -136,7 +136,7 @@ class TestIndex:
 
 @pytest.mark.no_cover
 class TestKills:
-    """Killed before any call that changes the disk, what is there is the old catalogue or the new one, and goes on."""
+    """A kill before any call that changes the disk leaves an old or new catalogue, and the next run completes it."""
 
     @pytest.mark.parametrize(
         "kills",

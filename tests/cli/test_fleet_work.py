@@ -1,4 +1,4 @@
-"""``fleet site``, ``verify``, ``rebuild`` and ``export``: every archive of a fleet, in processes of their own."""
+"""``fleet site``, ``verify``, ``rebuild`` and ``export``: all archives in a fleet, in several processes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_exports_of_all(program: Program, fleet: Path, tmp_path: Path) -> None:
         (["site", "FLEET", "--report", "NOWHERE/x"], 2, "NOWHERE"),
     ],
 )
-def test_what_cannot_be_right(program: Program, fleet: Path, words: list[str], code: int, said: str) -> None:
+def test_invalid_options(program: Program, fleet: Path, words: list[str], code: int, said: str) -> None:
     places = {"FLEET": str(fleet), "OUT": str(fleet.parent / "out"), "NOWHERE": str(fleet.parent / "NOWHERE")}
     for name, place in places.items():
         words = [word.replace(name, place) for word in words]

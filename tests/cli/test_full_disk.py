@@ -1,4 +1,4 @@
-"""A disk without room ends every command with 28 and a line that says so, wherever the room runs out."""
+"""A full disk ends every command with exit code 28 and one line that says so, at any point."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def run_with_room(size: int, archive: Path, out: Path, command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    """Run a command that can write files of at most ``size`` bytes."""
+    """Run a command that can write files of up to ``size`` bytes."""
     home = archive.parent / "home"
     home.mkdir(exist_ok=True)
     variables = {name: str(home) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR")}

@@ -1,4 +1,4 @@
-"""Help: under headings, in two columns that fit the terminal, with what a value may be; and what a typing error gets."""
+"""Help: headings, two columns that fit the terminal, and allowed values; and the messages after typing errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_main_help_has_all_commands(program: Program) -> None:
 
 
 def commands() -> list[tuple[list[str], click.Command]]:
-    """Return every command that is no group, with its words."""
+    """Return every command that is not a group, with its words."""
     context, found = click.Context(cli), []
     for name in COMMANDS:
         command = cli.get_command(context, name)
@@ -43,7 +43,7 @@ def commands() -> list[tuple[list[str], click.Command]]:
 
 
 def options_in(shown: str) -> set[str]:
-    """Return the options that a help lists, each by its long name."""
+    """Return the options listed in a help, by long name."""
     return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", shown.partition("Options:")[2], re.MULTILINE))
 
 
@@ -75,7 +75,7 @@ def test_the_main_options_exist() -> None:
     }
 
 
-def test_a_long_help_has_what_a_value_may_be(program: Program) -> None:
+def test_a_long_help_has_the_allowed_values(program: Program) -> None:
     lines = program("backup", "--help-all").out.splitlines()
     for option in ("--refresh all|changed|auto", "--assets linked|embedded|files|none", "--profile ninja|NAME"):
         assert any(line.startswith(f"  {option}") for line in lines)
@@ -133,7 +133,7 @@ def test_narrow_terminals_break_lines_earlier(program: Program, monkeypatch: pyt
         ),
     ],
 )
-def test_what_a_typing_error_gets(program: Program, words: str, said: str) -> None:
+def test_the_message_after_a_typing_error(program: Program, words: str, said: str) -> None:
     failed = program(*words.split())
     assert failed.code == 2
     assert said in failed.err

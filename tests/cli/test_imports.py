@@ -1,4 +1,4 @@
-"""What a command imports is what it needs: half of the time of a short command went into libraries that it never used."""
+"""A command imports only the libraries that it uses: half the time of a short command went into unused ones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.no_cover  # measuring a process imports sqlite3 and more into it
+pytestmark = pytest.mark.no_cover  # measuring coverage imports sqlite3 and other modules
 
 ENGINE = {"aiohttp", "yarl", "multidict", "ssl", "asyncio", "tenacity"}
 PAGES = {"jinja2", "nh3", "selectolax", "yaml"}
 COMMON = ENGINE | PAGES | {"rich", "sqlite3", "arro3"}
 SELDOM = {"socket", "ctypes", "difflib", "importlib.resources", "tomllib", "zoneinfo", "exporter.login.store"}
-"""What only some archives, settings files and mistakes need."""
+"""Modules that only some archives, settings files and mistakes need."""
 
 PROGRAM = """
 import sys
@@ -26,7 +26,7 @@ sys.exit(code)
 
 
 def imported(*arguments: str, code: int = 0) -> set[str]:
-    """Run the program in a process of its own, which ends with ``code``, and return the modules that it has then."""
+    """Run the program in a separate process that exits with ``code``, and return its imported modules."""
     run = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False)
     assert run.returncode == code, run.stderr
     return set(run.stderr.splitlines()[-1].split())
@@ -36,7 +36,7 @@ def imported(*arguments: str, code: int = 0) -> set[str]:
     "command",
     ["", "backup", "status", "show", "log", "search", "verify", "site", "serve", "prune", "demo", "check", "schedule"],
 )
-def test_help_imports_nothing_that_works(command: str) -> None:
+def test_help_imports_no_engine_and_no_renderer(command: str) -> None:
     found = imported(*command.split(), "--help")
     assert found & (COMMON | {"difflib", "exporter.login.store"}) == set()
     assert not [name for name in found if name.startswith(("exporter.crawl.", "exporter.http.", "exporter.html."))]
@@ -62,7 +62,7 @@ def test_the_first_help_reads_no_settings_and_no_archive() -> None:
     "command", ["status DIR", "status DIR --json", "log DIR", "show DIR entry 3", "show DIR comment 252"]
 )
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_a_glance_at_an_archive_imports_no_engine_and_no_renderer(archive: Path, command: str, language: str) -> None:
+def test_a_quick_query_imports_no_engine_and_no_renderer(archive: Path, command: str, language: str) -> None:
     found = imported(*command.replace("DIR", str(archive)).split(), "--lang", language)
     assert found & (COMMON | SELDOM) == set()
 
@@ -81,7 +81,7 @@ def test_a_glance_at_an_archive_imports_no_engine_and_no_renderer(archive: Path,
         ("export csv DIR OUT --only all --public-open-flg 1", {"selectolax", "sqlite3"}),
     ],
 )
-def test_what_only_reads_an_archive_imports_no_engine(
+def test_commands_that_only_read_import_no_engine(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, more: set[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""From a pasted address to a verified backup that repeats itself."""
+"""``init``: from a pasted address to a verified and scheduled backup."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def service() -> Iterator[DemoService]:
 
 
 class Beginner:
-    """Somebody who types ``init`` on a machine with cron, where their answers are on standard input."""
+    """A user who runs ``init`` on a machine with cron, with answers on standard input."""
 
     def __init__(self, program: Program, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
         self._program = program
@@ -53,7 +53,7 @@ class Beginner:
 
     @property
     def root(self) -> Path:
-        """Where the archive is by default."""
+        """The default folder of the archive."""
         return self.home / "blogs" / BLOG_ID
 
     def __call__(self, *arguments: object, answers: list[str] | None = None) -> Any:
@@ -61,7 +61,7 @@ class Beginner:
         return self._program("init", *arguments)
 
     def left_nothing(self) -> bool:
-        """Tell whether no trace of it is there."""
+        """Return whether ``init`` left no files."""
         return not self.config.exists() and not self.root.parent.exists() and not self.machine.table.exists()
 
 
@@ -74,7 +74,7 @@ def tables(path: Path) -> Any:
     return tomllib.loads(path.read_text("utf-8"))["blogs"]
 
 
-def test_without_a_question_it_takes_what_enter_would_take(init: Beginner, service: DemoService) -> None:
+def test_without_questions_it_uses_the_defaults(init: Beginner, service: DemoService) -> None:
     done = init(ADDRESS, "--base-url", service.base_url, "--assets", "none", "--yes", "--json")
     assert done.code == 0, done.err
     assert "[" not in done.err.splitlines()[0]
@@ -120,7 +120,7 @@ def test_the_end_of_the_answers_leaves_nothing_at_any_question(
     assert service.requests == []
 
 
-def test_twice_is_once(init: Beginner, service: DemoService) -> None:
+def test_a_second_init_changes_nothing(init: Beginner, service: DemoService) -> None:
     arguments = (ADDRESS, "--base-url", service.base_url, "--assets", "none")
     assert init(*arguments, "--yes").code == 0
     before = init.config.read_bytes(), init.machine.table.read_bytes()
@@ -132,7 +132,7 @@ def test_twice_is_once(init: Beginner, service: DemoService) -> None:
     assert "?" not in again.err
 
 
-def test_a_settings_file_that_is_there_keeps_every_byte(init: Beginner, service: DemoService) -> None:
+def test_an_existing_settings_file_keeps_every_byte(init: Beginner, service: DemoService) -> None:
     init.config.parent.mkdir(parents=True)
     elsewhere = init.home / "dotfiles.toml"
     before = f'# mine\nbase_url = "{service.base_url}"\n[blogs.generated]\nblog_id = "a.b.c"\narchive = "x"'
@@ -158,7 +158,7 @@ def test_a_settings_file_that_no_table_can_be_added_to_is_left_alone(init: Begin
     assert not init.root.exists()
 
 
-def test_a_service_that_is_not_there_leaves_nothing(init: Beginner) -> None:
+def test_an_unreachable_service_leaves_nothing(init: Beginner) -> None:
     done = init(ADDRESS, "--base-url", "http://127.0.0.1:9", "--yes")
     assert done.code == 20
     assert "Nothing was written; fix that and run init again." in done.err
@@ -175,7 +175,7 @@ def test_a_service_that_is_not_there_leaves_nothing(init: Beginner) -> None:
         ([ADDRESS, "--at", "25:00"], "--at is '25:00'"),
     ],
 )
-def test_what_cannot_begin_says_why(init: Beginner, arguments: list[str], said: str) -> None:
+def test_invalid_input_is_explained(init: Beginner, arguments: list[str], said: str) -> None:
     done = init(*arguments)
     assert done.code == 2
     assert said in done.err
@@ -198,7 +198,7 @@ def test_a_scheduler_that_refuses_does_not_undo_the_backup(
     assert "sesame" not in done.err + init.config.read_text("utf-8") + init.machine.table.read_text()
 
 
-def test_what_is_not_saved_is_said_and_kept_for_the_next_run(init: Beginner, service: DemoService) -> None:
+def test_unsaved_content_is_reported_and_left_for_the_next_run(init: Beginner, service: DemoService) -> None:
     done = init(ADDRESS, "--base-url", service.base_url, "--yes", "--at", "never", "--json")
     assert (done.code, done.json["exit_code"]) == (3, 3)
     assert "the next backup tries the rest again" in done.err

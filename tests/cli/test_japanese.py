@@ -1,4 +1,4 @@
-"""A Japanese reader sees no English: what every command prints about the sample archive is Japanese but for names."""
+"""All commands print Japanese without English words about the sample archive, except for names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_english_words_are_found() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_english_word_is_in_what_a_command_says(
+def test_no_command_prints_an_english_word(
     runs: Runs, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -34,5 +34,5 @@ def test_no_english_word_is_in_what_a_command_says(
     done = runs.run("--lang", "ja", *words)
     said = done.out + done.err
     assert said
-    # The text of the blog itself is Japanese.
+    # The text of the blog is Japanese.
     assert english_lines(said) == {}

@@ -1,4 +1,4 @@
-"""Every command prints Japanese only, when it succeeds and when the service, an archive or an option is wrong."""
+"""Every command prints only Japanese, on success and with a wrong service, archive or option."""
 
 from __future__ import annotations
 

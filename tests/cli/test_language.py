@@ -1,4 +1,4 @@
-"""Which language is spoken: option, variable, settings file, locale; whatever goes wrong, and wherever the option stands."""
+"""How the program chooses its language: option, variable, settings file, locale; also for errors."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from tests.support.runs import Runs
         ("", {"LANG": "ja-JP"}, "ja"),
     ],
 )
-def test_the_first_that_is_said_decides(arguments: str, environ: dict[str, str], expected: str) -> None:
+def test_the_first_setting_decides(arguments: str, environ: dict[str, str], expected: str) -> None:
     assert language(arguments.split(), environ) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "expected"), [("Japanese_Japan", "ja"), ("ja_JP", "ja"), ("en_US", "en"), (None, "en")]
 )
-def test_where_no_variable_says_it_the_system_does(
+def test_without_a_variable_the_system_decides(
     monkeypatch: pytest.MonkeyPatch, name: str | None, expected: str
 ) -> None:
     monkeypatch.setattr(locale, "getlocale", lambda: (name, "cp932"))
@@ -51,7 +51,7 @@ def test_where_no_variable_says_it_the_system_does(
     assert language([], {}) == expected
 
 
-def test_an_error_is_said_in_the_language_asked_for_and_in_json_in_english(runs: Runs, tmp_path: Path) -> None:
+def test_an_error_is_in_the_chosen_language_and_in_json_in_english(runs: Runs, tmp_path: Path) -> None:
     for words in (["--lang", "ja", "status"], ["status", "--lang=ja"]):
         run = runs.run(*words, str(tmp_path), "--json")
         assert "blog-exporter: エラー: " in run.err
@@ -59,14 +59,14 @@ def test_an_error_is_said_in_the_language_asked_for_and_in_json_in_english(runs:
         assert json.loads(run.out.splitlines()[-1])["error"]["message"].isascii()
 
 
-def test_a_command_that_cannot_be_parsed_is_told_of_in_the_language(runs: Runs) -> None:
+def test_a_parser_error_is_in_the_chosen_language(runs: Runs) -> None:
     assert "エラー" in runs.run("status", "--no-such-option", "--lang", "ja").err
     run = runs.run("status", "--lang", "fr", "x")
     assert run.code == 2
     assert "error: " in run.err
 
 
-def test_the_settings_file_names_the_language_too(runs: Runs, archive: Path, tmp_path: Path) -> None:
+def test_the_settings_file_can_set_the_language(runs: Runs, archive: Path, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text('lang = "ja"\n')
     command = ["show", str(archive), "entry", "4711", "--config", str(file)]

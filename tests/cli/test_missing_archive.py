@@ -1,4 +1,4 @@
-"""An archive that was known and is missing, as when its disk is not connected, is an error and never begun again."""
+"""A known archive that is missing, because its disk is not connected, is an error and never created again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_known_archive_that_is_missing_is_not_begun_again(
         assert program(*command).code == 0
 
 
-def test_a_name_and_all_names_are_held_to_their_archives(program: Program, options: list[str], tmp_path: Path) -> None:
+def test_named_blogs_also_need_their_known_archives(program: Program, options: list[str], tmp_path: Path) -> None:
     config, root = tmp_path / "settings.toml", tmp_path / "disk" / "blog"
 
     def write(archive: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_name_and_all_names_are_held_to_their_archives(program: Program, optio
     assert program("backup", "diary", "--config", config, *options, "-q").code == 0
 
 
-def test_the_monitor_and_the_command_hear_of_a_missing_archive(
+def test_a_missing_archive_is_reported_to_the_monitor_and_the_command(
     program: Program, options: list[str], tmp_path: Path
 ) -> None:
     root, heard = tmp_path / "blog", tmp_path / "heard"

@@ -1,4 +1,4 @@
-"""``move`` as a person runs it: what it says, what it refuses, and where its secret goes."""
+"""``move`` on the command line: its output, the refused options, and the use of its password."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FLAGS = ("--public-open-flg", "1", "--visible-delete-flg", "f")
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    """Run a home in a thread of its own, and know its password."""
+    """Run a WordPress in a separate thread, and set its password."""
     monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "of-the-old-service")
     with in_thread(running_home()) as running:
         yield running
 
 
-def test_the_blog_is_moved_said_and_not_moved_again(program: Program, archive: Path, home: Home) -> None:
+def test_the_blog_is_moved_once_and_reported(program: Program, archive: Path, home: Home) -> None:
     command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
     tried = program(*command, "--dry-run")
     assert (tried.code, home.writes) == (0, [])
@@ -93,7 +93,7 @@ def test_waits_and_counts_are_shown(
     assert "pictures: 47 of 47" in done.err
 
 
-def test_what_is_not_there_as_it_was_is_exit_3(program: Program, archive: Path, home: Home, tmp_path: Path) -> None:
+def test_refused_comments_are_exit_3(program: Program, archive: Path, home: Home, tmp_path: Path) -> None:
     home.refuse_write = lambda route, _: home.refuse(403, "no", "Not today.") if "comments" in route else None
     command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
     done = program(*command, "--map", tmp_path / "my.map", "--json")
@@ -103,7 +103,7 @@ def test_what_is_not_there_as_it_was_is_exit_3(program: Program, archive: Path, 
     assert (tmp_path / "my.map").is_file()
 
 
-def test_nothing_is_published_before_somebody_said_what_is_public(program: Program, archive: Path, home: Home) -> None:
+def test_nothing_is_published_before_flags_are_declared(program: Program, archive: Path, home: Home) -> None:
     done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER)
     assert (done.code, home.writes) == (2, [])
     assert "Nothing says yet which entries are public" in done.err
@@ -115,9 +115,7 @@ def test_nothing_is_published_before_somebody_said_what_is_public(program: Progr
 
 
 @pytest.mark.parametrize("right", RIGHTS)
-def test_a_user_who_may_not_do_it_is_told_what_is_missing(
-    program: Program, archive: Path, home: Home, right: str
-) -> None:
+def test_a_user_without_the_right_gets_its_name(program: Program, archive: Path, home: Home, right: str) -> None:
     home.rights = tuple(each for each in RIGHTS if each != right)
     done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--dry-run")
     if right == "unfiltered_html":
@@ -128,7 +126,7 @@ def test_a_user_who_may_not_do_it_is_told_what_is_missing(
         assert "owner lacks these rights" in done.err
 
 
-def test_another_time_zone_is_said(program: Program, archive: Path, home: Home) -> None:
+def test_another_time_zone_is_reported(program: Program, archive: Path, home: Home) -> None:
     command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--dry-run")
     assert "clock" not in program(*command).err
     home.change = lambda route, answer: {**answer, "gmt_offset": -3.5} if route == "" else answer
@@ -155,7 +153,7 @@ def test_links_between_entries_lead_to_the_new_home_without_being_asked_for(
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGTERM, 143, "Terminated"), (signal.SIGINT, 130, "Interrupted")]
 )
-def test_a_signal_ends_it_in_one_line_that_says_what_was_sent(
+def test_a_signal_ends_it_with_one_line_about_the_sent_records(
     runs: Runs, archive: Path, home: Home, number: signal.Signals, code: int, word: str
 ) -> None:
     command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
@@ -177,7 +175,9 @@ def test_a_signal_ends_it_in_one_line_that_says_what_was_sent(
 
 
 @pytest.mark.no_cover
-def test_a_full_disk_is_exit_28_and_the_next_run_goes_on(runs: Runs, archive: Path, home: Home, tmp_path: Path) -> None:
+def test_a_full_disk_is_exit_28_and_the_next_run_continues(
+    runs: Runs, archive: Path, home: Home, tmp_path: Path
+) -> None:
     place = ("--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare", "--map", tmp_path / "map.jsonl")
     environ = {"BLOG_EXPORTER_NEW_HOME_TOKEN": PASSWORD}
     done = runs.start("move", "wordpress", archive, *place, environ=environ, file_size=8_000).wait()
@@ -195,7 +195,7 @@ def test_a_signal_while_it_is_compared(runs: Runs, archive: Path, home: Home) ->
     comparing = threading.Event()
 
     def change(route: str, answer: Any) -> Any:
-        if route == "wp/v2/tags":  # only a comparison asks for them
+        if route == "wp/v2/tags":  # only a comparison requests them
             comparing.set()
             time.sleep(1)
         return answer
@@ -210,7 +210,7 @@ def test_a_signal_while_it_is_compared(runs: Runs, archive: Path, home: Home) ->
     assert done.err.splitlines()[-1] == f"blog-exporter: error: {said}"
 
 
-def test_a_home_that_fails_half_way_has_what_was_sent(
+def test_a_failing_home_keeps_the_records_that_were_sent(
     program: Program, archive: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_RETRIES", "0")
@@ -227,7 +227,7 @@ def test_a_home_that_fails_half_way_has_what_was_sent(
 
 @pytest.mark.no_cover
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
-def test_a_terminal_sees_bars_and_nothing_that_a_home_says_steers_it(archive: Path, home: Home, tmp_path: Path) -> None:
+def test_a_terminal_shows_bars_and_a_home_cannot_control_it(archive: Path, home: Home, tmp_path: Path) -> None:
     home.refuse_write = lambda route, _: (
         home.refuse(403, "no", f"No{PAYLOAD}\x1b[2J") if route.endswith("comments") else None
     )
@@ -254,7 +254,7 @@ def test_the_secret_needs_a_user_and_a_safe_way(
 @pytest.mark.parametrize(
     "address", ["new.example", "https://[x", "https://x:99999/", "https://me:secret@x/", "https://x/?p=1"]
 )
-def test_what_is_no_address_is_refused_and_no_secret_is_asked_for_in_the_wrong_place(
+def test_an_invalid_address_is_refused_before_the_password_is_requested(
     program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
@@ -305,7 +305,7 @@ def test_the_secret_goes_nowhere_else(
     assert "redirects what is sent to it" in done.err
 
 
-def test_what_is_not_public_is_compared_and_its_words_are_not_told(
+def test_private_posts_are_compared_and_their_text_is_not_shown(
     program: Program, archive: Path, home: Home, tmp_path: Path
 ) -> None:
     place = ("wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--allow-private-network")

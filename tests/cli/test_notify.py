@@ -1,4 +1,4 @@
-"""What a nightly backup says to cron, to a monitor and to a command, and that none of it changes how it ends."""
+"""Notifications to cron, a monitor and a command after a backup; none changes the exit code."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_pings_of_good_and_bad_runs(program: Program, tmp_path: Path, monitor: F
     assert len(set(rids)) == 5
 
 
-def test_a_dry_run_tells_nobody(program: Program, tmp_path: Path, monitor: FakeMonitor) -> None:
+def test_a_dry_run_notifies_no_one(program: Program, tmp_path: Path, monitor: FakeMonitor) -> None:
     with serving(generated_blog(3)) as service:
         run = backup_command(service, tmp_path / "archive", "--dry-run", "-q", "--ping-url", monitor.url)
         assert program(*run).code == 0
@@ -91,7 +91,7 @@ def test_a_monitor_that_fails_is_a_warning_once(program: Program, tmp_path: Path
     assert "is well again" in third.err
 
 
-def test_cron_hears_once_of_a_week_without_the_service(
+def test_cron_gets_one_message_about_a_week_without_the_service(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime(2026, 11, 1, 18, 17, tzinfo=UTC)
@@ -122,7 +122,7 @@ def test_cron_hears_once_of_a_week_without_the_service(
     assert {row[3] for row in rows} == {"True"}
 
 
-def test_what_else_is_missing_is_told_and_what_comes_back_is_not(program: Program, tmp_path: Path) -> None:
+def test_new_missing_content_is_reported_and_recovered_content_is_not(program: Program, tmp_path: Path) -> None:
     with serving(generated_blog(6)) as service:
         run = backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "--retries", 0, "-q")
         first = [faults.only("entry_id=3", faults.status(404))]
@@ -138,7 +138,7 @@ def test_what_else_is_missing_is_told_and_what_comes_back_is_not(program: Progra
     assert "incomplete: 2 entries not saved" in said[2]
 
 
-def test_everything_is_said_with_json_without_quiet_and_before_there_is_an_archive(
+def test_all_output_appears_with_json_without_quiet_and_before_the_first_archive(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(generated_blog(5)) as service:
@@ -165,7 +165,7 @@ def test_a_command_that_fails_is_a_warning(program: Program, tmp_path: Path) -> 
     assert "warning: The command of on_failure failed: it ended with 1." in done.err
 
 
-def test_a_monitor_that_fails_is_told_by_the_command(program: Program, tmp_path: Path, monitor: FakeMonitor) -> None:
+def test_a_failing_monitor_is_reported_by_the_command(program: Program, tmp_path: Path, monitor: FakeMonitor) -> None:
     monitor.statuses = [404] * 2
     read = tmp_path / "read"
     with serving(generated_blog(3)) as service:
@@ -174,7 +174,7 @@ def test_a_monitor_that_fails_is_told_by_the_command(program: Program, tmp_path:
     assert "cannot reach the monitor: " in read.read_text()
 
 
-def test_a_bug_is_told_too(tmp_path: Path, monitor: FakeMonitor) -> None:
+def test_an_unexpected_error_is_reported(tmp_path: Path, monitor: FakeMonitor) -> None:
     settings = resolve({"ping_url": monitor.url}, environ={})
     with (
         pytest.raises(ZeroDivisionError),
@@ -190,7 +190,9 @@ def test_a_command_with_open_quotes_is_refused(program: Program, tmp_path: Path)
     assert (done.code, "a command is expected, with its quotes closed" in done.err) == (2, True)
 
 
-def test_one_that_finds_the_archive_locked_is_neither(program: Program, tmp_path: Path, monitor: FakeMonitor) -> None:
+def test_a_locked_archive_is_neither_success_nor_failure(
+    program: Program, tmp_path: Path, monitor: FakeMonitor
+) -> None:
     from exporter.archive.layout import Layout  # noqa: PLC0415
     from exporter.archive.lock import ArchiveLock  # noqa: PLC0415
 

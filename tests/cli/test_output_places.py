@@ -1,4 +1,4 @@
-"""No command writes its output over a file of an archive, this one or another, with ``--force`` or without."""
+"""No command writes its output over an archive's files, with or without ``--force``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Full disks, closed pipes and lost terminals: they end no backup, and a query in one line at most."""
+"""Full disks, closed pipes and lost terminals end no backup, and end a query with at most one line."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def shell(line: str, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run the program as ``"$@"`` in a line of shell; the exit code is the program's, also before a pipe."""
+    """Run the program as ``"$@"`` in a line of shell; the exit code is the program's, even in a pipe."""
     return subprocess.run(
         ["bash", "-c", f'{line}; exit "${{PIPESTATUS[0]}}"', "bash", *PROGRAM, *map(str, arguments)],
         cwd=ROOT, env=environment(**more), capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
 
-def to_nobody(*arguments: object, both: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run the program with standard output, or both streams, into a pipe whose reader has gone already."""
+def into_closed_pipe(*arguments: object, both: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run the program with standard output, or both streams, going to a pipe whose reader is closed."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -58,7 +58,7 @@ def to_nobody(*arguments: object, both: bool = False) -> subprocess.CompletedPro
 
 @pytest.fixture
 def service() -> Iterator[DemoService]:
-    """A service that fails once at every address, so that a run talks from its beginning on."""
+    """A service that fails once at every address, so that a run prints messages from the beginning."""
     with serving(generated_blog(30, 5, 5)) as running:
         running.before = faults.times(1, faults.status(500))
         yield running
@@ -80,34 +80,34 @@ def check_saved(root: Path) -> None:
         '"$@" --json >&-', '"$@" -v 2>&- >&- <&-', '"$@" -v --json 2>&1 1>/dev/full', '"$@" -v 2</dev/null',
     ],
 )  # fmt: skip
-def test_a_backup_is_done_whatever_becomes_of_its_words(service: DemoService, tmp_path: Path, line: str) -> None:
+def test_a_backup_is_completed_if_its_output_is_lost(service: DemoService, tmp_path: Path, line: str) -> None:
     done = shell(line, *command(service, tmp_path / "archive"))
     assert done.returncode == 0, done
     check_saved(tmp_path / "archive")
 
 
-def test_a_backup_that_nobody_reads_is_done(service: DemoService, tmp_path: Path) -> None:
-    done = to_nobody(*command(service, tmp_path / "archive"), "-v", "--json", both=True)
+def test_a_backup_without_a_reader_is_completed(service: DemoService, tmp_path: Path) -> None:
+    done = into_closed_pipe(*command(service, tmp_path / "archive"), "-v", "--json", both=True)
     assert done.returncode == 0
     check_saved(tmp_path / "archive")
 
 
-def test_a_lost_answer_of_a_backup_is_said(service: DemoService, tmp_path: Path) -> None:
+def test_a_lost_answer_of_a_backup_is_reported(service: DemoService, tmp_path: Path) -> None:
     done = shell('"$@" -q --json >/dev/full', *command(service, tmp_path / "archive"))
     assert done.returncode == 0
     assert done.stderr.count("\n") == 1
     assert "blog-exporter: warning: Standard output could not be written; the backup itself" in done.stderr
 
 
-def test_a_failure_keeps_its_code_whatever_becomes_of_its_words(tmp_path: Path) -> None:
+def test_a_failure_keeps_its_code_if_its_output_is_lost(tmp_path: Path) -> None:
     arguments = ["backup", "x.example", "--base-url", "http://127.0.0.1:1", "--archive", tmp_path / "a", "--retries", 0]
     for line in ('"$@" 2>/dev/full', '"$@" 2>&-', '"$@" --json >/dev/full'):
         assert shell(line, *arguments).returncode == 20
-    assert to_nobody(*arguments, "--json", both=True).returncode == 20
+    assert into_closed_pipe(*arguments, "--json", both=True).returncode == 20
 
 
 def test_a_backup_outlives_its_terminal(service: DemoService, tmp_path: Path) -> None:
-    """As one that a closed window leaves behind, with a live display that nobody sees any more."""
+    """A closed window leaves such a backup, with a live display that no one sees."""
     root = tmp_path / "archive"
     service.before = faults.slow(0.05)
     ours, theirs = pty.openpty()
@@ -132,7 +132,7 @@ def test_a_query_to_a_full_disk_fails_in_one_line(archive: Path, query: tuple[st
 @pytest.mark.parametrize("query", [*QUERIES, ("--help",), ("backup", "--help")], ids=" ".join)
 def test_a_query_whose_reader_has_gone_ends_quietly(archive: Path, query: tuple[str, ...]) -> None:
     arguments = query if "--help" in query else (query[0], archive, *query[1:], "-q")
-    done = to_nobody(*arguments)
+    done = into_closed_pipe(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -148,7 +148,7 @@ def test_damage_is_not_forgotten_when_the_reader_has_gone(archive: Path) -> None
     lines.chmod(0o600)
     lines.write_bytes(lines.read_bytes().replace(b'"put"', b'"pat"', 1))
     for arguments in (["verify", archive], ["verify", archive, "--json"]):
-        assert to_nobody(*arguments).returncode == 13
+        assert into_closed_pipe(*arguments).returncode == 13
         assert shell('"$@" >/dev/full', *arguments).returncode == 13
 
 
@@ -165,7 +165,7 @@ def test_an_archive_looks_the_same_in_any_locale(made: Path, tmp_path: Path) -> 
     assert tree(tmp_path / "demo/latest") == tree(made / "latest")
 
 
-def test_what_comes_is_waited_for_where_the_pipe_does_not_block() -> None:
+def test_output_to_a_nonblocking_pipe_waits_for_its_reader() -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     read: list[bytes] = []
@@ -183,8 +183,8 @@ def test_what_comes_is_waited_for_where_the_pipe_does_not_block() -> None:
     assert len(read[0]) == 3_000_000
 
 
-def test_nothing_prints_past_the_outlets() -> None:
+def test_nothing_prints_without_the_output_functions() -> None:
     past = re.compile(r"sys\.__std|os\.write\(|open\((1|2)\b|stdout\.fileno|stderr\.fileno|(?<![\w.])print\(")
     found = [path for path in (ROOT / "exporter").rglob("*.py") if past.search(path.read_text(encoding="utf-8"))]
-    # Files opened by name or locked, and the last word of a process that no lock may keep from ending.
+    # Files opened by name or locked, and a process's last message, which must not wait for a lock.
     assert {path.name for path in found} == {"atomic.py", "lock.py", "signals.py"}

@@ -27,7 +27,7 @@ def own(folder: Path, text: str = OWN) -> Path:
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: str(profile.name))
-def test_a_built_in_profile_is_made_of_settings_and_says_where_each_is_from(profile: object) -> None:
+def test_a_built_in_profile_has_settings_with_sources(profile: object) -> None:
     assert isinstance(profile, type(PROFILES["ninja"]))
     check_profile(profile)
     assert set(profile.settings) < set(SETTINGS)
@@ -46,7 +46,7 @@ def test_every_fact_is_shown_with_its_standing_and_source(program: Program) -> N
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_ones_own_profile_is_shown_beside_the_built_in_ones(program: Program, tmp_path: Path) -> None:
+def test_a_user_profile_is_shown_with_the_built_in_ones(program: Program, tmp_path: Path) -> None:
     path = own(tmp_path)
     shown = program("profiles", "--config", path).out
     assert "mine: your profile" in shown
@@ -65,7 +65,7 @@ def test_ones_own_profile_is_shown_beside_the_built_in_ones(program: Program, tm
         ("mine", '[profiles.mine]\noauth_client_secret = "s3cret"', "oauth_client_secret is not a setting"),
     ],
 )
-def test_what_cannot_be_shown_is_named(program: Program, tmp_path: Path, name: str, text: str, said: str) -> None:
+def test_an_invalid_profile_is_named(program: Program, tmp_path: Path, name: str, text: str, said: str) -> None:
     done = program("profiles", name, "--config", own(tmp_path, text))
     assert done.code == 2
     assert said in done.err

@@ -1,4 +1,4 @@
-"""What a backup shows of its progress: rows on a terminal, sentences elsewhere."""
+"""A backup's progress: rows on a terminal, sentences elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference of the command line is what the commands say of themselves now."""
+"""The command-line reference matches the current help of the commands."""
 
 from __future__ import annotations
 

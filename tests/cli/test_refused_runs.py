@@ -1,4 +1,4 @@
-"""Nights on which a backup was refused before it began, and what ``status`` then says."""
+"""Backups refused before they started, and the output of ``status`` afterwards."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_wrong_settings_file_is_a_failed_night_for_every_blog(
     assert program("status", root).code == 0
 
 
-def test_a_typing_error_of_a_person_and_a_running_backup_are_no_failed_runs(
+def test_typing_errors_and_a_running_backup_are_not_failed_runs(
     program: Program, options: list[str], tmp_path: Path
 ) -> None:
     root = tmp_path / "blog"

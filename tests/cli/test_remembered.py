@@ -1,4 +1,4 @@
-"""What an archive remembers, so that its folder is all that has to be named; and what a stranger's may not say."""
+"""An archive stores its settings, so that its folder is enough; settings from a stranger's archive are limited."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def service() -> Iterator[DemoService]:
 
 @pytest.fixture
 def first(service: DemoService, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An archive whose first backup was told its options."""
+    """An archive whose first backup had options."""
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", TOKEN)
     root = tmp_path / "diary"
     done = program(
@@ -74,7 +74,7 @@ def test_the_folder_is_enough_afterwards(first: Path, program: Program, service:
     assert TOKEN not in (first / "settings.toml").read_text("utf-8")
 
 
-def test_options_given_later_are_remembered_beside_the_others(first: Path, program: Program) -> None:
+def test_later_options_are_stored_with_the_others(first: Path, program: Program) -> None:
     assert program("backup", first, "--assets", "embedded", "--retries", "2", "--no-remember").code == 0
     assert memory(first)["assets"] == "none"
     assert program("backup", first, "--assets", "embedded", "--retries", "2", "--dry-run").code == 0
@@ -83,7 +83,7 @@ def test_options_given_later_are_remembered_beside_the_others(first: Path, progr
     assert memory(first) == {**memory(first), "assets": "embedded", "retries": "2", "site": "no"}
 
 
-def test_a_backup_that_fails_teaches_nothing(first: Path, program: Program) -> None:
+def test_a_failed_backup_stores_no_settings(first: Path, program: Program) -> None:
     before = memory(first)
     assert program("backup", first, "--base-url", "http://127.0.0.1:9", "--retries", "0").code == 20
     assert memory(first) == before
@@ -104,7 +104,7 @@ def test_the_name_of_the_blog_in_its_parents_folder_is_its_archive(
     assert "is the archive of" in done.err
 
 
-def test_with_a_blog_id_and_its_archive_only_what_is_typed_counts(
+def test_with_a_blog_id_and_its_archive_only_typed_options_count(
     first: Path, program: Program, service: DemoService
 ) -> None:
     done = program("backup", blog_of(service), "--archive", first)
@@ -115,7 +115,7 @@ def test_with_a_blog_id_and_its_archive_only_what_is_typed_counts(
     assert (first / "latest" / "site" / "index.html").exists()
 
 
-def test_the_archive_of_a_stranger_does_not_say_where_a_token_goes(
+def test_a_strangers_archive_does_not_decide_where_a_token_is_sent(
     first: Path, program: Program, service: DemoService, tmp_path: Path
 ) -> None:
     stranger = tmp_path / "stranger"
@@ -136,7 +136,7 @@ def test_the_archive_of_a_stranger_does_not_say_where_a_token_goes(
     assert program("backup", stranger).code == 0
 
 
-def test_what_is_not_used_is_said_though_the_address_is_known(
+def test_unused_settings_are_named_even_if_the_address_is_known(
     first: Path, program: Program, service: DemoService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (first / "settings.toml").read_text("utf-8")
@@ -175,7 +175,7 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_a_hostile_memory_ends_a_backup_in_one_line_and_keeps_nobody_from_reading(
+def test_a_forged_settings_file_ends_a_backup_in_one_line_and_leaves_reading_possible(
     first: Path, program: Program, name: str
 ) -> None:
     put, said = ATTACKS[name]
@@ -211,7 +211,7 @@ def test_views_are_made_as_the_archive_remembers(first: Path, program: Program) 
     assert not (first / "latest" / "site").exists()
 
 
-def test_what_may_hold_a_secret_is_not_remembered(first: Path, program: Program) -> None:
+def test_settings_that_may_contain_a_secret_are_not_stored(first: Path, program: Program) -> None:
     fallback = "https://web.example/{url}?key=hush"
     done = program("backup", first, "--archive-fallback", fallback, "--retries", "1")
     assert done.code == 0
@@ -262,7 +262,7 @@ def test_a_folder_without_an_archive_is_not_taken_for_a_blog(program: Program, t
     assert "'' is not a blog ID" in program("backup", "").err
 
 
-def test_what_may_be_remembered_are_settings_and_nothing_that_starts_a_program() -> None:
+def test_stored_settings_never_start_a_program() -> None:
     assert set(SETTINGS) >= HARMLESS | CONFIRMED
     assert not HARMLESS & CONFIRMED
     never = {

@@ -1,4 +1,4 @@
-"""``schedule`` and ``backup --unless-newer``, as they are typed."""
+"""``schedule`` and ``backup --unless-newer`` on the command line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_blog_that_has_no_archive_yet(
     assert program("schedule", "status", "me.blog.shinobi.jp").out.endswith("Last run: none yet\n")
 
 
-def test_a_scheduler_that_does_not_run_is_said(program: Program, machine: Machine, archive: Path) -> None:
+def test_a_scheduler_that_does_not_run_is_reported(program: Program, machine: Machine, archive: Path) -> None:
     machine.has("crontab")
     machine.runs("sshd")
     for command in (("install", archive, *URL), ("status", archive)):
@@ -59,7 +59,7 @@ def test_a_scheduler_that_does_not_run_is_said(program: Program, machine: Machin
         assert "cron has the schedule, but is not running on this machine" in done.err
     machine.runs("cron")
     assert program("schedule", "status", archive).err == ""
-    (machine.folder / "proc" / "1" / "comm").unlink()  # as a /proc that hides the processes of others
+    (machine.folder / "proc" / "1" / "comm").unlink()  # some systems hide the processes of other users in /proc
     assert program("schedule", "status", archive).err == ""
     machine.has("systemctl")
     assert program("schedule", "install", archive, *URL).code == 0
@@ -67,7 +67,7 @@ def test_a_scheduler_that_does_not_run_is_said(program: Program, machine: Machin
     assert "systemd has the schedule, but is not running" in program("schedule", "status", archive).err
 
 
-def test_words_that_are_no_blog_id_are_told_apart(program: Program, tmp_path: Path) -> None:
+def test_other_words_are_distinguished_from_blog_ids(program: Program, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for words, code, said in (
         (tmp_path / "file", 2, "is a file"),
@@ -80,7 +80,7 @@ def test_words_that_are_no_blog_id_are_told_apart(program: Program, tmp_path: Pa
         assert (done.code, said in done.err, "s3cret" in done.err) == (code, True, False)
 
 
-def test_systemd_is_told_apart_from_a_session(program: Program, machine: Machine, archive: Path) -> None:
+def test_systemd_is_distinguished_from_a_session(program: Program, machine: Machine, archive: Path) -> None:
     machine.has("systemctl", "crontab")
     done = program("schedule", "install", archive, *URL)
     assert "by systemd; next: Mon 2026-11-23 03:22:02 UTC" in done.out
@@ -89,7 +89,7 @@ def test_systemd_is_told_apart_from_a_session(program: Program, machine: Machine
     assert list(machine.units.iterdir()) == []
 
 
-def test_what_is_printed_is_what_the_programs_read(program: Program, machine: Machine, archive: Path) -> None:
+def test_the_schedulers_can_read_the_printed_lines(program: Program, machine: Machine, archive: Path) -> None:
     def printed(kind: str) -> str:
         done = program("schedule", "print", kind, archive, *URL, "--at", "3:17")
         assert (done.code, done.err) == (0, "")
@@ -121,7 +121,7 @@ def test_paths_are_written_in_full_and_no_token_is(
     assert "s3cret" not in done.out + done.err
 
 
-def test_what_cannot_be_scheduled_is_said(
+def test_invalid_schedules_are_reported(
     program: Program, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = program("schedule", "install", archive)
@@ -151,7 +151,7 @@ Ended = Callable[..., None]
 
 @pytest.fixture
 def ended(archive: Path) -> Ended:
-    """Let the runs of the archive be these alone: outcome and age in hours, the oldest first."""
+    """Replace the runs of the archive by these: outcome and age in hours, oldest first."""
     lines = archive.joinpath("runs.jsonl").read_text("utf-8").splitlines()
 
     def rewrite(*runs: tuple[str, float]) -> None:
@@ -190,7 +190,7 @@ def test_a_blog_that_was_saved_or_tried_just_now_is_left_alone(
     assert (done.err == "", archive.joinpath("runs.jsonl").read_bytes() == before) == (not due, not due)
 
 
-def test_what_is_not_needed_is_said(program: Program, archive: Path, ended: Ended) -> None:
+def test_an_unneeded_backup_is_reported(program: Program, archive: Path, ended: Ended) -> None:
     ended(("saved", 1))
     backup = ("backup", "shiodamari.blog.example.jp", "--archive", archive, *URL, "--unless-newer")
     assert "Nothing to do: the blog was saved less than 20h ago" in program(*backup, "20h").err

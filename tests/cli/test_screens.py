@@ -1,4 +1,4 @@
-"""The page of all screens shows what the program says now."""
+"""The page of all screens shows the current output of the program."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def test_the_screens_are_current(language: str, zygote: Zygote) -> None:
     assert screens.page(language, zygote) == screens.page_of(language).read_text("utf-8"), "run make screens"
 
 
-def test_without_a_command_the_help_is_shown_as_it_is(runs: Runs) -> None:
+def test_without_a_command_the_help_is_shown_unchanged(runs: Runs) -> None:
     shown = runs.run()
     assert shown.code == 2
     assert shown.err == runs.run("--help").out
 
 
-def test_the_demo_reads_no_settings_of_ones_own(program: Program, tmp_path: Path) -> None:
+def test_the_demo_reads_no_user_settings(program: Program, tmp_path: Path) -> None:
     folder = tmp_path / "config" / "blog-exporter"
     folder.mkdir(parents=True)
     (folder / "blog-exporter.toml").write_text('ping_url = "http://127.0.0.1:9/"\nassets = "none"\n')

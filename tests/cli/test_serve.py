@@ -1,4 +1,4 @@
-"""``serve`` as people run it: an address, an end by Ctrl-C, and no word to the network without consent."""
+"""``serve`` on the command line: its address, its end by Ctrl-C, and no access from the network without consent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVE = [sys.executable, "-m", "exporter", "serve"]
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_it_serves_until_it_is_told_to_end(archive: Path, number: signal.Signals, code: int) -> None:
+def test_it_serves_until_a_signal_ends_it(archive: Path, number: signal.Signals, code: int) -> None:
     process = subprocess.Popen([*SERVE, str(archive), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     address = lossless_json.loads(process.stdout.readline())["url"]
@@ -45,7 +45,7 @@ seen = pathlib.Path(sys.argv[1])
 seen.with_suffix(".new").write_text(told, "utf-8")
 seen.with_suffix(".new").rename(seen)
 """
-"""Opens what it is given as a browser would, and notes it."""
+"""Opens the address like a browser, and records it."""
 
 
 @pytest.mark.no_cover

@@ -1,4 +1,4 @@
-"""The command ``site``, and the site among the views that other commands keep."""
+"""The command ``site``, and the site that other commands keep up to date."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_older_version_stays_until_something_brings_back_the_newest(program: 
     assert (two_versions / "latest/site/history/version-2.html").exists()
 
 
-def test_a_copy_stands_alone(small: Path, program: Program, tmp_path: Path) -> None:
+def test_a_copy_needs_no_other_files(small: Path, program: Program, tmp_path: Path) -> None:
     out = tmp_path / "copy"
     found = program("site", small, out, "--at", "1", "--json")
     assert found.code == 0, found
@@ -83,7 +83,7 @@ def test_a_copy_stands_alone(small: Path, program: Program, tmp_path: Path) -> N
     assert program("site", small, out, "--force").code == 0
 
 
-def test_what_needs_a_folder_says_so(small: Path, program: Program) -> None:
+def test_options_that_need_a_folder_say_so(small: Path, program: Program) -> None:
     found = program("site", small, "--public-only")
     assert found.code == 2
     assert "OUT" in found.err
@@ -103,7 +103,7 @@ def test_what_needs_a_folder_says_so(small: Path, program: Program) -> None:
         (["{tmp}/out", "--public-only"], "--public-open-flg"),
     ],
 )
-def test_what_cannot_be_right_is_one_clear_line(
+def test_invalid_options_are_reported_in_one_line(
     small: Path, program: Program, arguments: list[str], word: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("mine")
@@ -115,7 +115,7 @@ def test_what_cannot_be_right_is_one_clear_line(
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_where_there_is_no_archive_or_another_writes_it(small: Path, program: Program, tmp_path: Path) -> None:
+def test_a_missing_or_locked_archive(small: Path, program: Program, tmp_path: Path) -> None:
     assert program("site", tmp_path).code == 10
     with ArchiveLock(small / ".work/lock") as lock:
         lock.acquire(SystemClock().now(), 0)
@@ -137,7 +137,7 @@ def test_no_command_but_those_asked_adds_or_drops_a_view(program: Program, archi
     assert "<title>題</title>" in start(archive)
 
 
-def test_prune_keeps_the_site_and_forgets_in_it_too(program: Program, archive: Path) -> None:
+def test_prune_keeps_the_site_and_removes_old_versions_from_it(program: Program, archive: Path) -> None:
     assert (archive / "latest/site/history/version-1.html").exists()
     assert program("prune", archive, "--keep-last", 1).code == 0
     assert not (archive / "latest/site/history/version-1.html").exists()
@@ -145,7 +145,7 @@ def test_prune_keeps_the_site_and_forgets_in_it_too(program: Program, archive: P
     assert program("verify", archive).code == 0
 
 
-def test_a_version_that_is_not_there(program: Program, archive: Path, tmp_path: Path) -> None:
+def test_a_missing_version(program: Program, archive: Path, tmp_path: Path) -> None:
     for target in ([], [tmp_path / "out"]):
         done = program("site", archive, *target, "--at", "9")
         assert (done.code, done.err.count("\n")) == (5, 1)
@@ -153,9 +153,7 @@ def test_a_version_that_is_not_there(program: Program, archive: Path, tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
-def test_backup_keeps_the_site_unless_told_otherwise(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_backup_keeps_the_site_by_default(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blog = generated_blog(12, 5, 2)
     root = tmp_path / "archive"
     with DemoService(blog).run_in_thread() as service:
@@ -209,7 +207,7 @@ def mtimes(built: Built) -> dict[str, int]:
     return {path.relative_to(site).as_posix(): path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()}
 
 
-def test_a_backup_without_changes_pays_nothing_for_it() -> None:
+def test_a_backup_without_changes_does_not_write_the_site() -> None:
     code = "import sys, exporter.cli.backup, exporter.cli.progress, exporter.cli.signals, exporter.library.backup\n"
     code += "sys.exit(bool({'jinja2', 'nh3', 'exporter.site.view'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

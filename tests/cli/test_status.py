@@ -1,4 +1,4 @@
-"""``status`` and ``verify`` tell the truth about runs that failed and about damage, also beside other damage."""
+"""``status`` and ``verify`` report failed runs and all damage, even several kinds at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.runs import Runs, backup_command, serving
 
 
 def append_run(root: Path, **changed: Any) -> None:
-    """Add a line like the newest one of an archive."""
+    """Append a line like the newest one of an archive."""
     line = {**next(Archive.open(root).newest_runs()), **changed}
     with (root / "runs.jsonl").open("ab") as runs:
         runs.write(lossless_json.dumps(line) + b"\n")
@@ -77,7 +77,7 @@ def test_a_first_run_that_saved_nothing_is_exit_7(program: Program, tmp_path: Pa
         async def expire(request: Any) -> Any:
             nonlocal hits
             hits += 1
-            # The token that opened the lists runs out before the first entry.
+            # The token that opened the lists expires before the first entry.
             return await faults.status(401)(request) if hits > 4 else None
 
         service.before = expire
@@ -109,7 +109,7 @@ def test_a_killed_run_is_exit_7_until_the_next_one(runs: Runs, tmp_path: Path, p
         assert program("status", root, "-q").code == 0
 
 
-def test_a_run_of_the_future_does_not_silence_max_age(archive: Path, program: Program) -> None:
+def test_a_run_dated_in_the_future_does_not_disable_max_age(archive: Path, program: Program) -> None:
     append_run(archive, finished_at="2037-01-01T00:00:00Z")
     status = program("status", archive, "--max-age", "2d")
     assert status.code == 6
@@ -186,7 +186,7 @@ def test_damage_of_one_kind_hides_no_other(damaged: Kind, archive: Path, program
     codes = {each["code"] for each in json.loads(found.out.splitlines()[0])["findings"]}
     expected = {"line-damaged", "segment-damaged", "asset-damaged", "latest-damaged", "view-damaged", "runs-damaged"}
     assert codes >= expected
-    # A record of a picture that is damaged itself names none, but then the damage of that record is found.
+    # A damaged asset record names no picture, but the record's own damage is found.
     assert "asset-missing" in codes or damaged is Kind.ASSETS
 
 
@@ -207,7 +207,7 @@ def test_one_line_comes_first(
     assert done.out.splitlines()[0].startswith(line)
 
 
-def test_an_incomplete_archive_says_what_is_missing_in_its_first_line(program: Program, tmp_path: Path) -> None:
+def test_an_incomplete_archive_names_missing_records_in_its_first_line(program: Program, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     with serving(generated_blog(5)) as service:
         service.before = faults.only("entry_id=3", faults.status(404))
@@ -215,7 +215,7 @@ def test_an_incomplete_archive_says_what_is_missing_in_its_first_line(program: P
     assert program("status", root).out.startswith("INCOMPLETE · last success just now · 4 of 5 entries · 0 pictures\n")
 
 
-def test_a_first_backup_under_way_is_told(runs: Runs, tmp_path: Path, program: Program) -> None:
+def test_a_first_backup_under_way_is_reported(runs: Runs, tmp_path: Path, program: Program) -> None:
     root = tmp_path / "archive"
     with serving(generated_blog(5)) as service:
         service.before = faults.hang

@@ -1,4 +1,4 @@
-"""``sync``, ``verify`` and the commands that read, on folders, fleets and S3."""
+"""``sync``, ``verify`` and the reading commands on folders, fleets and S3."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def bucket(service: Service, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of a new bucket, which the program may write to."""
+    """The address of a new bucket to which the program may write."""
     for name, value in service.variables.items():
         monkeypatch.setenv(name, value)
     return f"s3://{service.bucket()}/blogs/mine"
@@ -62,7 +62,7 @@ def test_a_folder_gets_a_copy_that_is_an_archive(program: Program, archive: Path
     assert "nothing is missing" in program("sync", archive, copy).out
 
 
-def test_quiet_tells_what_would_be_sent_and_not_what_was(program: Program, archive: Path, tmp_path: Path) -> None:
+def test_quiet_reports_a_dry_run_but_not_a_sync(program: Program, archive: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     assert "would send" in program("sync", archive, copy, "--dry-run", "-q").out
     for _ in range(2):
@@ -72,7 +72,7 @@ def test_quiet_tells_what_would_be_sent_and_not_what_was(program: Program, archi
     assert program("prune", archive, "--keep-last", "1", "-q").out == ""
 
 
-def test_what_comes_into_an_archive_is_seen_in_latest(program: Program, archive: Path, tmp_path: Path) -> None:
+def test_versions_pulled_into_an_archive_update_latest(program: Program, archive: Path, tmp_path: Path) -> None:
     older = tmp_path / "older"
     shutil.copytree(archive, older)
     newest = max(Archive.open(archive).versions())
@@ -91,7 +91,7 @@ def test_what_comes_into_an_archive_is_seen_in_latest(program: Program, archive:
     assert "has newer versions" in program("sync", older, behind).out or newest == 1
 
 
-def test_what_is_damaged_is_named_and_ends_with_13(program: Program, archive: Path, tmp_path: Path) -> None:
+def test_damage_is_named_and_exits_with_13(program: Program, archive: Path, tmp_path: Path) -> None:
     picture = next(archive.glob("assets/*/*"))
     picture.write_bytes(b"another picture")
     done = program("sync", archive, tmp_path / "copy", "--json")
@@ -102,7 +102,7 @@ def test_what_is_damaged_is_named_and_ends_with_13(program: Program, archive: Pa
     assert f"{picture.relative_to(archive).as_posix()} is damaged or missing, and is not sent." in said.err
 
 
-def test_what_cannot_be_synced_is_refused(program: Program, archive: Path, tmp_path: Path) -> None:
+def test_invalid_syncs_are_refused(program: Program, archive: Path, tmp_path: Path) -> None:
     for source, target, code in (
         (archive, archive, 2),
         (archive, archive / "copy", 2),
@@ -161,7 +161,7 @@ def test_no_folder_is_made_for_an_address_of_another_kind(
 
 
 def fleet(root: Path, archive: Path, *blogs: str) -> Path:
-    """Make a fleet whose blogs all have the same archive."""
+    """Make a fleet in which all blogs have the same archive."""
     for blog in blogs:
         shutil.copytree(archive, root / hashlib.sha256(blog.encode()).hexdigest()[:2] / blog)
     (root / "fleet.sqlite").write_bytes(b"")
@@ -230,7 +230,7 @@ def test_a_fleet_s_copy_makes_no_folder_of_a_strange_name(
     assert not (tmp_path / "back").exists()
 
 
-def test_there_and_back_and_read_in_between(program: Program, archive: Path, tmp_path: Path, bucket: str) -> None:
+def test_a_copy_can_be_made_read_and_restored(program: Program, archive: Path, tmp_path: Path, bucket: str) -> None:
     assert program("sync", archive, bucket).code == 0
     head = program("verify", archive, "--json").json["head"]
     verified = program("verify", bucket, "--json", "--expect", head).json
@@ -256,7 +256,7 @@ def test_there_and_back_and_read_in_between(program: Program, archive: Path, tmp
     assert program("sync", back, bucket, "--json").json["objects"] == 0
 
 
-def test_a_damaged_copy_is_said_to_be_damaged(
+def test_a_damaged_copy_is_reported(
     program: Program, archive: Path, tmp_path: Path, service: Service, bucket: str
 ) -> None:
     assert program("sync", archive, bucket).code == 0

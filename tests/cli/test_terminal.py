@@ -1,4 +1,4 @@
-"""Untrusted text cannot steer the terminal that shows it, whatever command shows it; files and pipes get it exactly."""
+"""Untrusted text cannot control the terminal, with any command; files and pipes receive it unchanged."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SEQUENCES: Final = "\x1b]0;title\x07\x1b]8;;http://evil.example\x1b\\x\x1b]52;c;
 PAYLOAD: Final = f"海{SEQUENCES}猫{CONTROLS}{BIDI}末"
 STEERING: Final = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{BIDI}]")
 OWN: Final = re.compile("\r?\x1b\\[(?:\\?25[lh]|2K|1A|(?:0|1;33|3[1-69]|9[01])m)")
-"""The program's own colours and bars, none of which is in the payload."""
+"""The program's own colours and bars, which do not occur in the payload."""
 URL: Final = "https://files.example/1"
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two versions in which every text field of every kind holds everything that steers a terminal."""
+    """Two versions in which every text field contains all sequences that control a terminal."""
     built = Built(tmp_path_factory.mktemp("hostile") / "archive")
     for state in ("甲", "乙"):
         said = PAYLOAD + state
@@ -62,14 +62,14 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def on_terminal(folder: Path, *arguments: object) -> str:
-    """Run the program on a terminal of its own and return all it showed."""
+    """Run the program on its own terminal, and return all its output."""
     terminal = Terminal(arguments, folder, {"XDG_CONFIG_HOME": str(folder / "config")})
     terminal.end()
     return terminal.shown
 
 
 def in_pipe(folder: Path, *arguments: object) -> bytes:
-    """Run the program with its output into a pipe and return standard output."""
+    """Run the program with its output into a pipe, and return standard output."""
     return subprocess.run(
         [sys.executable, "-m", "exporter", *map(str, arguments)], cwd=folder, capture_output=True
     ).stdout
@@ -109,7 +109,7 @@ COMMANDS: Final[list[tuple[Any, ...]]] = [
 @pytest.mark.parametrize(
     "command", COMMANDS, ids=lambda command: " ".join(command)[:30].encode("unicode_escape").decode()
 )
-def test_no_command_lets_a_text_steer_the_terminal(hostile: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_no_command_lets_text_control_the_terminal(hostile: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
     name, *rest = command
     shown = on_terminal(tmp_path, name, hostile, *rest)
     assert shown
@@ -118,7 +118,7 @@ def test_no_command_lets_a_text_steer_the_terminal(hostile: Path, tmp_path: Path
 
 @pytest.mark.hostile
 @pytest.mark.parametrize("form", ["wxr", "csv", "epub", "hugo"])
-def test_no_export_does(hostile: Path, tmp_path: Path, form: str) -> None:
+def test_no_export_lets_text_control_the_terminal(hostile: Path, tmp_path: Path, form: str) -> None:
     for options in (["--public-open-flg", "1"], ["--all-as-draft"], ["--category", PAYLOAD.replace("\x00", "")], []):
         for end in (["--dry-run"], ["--dry-run", "--json"]):
             shown = on_terminal(tmp_path, "export", form, hostile, tmp_path / "out", *options, *end)
@@ -126,14 +126,14 @@ def test_no_export_does(hostile: Path, tmp_path: Path, form: str) -> None:
             assert STEERING.findall(OWN.sub("", shown)) == []
 
 
-def test_the_questions_do_not(hostile: Path, tmp_path: Path) -> None:
+def test_the_questions_do_not_let_text_control_the_terminal(hostile: Path, tmp_path: Path) -> None:
     terminal = Terminal(["export", hostile], tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"})
     terminal.interrupt("1  ")
     terminal.end()
     assert STEERING.findall(terminal.shown) == []
 
 
-def test_what_an_archive_calls_its_blog_does_not(tmp_path: Path) -> None:
+def test_the_name_of_a_blog_does_not_control_the_terminal(tmp_path: Path) -> None:
     built = Built(tmp_path / "archive")
     built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="題", entry_text="海")}})
     info = json.loads(built.layout.info.read_text())

@@ -1,4 +1,4 @@
-"""What the site calls the blog: asked for once, of somebody who is there to answer."""
+"""The site's title: asked for once, and only if a person can answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_first_backup_asks_and_the_second_does_not(tmp_path: Path) -> None:
     assert _heading(root) == "潮だまり日記"
 
 
-def test_nobody_is_asked_without_a_terminal_and_the_address_is_there_once(tmp_path: Path) -> None:
+def test_without_a_terminal_there_is_no_question_and_the_address_appears_once(tmp_path: Path) -> None:
     root = tmp_path / "archive"
     blog = generated_blog(3, 1, 1)
     with serving(blog) as service:

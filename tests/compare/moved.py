@@ -1,4 +1,4 @@
-"""A made-up blog that has moved: its archive, what its new home shows, and harm of ten kinds done to that."""
+"""A made-up blog that has moved: its archive, the content of its new home, and damage of ten kinds to it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ TWICE_AS_LARGE = 2
 
 @dataclass
 class MovedPost:
-    """What is put into the new home: HTML, and comments with name, text and date.
+    """A post in the new home: HTML, and comments with name, text and date.
 
-    ``{media}`` stands for the address of its files, ``{home}`` for its own.
+    ``{media}`` is replaced by the address of its files, ``{home}`` by its own address.
     """
 
     slug: str
@@ -48,8 +48,8 @@ class Moved:
 
     Attributes:
         archive: the records.
-        posts: what the new home gets, by the ids of the entries.
-        files: its pictures by their names.
+        posts: the posts of the new home by entry ID.
+        files: its pictures by name.
     """
 
     archive: Memory
@@ -57,12 +57,12 @@ class Moved:
     files: dict[str, bytes]
 
     def expected(self) -> Arrivals:
-        """What should have arrived, of what is public."""
+        """Return the public content that should have arrived."""
         posts = Posts(self.archive, ExportOptions(declared=SAID, hidden_comments=True), Report(), holds_back=True)
         return Arrivals(list(old_posts(posts, asked=True)), posts.report.old_hosts, {})
 
     def harmed(self, each: int, *, seed: int = 11) -> dict[str, Fault]:
-        """Choose which entries are to be harmed, so many in each of the ten ways; by their ids."""
+        """Choose the entries to damage, ``each`` entries for each of the ten kinds; returned by entry ID."""
         chance = random.Random(seed)
         able = {
             Fault.COMMENT_HELD: [entry_id for entry_id, post in self.posts.items() if post.comments],
@@ -77,7 +77,7 @@ class Moved:
 
 
 def moved_blog(entries: int, *, seed: int = 7) -> Moved:
-    """Make a blog with pictures, own links and comments, and its new home, which shows resized pictures."""
+    """Make a blog with pictures, links between its posts and comments, and a new home that shows resized pictures."""
     chance = random.Random(seed)
     blog = generated_blog(entries, comments=entries, seed=seed)
     moved = Moved(Memory(blog_id=blog.blog_id), {}, {})
@@ -109,12 +109,12 @@ def moved_blog(entries: int, *, seed: int = 7) -> Moved:
 
 
 def blog_date(record: dict[str, Any]) -> str:
-    """When an entry says it was written."""
+    """Return the date of an entry."""
     return "{year}-{mon}-{day}T{hour}:{min}:{sec}".format(**record)
 
 
 def asset(address: str, content: bytes) -> dict[str, Any]:
-    """The record of an uploaded picture of 4 by 6 pixels."""
+    """Return the record of an uploaded picture of 4 by 6 pixels."""
     digest = sha256(content).hexdigest()
     return {"url": address, "status": 200, "content_type": "image/png", "bytes": len(content), "sha256": digest,
             "error": None, "refs": [{"file": "1"}], "width": 4, "height": 6}  # fmt: skip

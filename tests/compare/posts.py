@@ -1,4 +1,4 @@
-"""Posts for tests, with only what a test is about."""
+"""Posts for tests; each test sets only the fields that it checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = "今日は海まで歩いて行って、灯台の下で弁当を食べま
 
 
 def old(number: int = 1, **changes: Any) -> OldPost:
-    """An entry; ``text`` is all of its text."""
+    """Return an entry; ``text`` is all of its text."""
     text = letters(changes.pop("text", f"{TEXT}その{number}"))
     made: dict[str, Any] = {
         "id": str(number), "title": f"題{number}", "when": THEN + timedelta(days=number), "status": ShownAs.PUBLISH,
@@ -26,7 +26,7 @@ def old(number: int = 1, **changes: Any) -> OldPost:
 
 
 def new(number: int = 1, **changes: Any) -> NewPost:
-    """The same in a new home."""
+    """Return the same post in a new home."""
     when = THEN + timedelta(days=number)
     text = letters(changes.pop("text", f"{TEXT}その{number}"))
     made: dict[str, Any] = {
@@ -52,5 +52,5 @@ def new_comment(name: str = "umi", text: str = "いいですね", *, day: int = 
 
 
 def left_open(found: Comparison) -> list[Unchecked]:
-    """What should have been looked at and was not."""
+    """Return the checks that were requested and could not be made."""
     return [each for each in found.unchecked if each.asked]

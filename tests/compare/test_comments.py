@@ -1,4 +1,4 @@
-"""Comments find each other, and what happened to each is named."""
+"""Comments are matched, and the difference of each is named."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_same_comments_in_any_order_differ_in_nothing() -> None:
     assert compare_comments(olds, news) == ([], 0)
 
 
-def test_what_is_missing_held_twice_or_new_is_named() -> None:
+def test_missing_held_duplicate_and_new_comments_are_named() -> None:
     olds = [old_comment("a", "あ"), old_comment("b", "い"), old_comment("c", "う")]
     news = [
         new_comment("b", "い", held=True),
@@ -45,7 +45,7 @@ def test_writer_text_and_day_are_compared() -> None:
     assert faults([old_comment("a", text)], [new_comment("b", text[:15], day=9)]) == [Fault.COMMENT_CHANGED] * 3
 
 
-def test_hidden_comments_must_not_be_shown_and_need_not_be_there() -> None:
+def test_hidden_comments_must_not_be_shown_and_may_be_missing() -> None:
     hidden = old_comment(visible=False)
     assert faults([hidden], []) == []
     assert faults([hidden], [new_comment(held=True)]) == []
@@ -61,7 +61,7 @@ def test_on_pages_comments_are_found_by_their_letters() -> None:
     assert find_comments(hidden, "umi") == []
 
 
-def test_many_comments_alike_end_soon() -> None:
+def test_many_similar_comments_are_compared_quickly() -> None:
     olds = [old_comment(f"n{number}", f"t{number}") for number in range(3000)]
     news = [new_comment(f"m{number}", f"u{number}") for number in range(3000)]
     assert len(compare_comments(olds, news).differences) >= 3000

@@ -1,4 +1,4 @@
-"""A folder of pages is read from the disk, and nothing outside of it."""
+"""A folder of pages is read from the disk, and no file outside is opened."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def test_pages_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     assert not found.whole
 
 
-async def test_what_is_no_folder_of_pages_is_refused(tmp_path: Path) -> None:
+async def test_a_folder_without_pages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a folder"):
         await compared(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="has no HTML page and no Markdown with front matter"):

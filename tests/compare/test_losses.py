@@ -1,4 +1,4 @@
-"""Harm of ten kinds done to a new home is named, all of it and nothing else."""
+"""All damage of ten kinds to a new home is reported, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWNER = Settings(new_home_user=LOGIN[0], new_home_token=LOGIN[1], allow_private_
 
 
 def fill(home: FakeWordPress, moved: Moved) -> dict[str, int]:
-    """Put a blog into a new home; returns the numbers of the posts by the ids of the entries."""
+    """Put a blog into a new home; return the numbers of the posts by entry ID."""
     folder = ""
     for name, picture in moved.files.items():
         folder = home.file(name, picture).removesuffix(name)
@@ -35,12 +35,12 @@ def fill(home: FakeWordPress, moved: Moved) -> dict[str, int]:
 
 
 def typeset(html: str) -> str:
-    """Write quotation marks, dashes and dots as WordPress shows them."""
+    """Replace quotation marks, dashes and dots as WordPress does when it shows them."""
     return html.replace('"See"', "&#8220;See&#8221;").replace(" -- ", " &#8211; ").replace("...", "&#8230;")
 
 
 def harm(home: FakeWordPress, number: int, kind: Fault) -> None:
-    """Do harm to a post."""
+    """Damage a post."""
     post = home.posts[number]
     content = post["content"]
     match kind:
@@ -84,7 +84,7 @@ def moved() -> Moved:
     return moved_blog(2000)
 
 
-async def test_what_arrived_is_named_as_such(moved: Moved) -> None:
+async def test_an_undamaged_move_is_reported_as_complete(moved: Moved) -> None:
     async with running_wordpress() as home:
         fill(home, moved)
         found = await compared(home, moved.expected())

@@ -1,4 +1,4 @@
-"""Posts find their entries by what they have in common, each at most one."""
+"""Posts are matched with entries by their common fields, each with at most one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_same_posts_in_any_order_find_each_other() -> None:
     assert (found.again, found.missing, found.extra) == ({}, [], [])
 
 
-def test_one_thing_that_changed_parts_nobody() -> None:
+def test_one_changed_field_does_not_prevent_a_match() -> None:
     olds = [old(number) for number in range(1, 7)]
     news = [
         new(1, text="まったく別の文章になってしまいました。だれが書いたのでしょうか。"),
@@ -41,7 +41,7 @@ def test_a_copy_is_a_duplicate_and_another_post_is_extra() -> None:
     assert found == Matches({0: 0}, {1: 0}, [], [2])
 
 
-def test_a_list_that_holds_a_post_is_no_duplicate() -> None:
+def test_a_list_that_contains_a_post_is_no_duplicate() -> None:
     page = new(1, titles=("日記",), slug="page-2", when=None, whole=False, article=False)
     assert match([old(1)], [new(1), page]).again == {}
 
@@ -54,7 +54,7 @@ def test_a_lost_post_does_not_take_the_place_of_one_that_is_like_it() -> None:
     assert {olds[at].slugs for at in found.pairs} == {(f"entry-{n}",) for n in range(2, 200)}
 
 
-def test_posts_of_one_text_are_told_apart_by_date_and_title() -> None:
+def test_posts_with_one_text_are_distinguished_by_date_and_title() -> None:
     olds = [old(number, text=TEXT) for number in range(1, 300)]
     news = [new(number, text=TEXT, slug=f"p{number}") for number in range(1, 300)]
     assert match(olds, news).pairs == {at: at for at in range(299)}
@@ -66,13 +66,13 @@ def test_texts_alone_are_enough_and_short_ones_are_not() -> None:
     assert match([old(1, text="短い")], [new(1, text="短い", **unlike)]).pairs == {}
 
 
-def test_a_page_holds_the_text_among_others() -> None:
+def test_a_page_contains_the_text_among_others() -> None:
     page = new(1, titles=(), when=None, slug="", whole=False, text=f"見出し{TEXT}その1カテゴリー")
     assert match([old(1)], [page]).pairs == {0: 0}
 
 
-def test_no_pair_of_many_alike_is_looked_at_one_by_one() -> None:
-    """2,000 posts that share everything but their days, against 2,000: four million pairs would take minutes."""
+def test_many_similar_posts_are_not_compared_pair_by_pair() -> None:
+    """2,000 posts against 2,000 that differ only in their days: comparing four million pairs would take minutes."""
     olds = [old(number, title="日記", text=TEXT, slugs=()) for number in range(2000)]
     news = [new(number, titles=("日記",), text=TEXT, slug="") for number in range(2000)]
     begun = time.process_time()
@@ -82,7 +82,7 @@ def test_no_pair_of_many_alike_is_looked_at_one_by_one() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=12), st.lists(st.integers(1, 4), max_size=12))
-def test_nobody_is_two(news: list[tuple[int, bool]], olds: list[int]) -> None:
+def test_no_post_is_matched_twice(news: list[tuple[int, bool]], olds: list[int]) -> None:
     found = match([old(number) for number in olds], [new(number, whole=whole) for number, whole in news])
     assert len(set(found.pairs.values())) == len(found.pairs)
     assert sorted([*found.pairs, *found.missing]) == list(range(len(olds)))

@@ -1,4 +1,4 @@
-"""Pages of any theme, and files of Markdown with any front matter, are read as posts."""
+"""HTML pages of any theme, and Markdown files with any front matter, are read as posts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_theme_with_metadata_is_read_by_it() -> None:
         ("あ<script>い</script><style>う</style>", "あ"),
     ],
 )
-def test_the_body_is_where_themes_put_it(html: str, letters: str) -> None:
+def test_the_body_is_found_in_any_theme(html: str, letters: str) -> None:
     assert read_page(html, AT).letters == letters
 
 
@@ -69,11 +69,11 @@ def test_the_body_is_where_themes_put_it(html: str, letters: str) -> None:
         '<script type="application/ld+json">{"@type":"Article","datePublished":"2020-01-02"}</script>',
     ],
 )
-def test_dates_are_found_where_they_are_said(html: str) -> None:
+def test_dates_are_found_in_any_form(html: str) -> None:
     assert read_page(html, AT).when == When(date(2020, 1, 2))
 
 
-def test_what_says_nothing_is_not_made_up() -> None:
+def test_missing_fields_stay_empty() -> None:
     page = read_page("<p>だれ", AT)
     assert (page.when, page.names, page.titles, page.article) == (None, None, (), False)
     assert read_page('<base href="https://cdn.example/x/"><img src="y.png">', AT).pictures == (
@@ -83,11 +83,11 @@ def test_what_says_nothing_is_not_made_up() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "gestern", "2020-13-01", "2020-01-02T99:00"])
-def test_what_is_no_date_is_none(text: str) -> None:
+def test_an_invalid_date_is_ignored(text: str) -> None:
     assert read_date(text) is None
 
 
-def test_a_page_that_no_parser_should_read_is_refused() -> None:
+def test_a_page_too_complex_to_parse_is_refused() -> None:
     with pytest.raises(TooComplex):
         read_page("<p>" * 200_000, AT)
 
@@ -171,7 +171,7 @@ def test_a_day_is_a_day_and_other_types_are_nothing() -> None:
         "---\nno end",
     ],
 )
-def test_what_has_no_front_matter_is_no_post(text: str) -> None:
+def test_a_file_without_front_matter_is_not_a_post(text: str) -> None:
     with pytest.raises(NoPost):
         front_matter(text)
 
@@ -183,7 +183,7 @@ MARKS = st.sampled_from(
 
 
 @given(st.lists(MARKS | st.text(max_size=4), max_size=40).map("".join), st.sampled_from([AT, "", "http://[", "x"]))
-def test_nothing_that_stands_on_a_page_is_an_error(text: str, address: str) -> None:
+def test_no_content_of_a_page_is_an_error(text: str, address: str) -> None:
     page = read_page(text, address)
     assert all(each.startswith(("http://", "https://")) for each in (*page.pictures, *page.links))
     with contextlib.suppress(NoPost):

@@ -1,4 +1,4 @@
-"""Pictures as a reader sees them: copies are the same, other pictures and files that end early are not."""
+"""Pictures are compared by their pixels: copies match, other pictures and truncated files do not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ADDRESS = "https://new.example/1.jpg"
 
 
 def drawn(seed: int, width: int = 800, height: int = 600) -> Image.Image:
-    """Draw a picture, another one for each seed."""
+    """Draw a picture that depends on the seed."""
     image = Image.linear_gradient("L").rotate(90 * seed).resize((width, height)).convert("RGB")
     draw = ImageDraw.Draw(image)
     for step in range(4):
@@ -36,7 +36,7 @@ def look(data: bytes) -> PictureLook:
 
 
 def faults(old: bytes, new: bytes, width: int = 800, height: int = 600) -> list[Fault]:
-    """Compare a picture of 800 x 600 pixels with what a new home shows of that size or another one."""
+    """Compare a picture of 800 x 600 pixels with the one in a new home, which may have another size."""
     picture = Picture("https://old.example/1.jpg", "old", 800, 600, "1.jpg")
     facts = {ADDRESS: PictureFacts("new", width, height, look=look(new))}
     found = compare_pictures([picture], [ADDRESS], facts, frozenset(), lambda _: look(old))
@@ -84,7 +84,7 @@ def test_turned_and_transparent_pictures_are_compared_as_they_are_shown() -> Non
     assert look(encoded(clear, "PNG")).light == look(encoded(Image.new("RGB", (80, 60), "white"), "PNG")).light
 
 
-def test_what_cannot_be_looked_at_is_not_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_that_cannot_be_decoded_is_not_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "format" in look(b"<svg xmlns='http://www.w3.org/2000/svg'/>").unknown
     monkeypatch.setattr("exporter.compare.pictures._DECODED_PIXELS", 100)
     assert "pixels" in look(encoded(drawn(1))).unknown

@@ -1,4 +1,4 @@
-"""Pictures are the same by their bytes or by the ratio of their sides, and what is gone or still on the old host is named."""
+"""Pictures match by their bytes or aspect ratio, and missing pictures and those still on the old host are named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def faults(olds: list[Picture], facts: dict[str, PictureFacts]) -> list[Fault]:
         ((200, 150), True),
         ((133, 100), True),
         ((1024, 768), True),
-        ((300, 400), True),  # turned as the camera says
+        ((300, 400), True),  # rotated according to the EXIF orientation
         ((300, 300), False),
         ((400, 290), False),
         ((None, None), False),
@@ -61,6 +61,6 @@ def test_a_picture_still_on_the_old_host_is_named_once() -> None:
     assert faults([picture("a")], {"http://files.example.jp/a": PictureFacts()}) == [Fault.PICTURE_ON_OLD_HOST]
 
 
-def test_what_could_not_be_looked_at_is_no_fault_and_counted() -> None:
+def test_pictures_that_could_not_be_checked_are_counted_and_no_fault() -> None:
     assert faults([picture("a")], {f"{NEW}1": PictureFacts(unknown="it answers 503")}) == []
     assert compare_pictures([picture("a")], [f"{NEW}1"], {}, OLD).unknown == 1

@@ -1,4 +1,4 @@
-"""Each difference of a pair is named, and what could not be compared is never called the same."""
+"""Each difference between a pair is named, and fields that could not be compared are never reported as equal."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_same_in_other_words_is_no_difference() -> None:
         assert (faults(found), found.whole) == ([], True)
 
 
-def test_what_the_home_does_not_tell_is_named_and_keeps_it_from_being_whole() -> None:
+def test_fields_that_the_home_hides_are_named_and_make_it_incomplete() -> None:
     shy = new(1, when=None, names=None, slug="", comments=None, page="本文だけ")
     found = compared([old(1, comments=(old_comment(),), slugs=())], [shy])
     assert faults(found) == []
@@ -94,7 +94,7 @@ def test_what_the_home_does_not_tell_is_named_and_keeps_it_from_being_whole() ->
     )
 
 
-def test_what_was_left_out_by_choice_is_named_and_is_whole_all_the_same() -> None:
+def test_content_left_out_by_choice_is_named_and_counts_as_complete() -> None:
     scope = Scope(frozenset(Aspect) - {Aspect.COMMENTS})
     found = compared([old(1, comments=(old_comment(),))], [new(1)], scope)
     assert found.unchecked == [Unchecked(Aspect.COMMENTS, 0, "left out by choice", asked=False)]
@@ -110,7 +110,7 @@ def test_names_by_a_rule_of_its_own_are_named_once() -> None:
     assert faults(one) == [Fault.SLUG]
 
 
-def test_what_is_not_public_must_not_be_shown_and_is_not_missed() -> None:
+def test_private_posts_must_not_be_shown_and_are_not_missing() -> None:
     private = old(1, status=ShownAs.PRIVATE, asked=False)
     found = compared([private], [])
     assert (found.not_asked, list(found.results), found.whole) == (1, [], True)
@@ -119,7 +119,7 @@ def test_what_is_not_public_must_not_be_shown_and_is_not_missed() -> None:
     assert faults(compared([private], [new(1)])) == [Fault.STATUS]
 
 
-def test_what_cannot_be_seen_is_not_called_missing() -> None:
+def test_posts_that_cannot_be_seen_are_not_called_missing() -> None:
     draft = old(1, status=ShownAs.DRAFT)
     found = compared([draft, old(2)], [new(2)], withheld="no password")
     assert (faults(found), found.unchecked) == ([], [Unchecked(Aspect.HELD_BACK, 1, "no password")])

@@ -1,4 +1,4 @@
-"""A site is read by its sitemap or feed and its pages, whatever it sends, and no other host is asked."""
+"""A site is read through its sitemap or feed and its pages, even malformed ones, and no other host is contacted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAIN = Settings(retries=0, allow_private_network=True)
 
 
 class StaticSite:
-    """A site of files in memory."""
+    """A site whose files are in memory."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -42,7 +42,7 @@ class StaticSite:
         return web.Response(body=body, content_type="application/xml" if request.path.endswith("xml") else "text/html")
 
     def post(self, number: int, *, text: str = "", comments: str = "") -> str:
-        """Put in a page and return its address."""
+        """Add a page and return its address."""
         date = (THEN.replace(day=THEN.day + number)).isoformat()
         path = f"/posts/entry-{number}/"
         self.files[path] = (
@@ -52,7 +52,7 @@ class StaticSite:
         return self.service.url + path
 
     def sitemap(self, *addresses: str, path: str = "/sitemap.xml", kind: str = "urlset", head: str = "") -> None:
-        """Put in a sitemap."""
+        """Add a sitemap."""
         entries = "".join(f"<url><loc>{each}</loc></url>" for each in addresses)
         self.files[path] = f'<?xml version="1.0"?>{head}<{kind}>{entries}</{kind}>'
 
@@ -87,7 +87,7 @@ async def test_the_pages_of_a_sitemap_are_compared(site: StaticSite) -> None:
     assert (faults(found), found.whole, list(found.extra)) == ([], True, [])
 
 
-async def test_what_is_missing_or_cut_is_named_and_an_unknown_post_is_extra(site: StaticSite) -> None:
+async def test_missing_and_cut_posts_are_named_and_an_unknown_post_is_extra(site: StaticSite) -> None:
     site.sitemap(site.post(1), site.post(2, text=TEXT[:20]), site.post(9, text="まったく新しい話をここに書きました。"))
     found = await compared(site)
     assert faults(found) == [Fault.TEXT, Fault.MISSING]
@@ -95,7 +95,7 @@ async def test_what_is_missing_or_cut_is_named_and_an_unknown_post_is_extra(site
 
 
 @pytest.mark.parametrize("kind", ["index", "robots", "named", "wordpress"])
-async def test_sitemaps_are_found_where_sites_have_them(site: StaticSite, kind: str) -> None:
+async def test_sitemaps_are_found_in_the_usual_places(site: StaticSite, kind: str) -> None:
     addresses = [site.post(number) for number in range(1, 4)]
     place = ""
     if kind == "index":
@@ -116,7 +116,7 @@ async def test_sitemaps_are_found_where_sites_have_them(site: StaticSite, kind: 
 FEED = '<?xml version="1.0"?><rss><channel><link>{url}/</link>{items}</channel></rss>'
 
 
-async def test_a_feed_alone_may_not_list_all_and_is_not_believed_to(site: StaticSite) -> None:
+async def test_a_feed_alone_is_not_taken_for_a_complete_list(site: StaticSite) -> None:
     items = "".join(f"<item><link>{site.post(number)}</link></item>" for number in (2, 3))
     site.files["/news.xml"] = FEED.format(url=site.service.url, items=items)
     site.files["/"] = '<link rel="alternate" type="application/rss+xml" href="/news.xml">'
@@ -127,13 +127,13 @@ async def test_a_feed_alone_may_not_list_all_and_is_not_believed_to(site: Static
     assert "may list the newest posts only" in left_open(found)[0].why
 
 
-async def test_atom_is_a_feed_too(site: StaticSite) -> None:
+async def test_atom_is_also_a_feed(site: StaticSite) -> None:
     entries = "".join(f'<entry><link rel="alternate" href="{site.post(number)}"/></entry>' for number in range(1, 4))
     site.files["/atom.xml"] = f'<feed xmlns="http://www.w3.org/2005/Atom">{entries}</feed>'
     assert faults(await compared(site)) == []
 
 
-async def test_comments_are_looked_for_where_pages_show_some(site: StaticSite) -> None:
+async def test_comments_are_compared_if_pages_show_some(site: StaticSite) -> None:
     site.sitemap(
         site.post(1, comments="<p>umi いいですね1</p>"), site.post(2), site.post(3, comments="umi: いいですね3")
     )
@@ -145,12 +145,12 @@ async def test_comments_are_looked_for_where_pages_show_some(site: StaticSite) -
     assert [(each.aspect, each.count, each.asked) for each in left_open(found)] == [(Aspect.COMMENTS, 3, True)]
 
 
-async def test_without_sitemap_and_feed_nothing_is_said_to_be_missing(site: StaticSite) -> None:
+async def test_without_sitemap_and_feed_no_post_is_reported_as_missing(site: StaticSite) -> None:
     with pytest.raises(ServiceError, match="has neither a sitemap nor a feed"):
         await compared(site)
 
 
-async def test_a_site_built_for_another_host_is_said_to_be(site: StaticSite) -> None:
+async def test_a_site_built_for_another_host_is_reported(site: StaticSite) -> None:
     site.post(1)
     site.sitemap("https://example.org/posts/entry-1/")
     with pytest.raises(ServiceError, match=r"lists no page on its own host\. Is it built for another"):

@@ -1,4 +1,4 @@
-"""What homes are known to write otherwise is the same; everything else is not."""
+"""Texts that new homes are known to write differently are equal; all other differences count."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from exporter.compare.texts import (
         ("Wordpress", "WordPress"),
     ],
 )
-def test_what_is_written_otherwise_is_the_same(before: str, after: str) -> None:
+def test_known_rewritings_are_equal(before: str, after: str) -> None:
     assert letters(before) == letters(after)
 
 
@@ -56,7 +56,7 @@ def test_what_is_written_otherwise_is_the_same(before: str, after: str) -> None:
         ("猫", "描"),
     ],
 )
-def test_what_is_another_text_is_not(before: str, after: str) -> None:
+def test_other_texts_are_different(before: str, after: str) -> None:
     assert letters(before) != letters(after)
 
 
@@ -72,7 +72,7 @@ def test_what_is_another_text_is_not(before: str, after: str) -> None:
         ("", []),
     ],
 )
-def test_texts_are_cut_where_exports_write_words_of_their_own(html: str, pieces: list[str]) -> None:
+def test_texts_are_split_where_exports_insert_words(html: str, pieces: list[str]) -> None:
     assert [piece.letters for piece in body_pieces(html)] == pieces
 
 

@@ -1,4 +1,4 @@
-"""A WordPress is read as far as it lets anybody, and what it does not give is said."""
+"""A WordPress is read as far as it permits, and the parts that it withholds are reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWNER: dict[str, Any] = {"new_home_user": LOGIN[0], "new_home_token": LOGIN[1]}
 
 
 def put(home: FakeWordPress, number: int, **changes: Any) -> int:
-    """Put in a post that is the entry of that number."""
+    """Add the post of the entry with that number."""
     date = THEN.replace(day=THEN.day + number, tzinfo=None).isoformat()
     content = changes.pop("content", f"<p>{TEXT}その{number}</p>")
     return home.post(f"題{number}", content, date, **({"slug": f"entry-{number}", "categories": ("日記",)} | changes))
@@ -42,7 +42,7 @@ def unchecked(found: Comparison) -> list[Aspect]:
     return [each.aspect for each in left_open(found)]
 
 
-async def test_a_stranger_sees_what_is_public_and_says_what_was_not_seen() -> None:
+async def test_without_a_login_public_posts_are_compared_and_the_rest_is_named() -> None:
     async with running_wordpress() as home:
         put(home, 1)
         put(home, 2, status="draft")
@@ -58,7 +58,7 @@ async def test_a_stranger_sees_what_is_public_and_says_what_was_not_seen() -> No
         assert (await compared(home, old(1), draft, commented, **OWNER)).whole
 
 
-async def test_hidden_comments_are_expected_where_they_were_to_be_moved() -> None:
+async def test_hidden_comments_are_expected_if_they_were_moved() -> None:
     async with running_wordpress() as home:
         put(home, 1)
         asked = old(1, comments=(old_comment(visible=False, asked=True),))
@@ -67,7 +67,7 @@ async def test_hidden_comments_are_expected_where_they_were_to_be_moved() -> Non
         assert (faults(stranger), [each.aspect for each in left_open(stranger)]) == ([], [Aspect.HELD_BACK])
 
 
-async def test_a_user_without_rights_sees_what_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_user_without_rights_sees_public_posts(monkeypatch: pytest.MonkeyPatch) -> None:
     async with running_wordpress() as home:
         put(home, 1)
         routed = home.routed
@@ -122,11 +122,11 @@ async def test_the_password_goes_to_the_home_and_not_to_pictures() -> None:
         assert ["Authorization" in request.headers for request in pictures.seen] == [False]
 
 
-async def test_a_password_never_travels_unencrypted_unless_it_may() -> None:
+async def test_a_password_is_sent_unencrypted_only_if_allowed() -> None:
     with pytest.raises(UsageError, match="unencrypted"):
         async with open_home("http://new.example", Settings(**OWNER)):
             pass
-    async with running_wordpress() as home:  # this machine's own address crosses no network
+    async with running_wordpress() as home:  # requests to this machine's own address cross no network
         put(home, 1)
         assert (await compared(home, old(1), **OWNER)).whole
 
@@ -142,7 +142,7 @@ async def test_a_home_on_the_old_blogs_own_host_is_not_the_old_host() -> None:
         assert difference == (Fault.LINK_ON_OLD_HOST, "", "https://old.example/")
 
 
-async def test_a_text_behind_a_password_is_said_to_be() -> None:
+async def test_a_text_behind_a_password_is_reported() -> None:
     async with running_wordpress() as home:
         put(home, 1, protected=True)
         found = await compared(home, old(1))
@@ -158,7 +158,7 @@ async def test_a_text_behind_a_password_is_said_to_be() -> None:
         {"link": {}}, {"categories": {"1": 1}}, {"tags": ["x"]},
     ],
 )  # fmt: skip
-async def test_a_post_of_another_shape_is_named_and_keeps_nobody_from_the_others(change: dict[str, Any]) -> None:
+async def test_a_malformed_post_is_named_and_the_others_are_read(change: dict[str, Any]) -> None:
     async with running_wordpress() as home:
         number = put(home, 1)
         put(home, 2)
@@ -172,7 +172,7 @@ async def test_a_post_of_another_shape_is_named_and_keeps_nobody_from_the_others
 
 
 @pytest.mark.parametrize("answer", [[None], [[]], ["x"], [{}], [{"id": 1}]])
-async def test_comments_and_terms_of_another_shape_are_named(answer: Any) -> None:
+async def test_malformed_comments_and_terms_are_named(answer: Any) -> None:
     async with running_wordpress() as home:
         put(home, 1)
         home.change = lambda route, found: answer if route in {"wp/v2/comments", "wp/v2/tags"} else found

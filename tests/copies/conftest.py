@@ -1,4 +1,4 @@
-"""Archives to copy: five versions with odd records, pictures, runs, and a place for their copy."""
+"""Archives to copy: five versions with odd records, pictures and runs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PICTURES = [b"a picture", b"another picture" * 1000]
 
 
 def asset_name(data: bytes) -> str:
-    """Give where a picture is in an archive."""
+    """Return the path of a picture in an archive."""
     digest = hashlib.sha256(data).hexdigest()
     return f"assets/{digest[:2]}/{digest}.gif"
 
 
 def add_pictures(built: Built, *pictures: bytes) -> None:
-    """Put pictures into an archive, with a version that names them."""
+    """Add pictures to an archive, and a version that refers to them."""
     for data in pictures:
         path = built.root / asset_name(data)
         path.parent.mkdir(exist_ok=True)
@@ -45,7 +45,7 @@ def add_pictures(built: Built, *pictures: bytes) -> None:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of six versions, the newest with pictures; not to be changed."""
+    """An archive of six versions, the newest with pictures; tests must not change it."""
     built = five_versions(tmp_path_factory.mktemp("sample") / "archive")
     add_pictures(built, *PICTURES)
     return built.root
@@ -53,7 +53,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def source(sample: Path, tmp_path: Path) -> Built:
-    """A copy of it, to be changed at will."""
+    """A copy that the test may change."""
     shutil.copytree(sample, tmp_path / "archive")
     return Built.reopen(tmp_path / "archive")
 

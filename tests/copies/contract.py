@@ -1,4 +1,4 @@
-"""What every store must do, whatever keeps the objects: a class of tests for each kind inherits these."""
+"""Tests of the behaviour that every store needs: the tests of each kind of store inherit this class."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NAME = "versions/000001/manifest.json"
 
 
 class StoreContract:
-    """The tests; a subclass has a fixture ``store`` that gives an empty one."""
+    """The tests; a subclass has a fixture ``store`` that returns an empty store."""
 
-    def test_what_was_stored_is_read_in_whole_and_in_part(self, store: Store) -> None:
+    def test_a_stored_object_can_be_read_in_whole_and_in_part(self, store: Store) -> None:
         data = bytes(range(256)) * (PIECE_BYTES // 200)
         assert store.create(NAME, content_of(data))
         assert b"".join(store.read(NAME)) == data
@@ -37,7 +37,7 @@ class StoreContract:
         assert not store.create(NAME, content_of(b"second"))
         assert b"".join(store.read(NAME)) == b"first"
 
-    def test_of_many_that_create_at_once_one_wins(self, store: Store) -> None:
+    def test_if_many_create_an_object_at_once_one_wins(self, store: Store) -> None:
         won: list[int] = []
         start = threading.Barrier(4)
 
@@ -54,7 +54,7 @@ class StoreContract:
         assert len(won) == 1
         assert b"".join(store.read(NAME)) == b"%d" % won[0] * 1000
 
-    def test_what_turns_out_wrong_on_the_way_is_not_stored(self, store: Store, tmp_path: Path) -> None:
+    def test_content_that_proves_wrong_during_the_upload_is_not_stored(self, store: Store, tmp_path: Path) -> None:
         path = Layout(tmp_path).root / "asset"
         path.write_bytes(b"x" * (PIECE_BYTES + 5))
         right = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -101,7 +101,7 @@ class StoreContract:
         assert list(store.list()) == []
         assert store.create(NAME, content_of(b"again"))
 
-    def test_what_is_not_there_is_named(self, store: Store) -> None:
+    def test_a_missing_object_is_named(self, store: Store) -> None:
         with pytest.raises(NoSuchObject, match=NAME):
             next(store.read(NAME))
         with pytest.raises(NoSuchObject, match=NAME):

@@ -1,7 +1,7 @@
-"""Sends a copy in child processes, each killed a call later than the one before, and looks at what is left.
+"""Transfer a copy in child processes, kill each one some calls later than the last, and check the result.
 
-Run as ``python -m tests.copies.killing TEMPLATE FOLDER WAY STEP MOST``; WAY is ``push`` or ``pull``; every STEP-th call
-is one to be killed at, MOST times at most. Prints one JSON object. A process of its own, because it forks.
+Run as ``python -m tests.copies.killing TEMPLATE FOLDER WAY STEP MOST``; WAY is ``push`` or ``pull``. It kills a process
+at every STEP-th call, MOST times at most, and prints one JSON object. It is a separate process because it forks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink", "link", "writ
 
 
 def transfer(way: str, source: Path, target: Path) -> None:
-    """Send an archive to a store, or bring a copy into a folder."""
+    """Push an archive to a store, or pull a copy into a folder."""
     if way == "push":
         pushed(source, FolderStore(target))
     else:
@@ -32,7 +32,7 @@ def transfer(way: str, source: Path, target: Path) -> None:
 
 
 def killed_at(number: int, way: str, source: Path, target: Path) -> bool:
-    """Transfer in a child that is killed before its ``number``-th call; false when it got to its end."""
+    """Transfer in a child process that is killed before its ``number``-th call; return whether it was killed."""
     child = os.fork()
     if child == 0:
         left = number
@@ -61,7 +61,7 @@ def killed_at(number: int, way: str, source: Path, target: Path) -> bool:
 
 
 def faults_of(way: str, source: Path, target: Path) -> list[str]:
-    """Say what is wrong with what a kill has left: a damage, or a version that is another one."""
+    """Return the problems that the kill left: damage, and versions that differ from the source."""
     if not (target / "archive.json").is_file():
         return []
     found = (
@@ -69,7 +69,7 @@ def faults_of(way: str, source: Path, target: Path) -> list[str]:
         if way == "pull"
         else [each for each in findings(FolderStore(target)) if "unfinished" not in each]
     )
-    # What a run says that it made may come after the kill, and a version is there before its run's line.
+    # A run's line may be missing, because its version is stored first.
     found = [each for each in found if "chain-broken runs" not in each]
     ours, theirs = files_in(source), files_in(target)
     manifests = [name for name in theirs if name.endswith("/manifest.json")]
@@ -86,8 +86,8 @@ def faults_of(way: str, source: Path, target: Path) -> list[str]:
 
 
 def main(template: Path, folder: Path, way: str, step: int, most: int) -> dict[str, Any]:
-    """Kill the transfer at its calls in turn; each time look at what is left, and complete it."""
-    os.fsync = without_waiting  # type: ignore[assignment]  # only descriptors are given
+    """Kill the transfer at one call after another; check each result, and complete it."""
+    os.fsync = without_waiting  # type: ignore[assignment]  # is called with descriptors only
     report: dict[str, Any] = {"kills": 0, "faults": []}
     whole = files_in(template)
     number = 1

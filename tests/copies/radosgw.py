@@ -1,4 +1,4 @@
-"""Ceph's S3 service on this machine: a monitor, one disk in a file, and the gateway, for as long as a test needs them."""
+"""Ceph's S3 service on this machine: a monitor, one disk in a file, and the gateway, running during a test."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def radosgw(folder: Path) -> Iterator[Service]:
 
 
 class _Daemon:
-    """A program of Ceph's that is started again where it ends, as systemd does with it: some end while others start."""
+    """A program of Ceph that is restarted when it exits, as by systemd: some exit while others start."""
 
     def __init__(self, folder: Path, name: str, *arguments: str) -> None:
         self.log = folder / "log" / f"{name}.out"
@@ -128,12 +128,12 @@ class _Daemon:
             )
 
     def keep_running(self) -> None:
-        """Start it again where it has ended."""
+        """Restart the program if it has exited."""
         if self._process.poll() is not None:
             self._process = self._start()
 
     def end(self) -> None:
-        """Kill it."""
+        """Kill the program."""
         self._process.kill()
         self._process.wait()
 
@@ -162,7 +162,7 @@ def _run(folder: Path, name: str, *arguments: str) -> str:
 
 
 def _said(folder: Path, name: str, *arguments: str) -> str:
-    """Return what a program printed, nothing where it failed or waits for a monitor that is not there yet."""
+    """Return a program's output, or an empty string if it fails or waits for a monitor that is still starting."""
     try:
         done = subprocess.run(_command(folder, name, arguments), capture_output=True, text=True, timeout=20)
     except subprocess.TimeoutExpired:

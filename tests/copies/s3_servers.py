@@ -1,4 +1,4 @@
-"""Real and pretended S3 services on this machine."""
+"""Real and simulated S3 services on this machine."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
 _NUMBERS = itertools.count(1)
-"""One moto has the buckets of all that run in this process."""
+"""All moto services in this process share their buckets, so names must differ."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """An S3 service that is running.
+    """A running S3 service.
 
     Attributes:
         endpoint: its address.
-        key: who writes.
-        secret: the writer's.
+        key: the writer's key ID.
+        secret: the writer's secret key.
     """
 
     endpoint: str
@@ -37,7 +37,7 @@ class Service:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What the program is told by."""
+        """The environment variables that configure the program."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": self.key,
@@ -48,7 +48,7 @@ class Service:
         }
 
     def client(self) -> S3Client:
-        """Return a client of the writer's."""
+        """Return a client with the writer's keys."""
         return boto3.client(
             "s3",
             endpoint_url=self.endpoint,
@@ -71,7 +71,7 @@ class Service:
 
 @contextmanager
 def moto() -> Iterator[Service]:
-    """Run a service that answers as Amazon's does, whose requests do not run into each other."""
+    """Run a service that answers like Amazon's and handles one request at a time."""
     application = DomainDispatcherApplication(create_backend_app)
     one_at_a_time = threading.Lock()
 
@@ -92,4 +92,4 @@ def moto() -> Iterator[Service]:
 
 class _Quiet(WSGIRequestHandler):
     def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Say nothing."""
+        """Log nothing."""

@@ -1,4 +1,4 @@
-"""Looking at folders: what is in them, and whether it is what it should be."""
+"""The contents of folders and their checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exporter.copies.transfer import SyncResult, TransferCount
 
 
 def files_in(root: Path) -> dict[str, bytes]:
-    """Give all files of a folder but those of ``.work/`` and ``latest/``."""
+    """Return all files in a folder except those in ``.work/`` and ``latest/``."""
     return {
         name: path.read_bytes()
         for path in root.rglob("*")
@@ -25,36 +25,36 @@ def files_in(root: Path) -> dict[str, bytes]:
 
 
 def ignore(_done: int, _total: int) -> None:
-    """Do nothing with the progress."""
+    """Ignore progress."""
 
 
 def pushed(root: Path, store: Store) -> tuple[SyncResult, TransferCount]:
-    """Send an archive to a store."""
+    """Push an archive to a store."""
     push = Push(Archive.open(root), store)
     plan = push.plan()
     return plan, push.run(plan, ignore)
 
 
 def pruned(root: Path, store: Store) -> None:
-    """Send a pruned archive to a store, and prune the copy."""
+    """Push a pruned archive to a store, and prune the copy."""
     push = push_to_prune(Archive.open(root), store)
     plan = push.plan()
     push.run(plan, ignore, CopyPrune(push).run if plan.relation is Relation.PRUNED else None)
 
 
 def pulled(store: Store, root: Path, *, prune: bool = False) -> tuple[SyncResult, TransferCount]:
-    """Bring a copy into a folder."""
+    """Pull a copy into a folder."""
     with Pull(store, root) as pull:
         plan = pull.plan(prune=prune)
         return plan, pull.run(plan, ignore)
 
 
 def damages(root: Path) -> list[str]:
-    """Say what ``verify`` finds damaged in an archive."""
+    """Return the damage that ``verify`` finds in an archive."""
     return [f"{found.code} {found.path}" for found in verify(Archive.open(root)) if found.damage]
 
 
 def findings(store: Store) -> list[str]:
-    """Say what ``verify`` finds in a copy."""
+    """Return the findings of ``verify`` about a copy."""
     with CopyCheck(store) as check:
         return [f"{found.code} {found.path}" for found in check.findings(ignore)]

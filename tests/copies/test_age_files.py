@@ -1,4 +1,4 @@
-"""Recipients and identities as people have them in files, and what is no such thing."""
+"""Recipients and identities in the files that people have, and refused ones."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_recipients_and_identities_are_read_with_their_comments(tmp_path: Path) 
     ["age1abc", "", "x", RECIPIENT[:-1], f"{RECIPIENT[:-1]}q" if RECIPIENT[-1] != "q" else RECIPIENT[:-2]],
     ids=["short", "empty", "letter", "cut", "mistyped"],
 )
-def test_what_is_no_recipient_is_said(word: str) -> None:
+def test_an_invalid_recipient_is_reported(word: str) -> None:
     with pytest.raises(UsageError, match="is not an age recipient: give one that age-keygen makes"):
         age_files.recipient(word)
 
 
 @pytest.mark.parametrize("word", ["ssh-ed25519 AAAA", "age1pq1xyz", "age1yubikey1qqq"])
-def test_other_kinds_of_recipients_are_said_not_to_be_supported(word: str) -> None:
+def test_other_kinds_of_recipients_are_reported_as_unsupported(word: str) -> None:
     with pytest.raises(UsageError, match="of an unsupported kind"):
         age_files.recipient(word)
 
@@ -52,7 +52,7 @@ def test_a_secret_in_the_place_of_a_recipient_is_not_shown() -> None:
     assert str(IDENTITY)[20:40] not in str(caught.value)
 
 
-def test_files_without_keys_are_said(tmp_path: Path) -> None:
+def test_files_without_keys_are_reported(tmp_path: Path) -> None:
     for text in ("", "# nothing\n"):
         path = key_file(tmp_path / "empty", text)
         with pytest.raises(UsageError, match="has no age recipient"):
@@ -67,7 +67,7 @@ def test_files_without_keys_are_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["age-encryption.org/v1\n-> scrypt abc 18\n", "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n"]
 )
-def test_a_passphrase_is_said_not_to_be_supported(tmp_path: Path, text: str) -> None:
+def test_a_passphrase_is_reported_as_unsupported(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="protected by a passphrase, which is not supported"):
         age_files.identities_in(key_file(tmp_path / "key", text))
 
@@ -75,7 +75,7 @@ def test_a_passphrase_is_said_not_to_be_supported(tmp_path: Path, text: str) -> 
 @pytest.mark.parametrize(
     "text", ["-----BEGIN OPENSSH PRIVATE KEY-----\n", "AGE-PLUGIN-YUBIKEY-1XX\n", "AGE-SECRET-KEY-1ABC\n", "\xff\n"]
 )
-def test_other_keys_are_said_not_to_be_identities(tmp_path: Path, text: str) -> None:
+def test_other_keys_are_reported_as_no_identities(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="has a line that is not an age identity") as caught:
         age_files.identities_in(key_file(tmp_path / "key", text))
     assert "ABC" not in str(caught.value)
@@ -89,7 +89,7 @@ def test_an_identity_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_nothing_that_is_no_encrypted_file_is_opened(data: bytes) -> None:
+def test_only_encrypted_files_are_opened(data: bytes) -> None:
     for found in (data, b"age-encryption.org/v1\n" + data, b"age-encryption.org/v1\n" + data + b"\n--- x\n" + data):
         with pytest.raises(ArchiveDamaged, match="it"), age_files.decrypted([found], [IDENTITY], "it"):
             pass

@@ -19,7 +19,7 @@ from tests.copies.test_prune_of_a_copy import prune_here, states_of
 
 
 class Counting(FolderStore):
-    """A folder that remembers what was read."""
+    """A folder store that records the objects it reads."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -45,7 +45,7 @@ def brought(store: Store, need: Need, at: str | None = None) -> Path:
     return fetched(store, need, at, ignore)
 
 
-def test_it_reads_as_the_archive_does_and_fetches_only_what_is_missing(source: Built, store: Counting) -> None:
+def test_it_reads_like_the_archive_and_fetches_only_missing_objects(source: Built, store: Counting) -> None:
     root = brought(store, Need.RECORDS)
     assert states_of(root) == states_of(source.root)
     assert Archive.open(root).head() == Archive.open(source.root).head()
@@ -61,7 +61,7 @@ def test_it_reads_as_the_archive_does_and_fetches_only_what_is_missing(source: B
     assert states_of(root) == states_of(source.root)
 
 
-def test_what_is_needed_decides_what_comes(source: Built, store: Counting) -> None:
+def test_only_needed_objects_are_fetched(source: Built, store: Counting) -> None:
     root = brought(store, Need.MANIFESTS)
     log = Archive.open(root).log()
     assert log == Archive.open(source.root).log()
@@ -84,9 +84,7 @@ def test_only_its_owner_may_look(store: Counting) -> None:
     assert {path.stat().st_mode & 0o077 for path in (root, *root.rglob("*"))} == {0}
 
 
-def test_a_pruned_copy_and_another_one_in_its_place_are_read_anew(
-    source: Built, store: Counting, tmp_path: Path
-) -> None:
+def test_a_pruned_copy_and_a_replaced_copy_are_read_again(source: Built, store: Counting, tmp_path: Path) -> None:
     root = brought(store, Need.PICTURES)
     prune_here(source.root)
     pruned(source.root, FolderStore(tmp_path / "copy"))
@@ -102,7 +100,7 @@ def test_a_pruned_copy_and_another_one_in_its_place_are_read_anew(
     assert files_in(root) == files_in(other.root)
 
 
-def test_what_is_damaged_there_is_named_and_not_shown(store: Counting, tmp_path: Path) -> None:
+def test_damage_in_the_copy_is_named_and_not_shown(store: Counting, tmp_path: Path) -> None:
     picture = tmp_path / "copy" / asset_name(PICTURES[0])
     picture.write_bytes(b"another")
     root = brought(store, Need.PICTURES)
@@ -118,7 +116,7 @@ def test_what_is_damaged_there_is_named_and_not_shown(store: Counting, tmp_path:
         brought(store, Need.MANIFESTS)
 
 
-def test_a_cache_that_somebody_spoilt_is_mended_or_refused(source: Built, store: Counting) -> None:
+def test_a_damaged_cache_is_repaired_or_refused(source: Built, store: Counting) -> None:
     root = brought(store, Need.RECORDS)
     manifest = root / "versions/000003/manifest.json"
     manifest.write_bytes(manifest.read_bytes().replace(b'"version": 3', b'"version": 2'))
@@ -130,7 +128,7 @@ def test_a_cache_that_somebody_spoilt_is_mended_or_refused(source: Built, store:
         list(Archive.open(root).records(Kind.ENTRIES, 2))
 
 
-def test_an_empty_copy_and_none_at_all(tmp_path: Path) -> None:
+def test_an_empty_copy_and_a_missing_one(tmp_path: Path) -> None:
     with pytest.raises(NoArchive, match="has no copy"):
         brought(FolderStore(tmp_path / "none"), Need.RECORDS)
     empty = Built(tmp_path / "empty")

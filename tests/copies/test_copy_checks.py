@@ -28,7 +28,7 @@ def service() -> Iterator[Service]:
 
 
 def flip(path: Path) -> None:
-    """Change a bit in the middle, so that the size stays."""
+    """Flip a bit in the middle, which keeps the file's size."""
     data = bytearray(path.read_bytes() or b"x")
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
@@ -76,7 +76,7 @@ def test_thirty_turns_read_every_object_that_never_changes(program: Program, arc
     assert set(bad) == found.objects.keys() - {"README.txt", "FORMAT.md", "runs.jsonl", "SHA256SUMS"}
 
 
-def test_the_copy_in_s3_is_read_too(
+def test_the_copy_in_s3_is_also_checked(
     program: Program, archive: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in service.variables.items():
@@ -99,10 +99,10 @@ def alice(tmp_path: Path) -> Owner:
     return owner(tmp_path, "alice")
 
 
-def test_an_encrypted_copy_is_compared_with_what_was_read_before(
+def test_an_encrypted_copy_is_compared_with_earlier_checks(
     program: Program, archive: Path, tmp_path: Path, alice: Owner
 ) -> None:
-    """The machine that sends it cannot decrypt its pictures; they never change, so that tells enough."""
+    """The sending machine cannot decrypt the pictures, but they never change, so their bytes can be compared."""
     copy = tmp_path / "copy"
     for _ in range(SYNCS_PER_CYCLE + 1):
         assert program("sync", archive, copy, "--encrypt-to", alice.recipient, "-q").code == 0
@@ -113,7 +113,7 @@ def test_an_encrypted_copy_is_compared_with_what_was_read_before(
     assert done[-1].code == 13
 
 
-def test_an_older_state_in_place_of_the_copy_is_said_and_mended(
+def test_a_copy_replaced_by_an_older_state_is_reported_and_updated(
     program: Program, source: Built, tmp_path: Path
 ) -> None:
     archive, copy, kept = source.root, tmp_path / "copy", tmp_path / "kept"
@@ -179,7 +179,7 @@ def test_a_prune_is_no_rollback(program: Program, archive: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"x": 1}', '{"x": {"y": {"head": "z"}}}'])
-def test_a_damaged_memory_is_forgotten(program: Program, archive: Path, tmp_path: Path, text: str) -> None:
+def test_a_damaged_record_of_checks_is_discarded(program: Program, archive: Path, tmp_path: Path, text: str) -> None:
     assert program("sync", archive, tmp_path / "copy").code == 0
     memory = archive / ".work" / "copy-checks.json"
     memory.write_text(text)

@@ -1,4 +1,4 @@
-"""Encrypted copies: a store as any other, of which nobody without a key learns or changes anything unnoticed."""
+"""Encrypted copies work like any store, and without a key no one can read them or change them unnoticed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PICTURE = f"assets/ab/ab{'0' * 62}.jpg"
 
 @dataclass
 class Owner:
-    """Somebody with an age identity, in a file, and its recipient."""
+    """A person with an age identity in a file, and its recipient."""
 
     file: Path
     recipient: str
@@ -67,12 +67,12 @@ def archive(tmp_path: Path) -> Path:
 
 
 def writing(inner: Store, archive: Path, *owners: Owner) -> Store:
-    """What a machine that only backs up has: the recipients."""
+    """Return the store as a backup machine opens it: with the recipients only."""
     return open_encrypted(inner, [each.recipient for each in owners], [], archive)
 
 
 def reading(inner: Store, *owners: Owner) -> Store:
-    """What the owner has on another machine: the identity."""
+    """Return the store as the owner opens it on another machine: with the identity only."""
     return open_encrypted(inner, [], [each.file for each in owners], None)
 
 
@@ -93,13 +93,13 @@ def copy(inner: FolderStore, archive: Path, alice: Owner) -> FolderStore:
 
 
 def stored_at(copy: FolderStore, archive: Path, name: str) -> Path:
-    """The file in which an object is."""
+    """Return the file that contains an object."""
     (keys,) = json.loads((archive / ".work/copies.json").read_bytes())["copies"].values()
     return Path(copy.place) / stored_name(bytes.fromhex(keys["secret"]), name)
 
 
 def forged(recipients: list[str], line: str, content: bytes = b"forged") -> bytes:
-    """What somebody can make who knows the recipients."""
+    """Return an object forged by an attacker who knows the recipients."""
     made = io.BytesIO()
     data = f"{line}\n".encode() + content
     readers = [pyrage.x25519.Recipient.from_str(each) for each in recipients]
@@ -107,7 +107,7 @@ def forged(recipients: list[str], line: str, content: bytes = b"forged") -> byte
     return made.getvalue()
 
 
-def test_what_is_stored_says_nothing(copy: FolderStore) -> None:
+def test_stored_objects_reveal_nothing(copy: FolderStore) -> None:
     names = {found.name for found in copy.list()}
     assert all(name.endswith(".age") for name in names - {"encrypted-copy.json", "README.txt"})
     assert not any("ab000" in name or "jpg" in name for name in names)
@@ -132,7 +132,7 @@ def test_the_owner_reads_everything_with_the_identity_alone(copy: FolderStore, a
         store.create("archive.json", content_of(b"{}"))
 
 
-def test_who_only_writes_reads_documents_and_no_content(copy: FolderStore, archive: Path, alice: Owner) -> None:
+def test_a_writer_can_read_documents_but_no_content(copy: FolderStore, archive: Path, alice: Owner) -> None:
     store = writing(copy, archive, alice)
     assert {found.name for found in store.list()} == {NAME, SEGMENT, PICTURE, "runs.jsonl"}
     assert read_whole(store, NAME, 100) == DIARY
@@ -143,7 +143,7 @@ def test_who_only_writes_reads_documents_and_no_content(copy: FolderStore, archi
     assert not store.create(SEGMENT, content_of(b"other"))
 
 
-def test_what_comes_back_from_a_place_goes_on_there(copy: FolderStore, tmp_path: Path, alice: Owner) -> None:
+def test_an_archive_restored_from_a_copy_can_be_synced_to_it(copy: FolderStore, tmp_path: Path, alice: Owner) -> None:
     other = tmp_path / "restored"
     other.mkdir()
     (other / "archive.json").write_bytes(b"{}")
@@ -154,7 +154,7 @@ def test_what_comes_back_from_a_place_goes_on_there(copy: FolderStore, tmp_path:
     assert writing(copy, other, alice).create("archive.json", content_of(b"{}"))
 
 
-def test_nothing_is_written_where_nothing_is_sent(inner: FolderStore, archive: Path, alice: Owner) -> None:
+def test_without_an_upload_nothing_is_written(inner: FolderStore, archive: Path, alice: Owner) -> None:
     store = writing(inner, archive, alice)
     assert list(store.list()) == []
     with pytest.raises(NoSuchObject):
@@ -173,7 +173,7 @@ def test_encryption_cannot_be_forgotten(copy: FolderStore, archive: Path, tmp_pa
     assert open_encrypted(FolderStore(tmp_path / "plain"), [], [], archive).place == str(tmp_path / "plain")
 
 
-def test_nothing_encrypted_is_put_among_what_is_not(inner: FolderStore, archive: Path, alice: Owner) -> None:
+def test_a_plain_copy_gets_no_encrypted_objects(inner: FolderStore, archive: Path, alice: Owner) -> None:
     inner.create("archive.json", content_of(b"{}"))
     for recipients, files in ([alice.recipient], []), ([], [alice.file]):
         with pytest.raises(UsageError, match="has no encrypted copy"):
@@ -185,7 +185,7 @@ def test_another_s_identity_opens_nothing(copy: FolderStore, bob: Owner) -> None
         reading(copy, bob)
 
 
-def test_recipients_may_change_and_who_reads_what_is_said(
+def test_recipients_may_change_and_the_change_is_reported(
     copy: FolderStore, archive: Path, alice: Owner, bob: Owner
 ) -> None:
     before = open_encrypted(copy, [alice.recipient], [], archive)
@@ -212,7 +212,7 @@ def test_each_of_several_recipients_reads(inner: FolderStore, archive: Path, ali
 
 
 class TestAttacks:
-    """By whoever keeps the copy, who knows the recipients and nothing else."""
+    """Attacks by a host that stores the copy and knows only the recipients."""
 
     def test_objects_exchanged(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
         one, other = stored_at(copy, archive, SEGMENT), stored_at(copy, archive, PICTURE)
@@ -237,7 +237,7 @@ class TestAttacks:
         with pytest.raises(ArchiveDamaged, match="is not what sync wrote"):
             read_whole(reading(copy, alice), SEGMENT, 100)
 
-    def test_a_size_that_is_not_there(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
+    def test_an_object_with_a_wrong_size(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
         (keys,) = json.loads((archive / ".work/copies.json").read_bytes())["copies"].values()
         line = f"blog-exporter-copy 1 {proof(bytes.fromhex(keys['secret']), SEGMENT)} 99999 {SEGMENT}"
         stored_at(copy, archive, SEGMENT).write_bytes(forged([alice.recipient], line))
@@ -256,7 +256,7 @@ class TestAttacks:
         }
 
     def test_the_whole_copy_forged(self, copy: FolderStore, archive: Path, alice: Owner, tmp_path: Path) -> None:
-        """Who has the archive's keys notices; who comes with the identity alone cannot, as the documentation says."""
+        """With the archive's keys the forgery is noticed; with the identity alone it cannot be, as the manual says."""
         (tmp_path / "theirs").mkdir()
         (tmp_path / "theirs/archive.json").write_bytes(b"{}")
         theirs = FolderStore(tmp_path / "forged")
@@ -277,8 +277,8 @@ class TestAttacks:
         with pytest.raises(ArchiveDamaged, match=r"entries\.jsonl is damaged: it is truncated"):
             read_whole(reading(copy, alice), SEGMENT, 100)
 
-    def test_a_long_object_cut_where_a_piece_ends(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
-        """All pieces that are left are whole and authentic; nothing of them is handed on."""
+    def test_a_long_object_cut_at_the_end_of_a_piece(self, copy: FolderStore, archive: Path, alice: Owner) -> None:
+        """The remaining pieces are complete and authentic, but the program returns none of them."""
         writing(copy, archive, alice).create("versions/000002/entries.jsonl", content_of(b"x" * 300_000))
         path = stored_at(copy, archive, "versions/000002/entries.jsonl")
         data = path.read_bytes()
@@ -363,7 +363,7 @@ def test_of_two_that_begin_a_copy_at_once_one_wins(
 
 
 @pytest.mark.parametrize("calls", range(4))
-def test_a_copy_that_was_begun_and_cut_short_goes_on(
+def test_an_interrupted_new_copy_is_continued(
     inner: FolderStore, archive: Path, alice: Owner, monkeypatch: pytest.MonkeyPatch, calls: int
 ) -> None:
     left = calls
@@ -384,7 +384,7 @@ def test_a_copy_that_was_begun_and_cut_short_goes_on(
     assert read_whole(reading(inner, alice), NAME, 100) == DIARY
 
 
-def test_the_memory_is_refused_where_it_cannot_be_read(copy: FolderStore, archive: Path, alice: Owner) -> None:
+def test_a_stored_key_file_that_cannot_be_read_is_refused(copy: FolderStore, archive: Path, alice: Owner) -> None:
     path = archive / ".work/copies.json"
     path.write_bytes(b'{"copies": 1}')
     with pytest.raises(UsageError, match=r"Cannot read .*copies\.json, which has the keys"):
@@ -394,7 +394,7 @@ def test_the_memory_is_refused_where_it_cannot_be_read(copy: FolderStore, archiv
     assert writing(copy, archive, alice).create("archive.json", content_of(b"{}"))
 
 
-def test_the_memory_tells_places_apart(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_keys_belong_to_one_place(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = KeyMemory(archive)
     one, other = CopyKeys.new(), CopyKeys.new()
     monkeypatch.chdir(tmp_path)
@@ -409,7 +409,7 @@ def test_the_memory_tells_places_apart(archive: Path, tmp_path: Path, monkeypatc
 
 
 def test_a_gigabyte_takes_little_memory(inner: FolderStore, archive: Path, alice: Owner) -> None:
-    """64 MiB of it, measured: memory is that of the pieces, whatever the length."""
+    """The limit is a measured 64 MiB: memory depends on the piece size and not on the object's length."""
     size = 64 << 20
     piece = bytes(1 << 20)
 
@@ -427,7 +427,7 @@ def test_a_gigabyte_takes_little_memory(inner: FolderStore, archive: Path, alice
         tracemalloc.stop()
 
 
-def test_what_fails_below_is_passed_on(inner: FolderStore, archive: Path, alice: Owner) -> None:
+def test_errors_of_the_inner_store_are_passed_on(inner: FolderStore, archive: Path, alice: Owner) -> None:
     store = open_encrypted(inner, [alice.recipient], [alice.file], archive)
     store.create(SEGMENT, content_of(DIARY))
 
@@ -441,7 +441,7 @@ def test_what_fails_below_is_passed_on(inner: FolderStore, archive: Path, alice:
         read_whole(reading(Broken(Path(inner.place)), alice), SEGMENT, 100)
 
 
-def test_the_library_is_asked_for_only_by_who_encrypts(
+def test_the_library_is_needed_only_for_encryption(
     inner: FolderStore, archive: Path, monkeypatch: pytest.MonkeyPatch, alice: Owner
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyrage", None)

@@ -1,4 +1,4 @@
-"""Encrypted copies by the command line: sent, looked at, read, brought back; and what is refused."""
+"""Encrypted copies on the command line: sent, verified, read, restored, and refused."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def right(done: Result) -> Result:
 
 
 def sent(root: Path) -> dict[str, bytes]:
-    """What a copy has of an archive."""
+    """Return the files of an archive that a copy contains."""
     left_out = {"settings.toml", "index.html", "最初にお読みください.txt"}
     return {name: data for name, data in files_in(root).items() if name not in left_out}
 
 
-def test_an_archive_goes_there_and_comes_back(
+def test_an_archive_is_copied_and_restored(
     program: Program, archive: Path, copy: Path, alice: Owner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -57,7 +57,7 @@ def test_an_archive_goes_there_and_comes_back(
     right(program("sync", back, copy, "--encrypt-to", alice.recipient))
 
 
-def test_without_a_key_it_is_looked_at_from_outside(program: Program, copy: Path) -> None:
+def test_without_a_key_names_and_sizes_are_checked(program: Program, copy: Path) -> None:
     done = right(program("verify", copy, "--json"))
     assert done.json["intact"] is None
     assert done.json["versions"] == len(list((copy / "versions").iterdir()))
@@ -66,7 +66,7 @@ def test_without_a_key_it_is_looked_at_from_outside(program: Program, copy: Path
     assert program("verify", copy, "--expect", "0" * 64).code == 2
 
 
-def test_from_outside_it_is_seen_what_is_missing_cut_short_or_strange(program: Program, copy: Path) -> None:
+def test_without_a_key_missing_truncated_and_unknown_files_are_found(program: Program, copy: Path) -> None:
     first, second, *_ = sorted((copy / "versions").iterdir())
     (first / "entries.jsonl.age").unlink()
     cut = second / "comments.jsonl.age"
@@ -95,7 +95,7 @@ def test_from_outside_it_is_seen_what_is_missing_cut_short_or_strange(program: P
     }
 
 
-def test_with_the_key_every_changed_byte_is_seen(program: Program, copy: Path, alice: Owner) -> None:
+def test_with_the_key_every_changed_byte_is_found(program: Program, copy: Path, alice: Owner) -> None:
     first = copy / "versions/000001/entries.jsonl.age"
     data = bytearray(first.read_bytes())
     data[-100] ^= 1
@@ -108,7 +108,7 @@ def test_with_the_key_every_changed_byte_is_seen(program: Program, copy: Path, a
 
 @pytest.mark.parametrize("hidden", [False, True])
 def test_nothing_plain_is_sent_to_an_encrypted_copy(program: Program, archive: Path, copy: Path, hidden: bool) -> None:
-    """Also where whoever keeps it takes away what says that it is one."""
+    """Also if the host of the copy removes the file that marks it as encrypted."""
     if hidden:
         (copy / "encrypted-copy.json").unlink()
     before = files_in(copy)
@@ -164,14 +164,14 @@ def test_recipients_come_from_a_file_and_from_the_settings(
 
 
 @pytest.mark.parametrize("word", ["age1x", "AGE-SECRET-KEY-1QQQQ"])
-def test_a_wrong_recipient_is_said(program: Program, archive: Path, tmp_path: Path, word: str) -> None:
+def test_a_wrong_recipient_is_reported(program: Program, archive: Path, tmp_path: Path, word: str) -> None:
     done = program("sync", archive, tmp_path / "copy", "--encrypt-to", word)
     assert done.code == 2
     assert "recipient" in done.err
     assert "QQQQ" not in done.err
 
 
-def test_a_wrong_identity_is_said(program: Program, copy: Path, tmp_path: Path) -> None:
+def test_a_wrong_identity_is_reported(program: Program, copy: Path, tmp_path: Path) -> None:
     bob = owner(tmp_path, "bob")
     for arguments in (("verify", copy), ("sync", copy, tmp_path / "back"), ("log", copy)):
         done = program(*arguments, "--identity", bob.file)
@@ -180,7 +180,7 @@ def test_a_wrong_identity_is_said(program: Program, copy: Path, tmp_path: Path) 
     assert not (tmp_path / "back").exists()
 
 
-def test_reading_without_a_key_says_what_to_give(program: Program, copy: Path) -> None:
+def test_reading_without_a_key_names_the_option(program: Program, copy: Path) -> None:
     done = program("log", copy)
     assert done.code == 2
     assert "--identity" in done.err
@@ -189,7 +189,7 @@ def test_reading_without_a_key_says_what_to_give(program: Program, copy: Path) -
 def test_another_copy_in_its_place_is_noticed(
     program: Program, archive: Path, copy: Path, alice: Owner, tmp_path: Path
 ) -> None:
-    """A history that whoever keeps the copy made up, and encrypted to the recipient."""
+    """The host of the copy forged a history and encrypted it to the recipient."""
     Built(tmp_path / "made-up").commit({})
     shutil.rmtree(copy)
     right(program("sync", tmp_path / "made-up", copy, "--encrypt-to", alice.recipient))
@@ -221,7 +221,7 @@ def test_a_fleet_is_one_copy(program: Program, archive: Path, alice: Owner, tmp_
 
 
 def test_the_documentation_has_the_recipe_of_the_copy() -> None:
-    """What gets a copy back without the program is tried, from the copy's own text, by tests/importers/test_age.py."""
+    """tests/importers/test_age.py runs the recipe in the copy's README.txt that restores it without this program."""
     root = Path(__file__).parent.parent.parent
     page = (root / "docs/encrypted-copies.md").read_text("utf-8")
     recipe = page.split("```sh\n")[1].split("```")[0]

@@ -20,7 +20,7 @@ class TestFolder(StoreContract):
 
 
 class TestFolderWithoutLinks(StoreContract):
-    """As on a FAT stick."""
+    """A file system without hard links, such as FAT."""
 
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
@@ -31,7 +31,7 @@ class TestFolderWithoutLinks(StoreContract):
         return FolderStore(tmp_path / "copy")
 
 
-def test_nothing_is_left_beside_what_was_stored(tmp_path: Path) -> None:
+def test_no_temporary_file_is_left(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     store.create(NAME, content_of(b"x"))
     store.create(NAME, content_of(b"y"))
@@ -40,7 +40,7 @@ def test_nothing_is_left_beside_what_was_stored(tmp_path: Path) -> None:
     assert not (tmp_path / "versions").exists()
 
 
-def test_what_is_no_part_of_a_copy_is_not_listed(tmp_path: Path) -> None:
+def test_files_that_are_not_part_of_a_copy_are_not_listed(tmp_path: Path) -> None:
     for name in ("latest/entries.jsonl", ".work/lock", ".runs.jsonl.tmp", "archive.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"")
@@ -112,7 +112,7 @@ def test_an_address_of_another_kind_is_refused(place: str) -> None:
         is_address(place)
 
 
-def test_schemes_ignore_case_and_folders_may_hold_a_colon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schemes_ignore_case_and_folders_may_contain_a_colon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_address("S3://bucket/prefix")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "b2:x").mkdir()

@@ -41,7 +41,7 @@ def test_a_stored_name_says_neither_digest_nor_type_nor_length() -> None:
     assert len(long.rpartition("/")[2]) <= 255
 
 
-def test_no_changed_name_is_taken_for_true() -> None:
+def test_a_changed_name_is_refused() -> None:
     stored = stored_name(SECRET, PICTURE)
     for place in range(13, len(stored) - 4, 7):
         changed = stored[:place] + ("b" if stored[place] != "b" else "c") + stored[place + 1 :]
@@ -50,7 +50,7 @@ def test_no_changed_name_is_taken_for_true() -> None:
     assert plain_name(SECRET, "assets/ab/abcd.age") is None
 
 
-def test_other_names_are_as_they_were() -> None:
+def test_other_names_are_not_changed() -> None:
     name = "versions/000001/manifest.json"
     assert stored_name(SECRET, name) == f"{name}.age"
     assert plain_name(SECRET, f"{name}.age") == name
@@ -59,7 +59,7 @@ def test_other_names_are_as_they_were() -> None:
 
 @pytest.mark.parametrize("blog", ["a.blog.example.jp", "潮だまり", "b" * 60, "c" * 120])
 @pytest.mark.parametrize("inside", ["archive.json", "versions/000001/manifest.json", PICTURE])
-def test_in_a_fleet_the_blogs_ids_are_hidden_too(blog: str, inside: str) -> None:
+def test_in_a_fleet_blog_ids_are_also_hidden(blog: str, inside: str) -> None:
     name = f"0f/{blog}/{inside}"
     stored = stored_name(SECRET, name)
     assert blog not in stored
@@ -98,7 +98,7 @@ def test_lengths_are_rounded_up_a_little(length: int) -> None:
     assert len({padded(length + more) for more in range(64)}) <= 2 or length > 4000
 
 
-def test_what_others_see_tells_nothing_and_is_apart() -> None:
+def test_names_that_others_see_reveal_nothing_and_differ() -> None:
     assert copy_id(SECRET) != copy_id(OTHER)
     assert proof(SECRET, "a") != proof(SECRET, "b") != proof(OTHER, "b")
     assert readers_mark(SECRET, ["b", "a", "a"]) == readers_mark(SECRET, ["a", "b"])

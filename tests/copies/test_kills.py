@@ -1,4 +1,4 @@
-"""Killed at any call, a transfer leaves whole versions, and the next one completes it."""
+"""A transfer killed at any call leaves complete versions, and the next transfer completes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.no_cover
 
 
 def killed(template: Path, folder: Path, way: str, step: int, most: int) -> dict[str, Any]:
-    """Run the kills in a process of their own."""
+    """Run the kills in a separate process."""
     words = [sys.executable, "-m", "tests.copies.killing", str(template), str(folder), way, str(step), str(most)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

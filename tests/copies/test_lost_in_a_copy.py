@@ -1,4 +1,4 @@
-"""What a thief, a dying disk or a stranger leaves of a copy: named by ``sync`` either way, and the rest brought back."""
+"""Copies damaged by an attacker or a failing disk: ``sync`` names the damage either way and restores the rest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def removed(name: str) -> Attack:
 
 
 def linked(name: str) -> Attack:
-    """Put a link out of the copy in the place of something."""
+    """Replace a file or folder by a link that leads out of the copy."""
 
     def attack(copy: Path) -> None:
         removed(name)(copy)
@@ -60,12 +60,12 @@ def cut(name: str) -> Attack:
 
 
 def hollow(name: str) -> Attack:
-    """Make a file of a tebibyte of nothing."""
+    """Make a file a sparse file of one tebibyte."""
     return lambda copy: os.truncate(copy / name, 1 << 40)
 
 
 def a_fifo(name: str) -> Attack:
-    """Put what never ends to be read in the place of a file."""
+    """Replace a file by a FIFO, whose reading never ends."""
 
     def attack(copy: Path) -> None:
         removed(name)(copy)
@@ -122,8 +122,8 @@ LOSSES: dict[str, tuple[Attack, list[str], str]] = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_what_a_copy_cannot_give_is_named_and_the_rest_comes_back(source: Built, tmp_path: Path, loss: str) -> None:
-    """A whole archive mends afterwards what came back."""
+def test_missing_objects_are_named_and_the_rest_is_restored(source: Built, tmp_path: Path, loss: str) -> None:
+    """A later transfer from an intact archive repairs the restored one."""
     attack, named, versions = LOSSES[loss]
     copy, back = tmp_path / "copy", tmp_path / "back"
     pushed(source.root, FolderStore(copy))
@@ -141,7 +141,7 @@ def test_what_a_copy_cannot_give_is_named_and_the_rest_comes_back(source: Built,
 
 
 @pytest.mark.parametrize("folder", ["a\\b", os.fsdecode(b"\xff")])
-def test_a_folder_that_no_copy_has_is_passed_over(source: Built, tmp_path: Path, folder: str) -> None:
+def test_an_unknown_folder_is_skipped(source: Built, tmp_path: Path, folder: str) -> None:
     pushed(source.root, FolderStore(tmp_path / "copy"))
     (tmp_path / "copy" / folder).mkdir()
     (tmp_path / "copy" / folder / "file").write_bytes(b"")
@@ -152,7 +152,7 @@ def test_a_folder_that_no_copy_has_is_passed_over(source: Built, tmp_path: Path,
 
 @pytest.mark.parametrize("name", [FIRST_LINES, PICTURE])
 @pytest.mark.parametrize("attack", [cut, hollow])
-def test_what_has_another_size_there_is_named_and_never_overwritten(
+def test_an_object_of_another_size_is_named_and_never_overwritten(
     source: Built, tmp_path: Path, name: str, attack: Callable[[str], Attack]
 ) -> None:
     store = FolderStore(tmp_path / "copy")
@@ -169,10 +169,10 @@ def test_what_has_another_size_there_is_named_and_never_overwritten(
 
 @pytest.mark.parametrize("name", [FIRST_LINES, MIDDLE, "versions/000003/SHA256SUMS"])
 @pytest.mark.parametrize("attack", [cut, removed])
-def test_a_folder_that_is_brought_up_is_looked_at_too(
+def test_a_folder_that_is_updated_is_checked(
     source: Built, tmp_path: Path, name: str, attack: Callable[[str], Attack]
 ) -> None:
-    """Segments that are missing come anew; whose file is cut short is decided by the manifest."""
+    """Missing segments are fetched again; if two files differ in size, the manifest shows which one is truncated."""
     copy, back = FolderStore(source.root), tmp_path / "back"
     pulled(copy, back)
     attack(name)(back)
@@ -183,7 +183,7 @@ def test_a_folder_that_is_brought_up_is_looked_at_too(
     assert (plan.damaged, plan.damaged_there) == ([] if comes_anew or attack is removed else [name], [])
 
 
-def test_a_version_of_nobody_in_a_folder_does_not_make_it_newer(source: Built, tmp_path: Path) -> None:
+def test_a_stray_version_in_a_folder_does_not_make_it_newer(source: Built, tmp_path: Path) -> None:
     copy, back = FolderStore(source.root), tmp_path / "back"
     pulled(copy, back)
     stray = "versions/000099/manifest.json"
@@ -200,10 +200,8 @@ def test_a_picture_cut_short_here_is_not_blamed_on_the_copy(source: Built, tmp_p
 
 
 @pytest.mark.parametrize("manifest", [b"{}", b"garbage", None])
-def test_a_manifest_of_nobody_does_not_make_the_copy_newer(
-    source: Built, tmp_path: Path, manifest: bytes | None
-) -> None:
-    """Nor do new versions wait for it."""
+def test_a_stray_manifest_does_not_make_the_copy_newer(source: Built, tmp_path: Path, manifest: bytes | None) -> None:
+    """New versions are still sent."""
     store = FolderStore(tmp_path / "copy")
     pushed(source.root, store)
     stray = "versions/000099/manifest.json"
@@ -221,7 +219,7 @@ def test_a_manifest_of_nobody_does_not_make_the_copy_newer(
     assert plan_back.damaged == [stray, "versions/000007/manifest.json"]
 
 
-def test_a_spoilt_newest_manifest_there_is_named(source: Built, tmp_path: Path) -> None:
+def test_a_damaged_newest_manifest_in_the_copy_is_named(source: Built, tmp_path: Path) -> None:
     store = FolderStore(tmp_path / "copy")
     pushed(source.root, store)
     cut(NEWEST)(tmp_path / "copy")

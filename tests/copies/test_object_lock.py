@@ -1,4 +1,4 @@
-"""How a copy is kept locked, with as few requests as it takes."""
+"""Object locks of a copy are kept and extended with as few requests as possible."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Machine:
         self.client = client
 
     def sync(self, *names: str, now: datetime = NOW, keep: timedelta = KEEP) -> tuple[Locked, dict[str, int]]:
-        """Send objects, lock the copy, and tell how many requests each took."""
+        """Send objects, lock the copy, and return the result and the number of requests of each kind."""
         store = S3Store(self.address, self.client)
         lock = ObjectLock(store, keep, self.root, now)
         for name in names:
@@ -71,22 +71,22 @@ def machine(tmp_path: Path, address: str, client: S3Client) -> Machine:
 
 
 class TestKeepingLocked:
-    def test_what_is_sent_is_locked_by_the_request_that_sends_it(self, machine: Machine) -> None:
+    def test_an_object_is_locked_by_the_request_that_sends_it(self, machine: Machine) -> None:
         done, requests = machine.sync(*NAMES)
         assert done == Locked(NOW + LONGER, 5, renewed=1)
         assert requests["PutObject"] == 5
         assert requests["PutObjectRetention"] == 1  # the log of runs
 
-    def test_what_is_locked_long_enough_is_left_alone(self, machine: Machine) -> None:
+    def test_an_object_that_is_locked_long_enough_is_left_alone(self, machine: Machine) -> None:
         machine.sync(*NAMES)
-        time.sleep(1.1)  # the service's clock has seconds
+        time.sleep(1.1)  # the service's clock counts whole seconds
         machine.sync()
         done, requests = machine.sync("versions/000002/manifest.json", now=NOW + timedelta(days=29))
         assert done.until == NOW + LONGER
         assert done.renewed == requests["PutObjectRetention"] == 1
         assert requests.get("HeadObject", 0) <= 2
 
-    def test_what_was_sent_long_ago_is_locked_for_longer_when_too_little_is_left(self, machine: Machine) -> None:
+    def test_an_old_lock_is_extended_before_it_expires(self, machine: Machine) -> None:
         machine.sync(*NAMES)
         later = NOW + timedelta(days=31)
         done, requests = machine.sync("versions/000002/manifest.json", now=later)
@@ -109,7 +109,7 @@ class TestKeepingLocked:
             *(pytest.param(note, marks=pytest.mark.hostile) for note in ("", "[]", '{"x": 1}')),
         ],
     )
-    def test_a_note_that_cannot_be_read_is_none(self, machine: Machine, note: str) -> None:
+    def test_an_unreadable_note_is_ignored(self, machine: Machine, note: str) -> None:
         machine.sync(*NAMES)
         (machine.root / ".work" / "object-lock.json").write_text(note.replace("PLACE", machine.address))
         assert machine.sync()[1]["HeadObject"] == 5
@@ -119,7 +119,7 @@ class TestKeepingLocked:
         Machine(machine.root, f"s3://{service.bucket(locks=True)}", machine.client).sync("archive.json")
         assert len(json.loads((machine.root / ".work" / "object-lock.json").read_text())) == 2
 
-    def test_what_was_sent_without_a_lock_gets_one(self, machine: Machine) -> None:
+    def test_an_object_sent_without_a_lock_gets_one(self, machine: Machine) -> None:
         store = S3Store(machine.address, machine.client)
         store.create("archive.json", content_of(b"x"))
         assert read_locks(store) == Locked(None, 1, unlocked=1)
@@ -140,7 +140,7 @@ class TestKeepingLocked:
         with pytest.raises(NotAuthorised):
             ObjectLock(store, KEEP * 3, machine.root, NOW).finish()
 
-    def test_nothing_is_locked_where_nothing_is(self, machine: Machine) -> None:
+    def test_an_empty_copy_needs_no_locks(self, machine: Machine) -> None:
         lock = ObjectLock(S3Store(machine.address, machine.client), KEEP, machine.root, NOW)
         assert lock.finish() == Locked(None, 0)
         assert not (machine.root / ".work").exists()
@@ -156,9 +156,9 @@ class TestKeepingLocked:
 
 
 class TestAttacks:
-    """What a thief with the writer's keys can still do, once everything is locked."""
+    """Attacks with the writer's stolen keys on a copy whose objects are all locked."""
 
-    def test_what_is_put_over_an_object_or_deletes_it_hides_nothing(self, machine: Machine) -> None:
+    def test_overwritten_and_deleted_objects_can_still_be_read(self, machine: Machine) -> None:
         machine.sync(*NAMES)
         bucket, _, prefix = machine.address.removeprefix("s3://").partition("/")
         for name in (*NAMES, "runs.jsonl"):
@@ -171,7 +171,7 @@ class TestAttacks:
         assert machine.sync()[0].until == NOW + LONGER
         assert b"".join(store.read("runs.jsonl")) == b"run\nrun\n"
 
-    def test_a_prune_is_refused_and_one_that_is_pretended_is_not_seen(self, machine: Machine) -> None:
+    def test_a_prune_is_refused_and_a_forged_one_is_ignored(self, machine: Machine) -> None:
         machine.sync(*NAMES)
         bucket, _, prefix = machine.address.removeprefix("s3://").partition("/")
         machine.client.put_object(Bucket=bucket, Key=f"{prefix}/versions.new.json", Body=b'{"state":"built"}')

@@ -54,11 +54,11 @@ def test_a_prune_reaches_the_copy_only_when_it_is_asked_for(source: Built, store
 
 
 def pushed_relation(root: Path, store: FolderStore) -> Relation:
-    """Tell what an archive is to a copy."""
+    """Return how an archive relates to a copy."""
     return Push(Archive.open(root), store, pruning=True).plan().relation
 
 
-def test_an_archive_that_was_pruned_and_went_on_is_sent_whole(
+def test_an_archive_with_new_versions_after_a_prune_is_sent_completely(
     source: Built, store: FolderStore, tmp_path: Path
 ) -> None:
     pushed(source.root, store)
@@ -83,7 +83,7 @@ def test_pictures_that_no_version_needs_go_with_the_versions(source: Built, stor
     assert all((tmp_path / "copy" / asset_name(data)).exists() for data in PICTURES)
 
 
-def test_who_was_not_pruned_adds_nothing_to_what_was(source: Built, store: FolderStore, tmp_path: Path) -> None:
+def test_an_unpruned_archive_adds_nothing_to_a_pruned_copy(source: Built, store: FolderStore, tmp_path: Path) -> None:
     shutil.copytree(source.root, tmp_path / "whole")
     prune_here(source.root)
     pushed(source.root, store)
@@ -106,12 +106,12 @@ def test_another_history_is_no_prune(source: Built, store: FolderStore, tmp_path
 
 
 def note(**members: object) -> bytes:
-    """Make the note of a prune."""
+    """Return the note of a prune."""
     known = {"step": "building", "pid": os.getpid(), "host": socket.gethostname()}
     return json.dumps({**known, "since": timestamp(SystemClock().now()), **members}).encode()
 
 
-def test_while_somebody_prunes_nobody_else_writes(source: Built, store: FolderStore) -> None:
+def test_during_a_prune_no_other_machine_can_write(source: Built, store: FolderStore) -> None:
     pushed(source.root, store)
     grow(source)
     store.replace(NOTE, note(), None)
@@ -146,7 +146,7 @@ def test_a_version_that_comes_meanwhile_stops_the_prune(source: Built, tmp_path:
     prune_here(source.root)
 
     class Busy(FolderStore):
-        """Somebody else sends a version while the new set is stored, having looked before there was a note."""
+        """Another writer that sees no note sends a version while the new set is stored."""
 
         def create(self, name: str, content: ObjectContent) -> bool:
             if name.startswith("versions.new/000006/manifest"):
@@ -189,7 +189,7 @@ def test_a_copy_whose_objects_are_locked_is_not_pruned(source: Built, store: Fol
     prune_here(source.root)
 
     class Locked(FolderStore):
-        """What is in versions/ stays when it is removed."""
+        """Files in versions/ cannot be removed."""
 
         def remove(self, name: str) -> None:
             if not name.startswith("versions/"):
@@ -201,11 +201,11 @@ def test_a_copy_whose_objects_are_locked_is_not_pruned(source: Built, store: Fol
 
 
 class Stopped(Exception):
-    """The transfer ends here."""
+    """The transfer was stopped."""
 
 
 class Stopping(FolderStore):
-    """A folder whose user is gone before its ``left``-th change."""
+    """A folder store that stops the transfer before its ``left``-th change."""
 
     def __init__(self, root: Path, left: int) -> None:
         super().__init__(root)
@@ -230,10 +230,10 @@ class Stopping(FolderStore):
 
 
 @pytest.mark.parametrize("step", [41, pytest.param(17, marks=pytest.mark.hostile)])
-def test_at_no_instant_a_state_is_missing(
+def test_no_state_is_missing_at_any_time(
     source: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """After each change in turn: every kept version reads back as it was, and the next prune completes it."""
+    """After each change, every kept version reads back unchanged, and the next prune completes the first."""
     pushed(source.root, FolderStore(tmp_path / "template"))
     add_pictures(source, b"new")
     expected = states_of(source.root)

@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> FolderStore:
     return FolderStore(tmp_path / "copy")
 
 
-def test_there_and_back_is_byte_for_byte_the_same(source: Built, store: FolderStore, tmp_path: Path) -> None:
+def test_a_restored_archive_is_byte_for_byte_the_same(source: Built, store: FolderStore, tmp_path: Path) -> None:
     plan, tally = pushed(source.root, store)
     assert files_in(tmp_path / "copy") == files_in(source.root)
     assert (plan.relation, tuple(plan.versions)) == (Relation.AHEAD, (1, 2, 3, 4, 5, 6))
@@ -81,7 +81,7 @@ def test_an_archive_that_is_older_than_the_copy_sends_nothing(
     assert (plan_back.relation, tally.objects) == (Relation.BEHIND, 0)
 
 
-def test_histories_that_parted_are_refused_and_the_place_is_named(
+def test_different_histories_are_refused_and_the_place_is_named(
     source: Built, store: FolderStore, tmp_path: Path
 ) -> None:
     shutil.copytree(source.root, tmp_path / "other")
@@ -140,7 +140,7 @@ def test_a_place_with_other_things_is_refused(source: Built, store: FolderStore,
         "runs.jsonl",
     ],
 )
-def test_what_is_missing_there_is_sent_again(source: Built, store: FolderStore, tmp_path: Path, name: str) -> None:
+def test_missing_objects_are_sent_again(source: Built, store: FolderStore, tmp_path: Path, name: str) -> None:
     pushed(source.root, store)
     store.remove(name)
     assert findings(store) != []
@@ -169,7 +169,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", [name for name, expected in DAMAGES.items() if expected])
-def test_what_is_damaged_is_named_and_not_sent(source: Built, store: FolderStore, tmp_path: Path, name: str) -> None:
+def test_damaged_files_are_named_and_not_sent(source: Built, store: FolderStore, tmp_path: Path, name: str) -> None:
     spoil(source.root / name)
     plan, _ = pushed(source.root, store)
     assert name in plan.damaged
@@ -183,10 +183,10 @@ def test_what_is_damaged_is_named_and_not_sent(source: Built, store: FolderStore
     assert files_in(tmp_path / "copy") == files_in(source.root)
 
 
-def test_what_a_later_version_has_healed_holds_nothing_back(
+def test_damage_repaired_by_a_later_version_stops_no_transfer(
     source: Built, store: FolderStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The newest state is in the copy, is read there, and comes back; what is damaged is named each time."""
+    """The copy has the newest state, and it can be read and restored; the damaged file is named each time."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     name = "versions/000001/entries.jsonl"
     original = (source.root / name).read_bytes()
@@ -214,7 +214,7 @@ def test_what_a_later_version_has_healed_holds_nothing_back(
 
 
 @pytest.mark.parametrize("name", [name for name, expected in DAMAGES.items() if expected])
-def test_damage_here_never_replaces_what_is_good_there(
+def test_local_damage_never_replaces_intact_objects(
     source: Built, store: FolderStore, tmp_path: Path, name: str
 ) -> None:
     pushed(source.root, store)
@@ -227,7 +227,7 @@ def test_damage_here_never_replaces_what_is_good_there(
     assert files_in(tmp_path / "copy") == good
 
 
-def test_nothing_is_sent_without_a_true_archive_json(source: Built, store: FolderStore) -> None:
+def test_nothing_is_sent_without_a_valid_archive_json(source: Built, store: FolderStore) -> None:
     info = source.root / "archive.json"
     info.write_bytes(info.read_bytes().replace(b"2026", b"2025"))
     with pytest.raises(ArchiveDamaged, match="nothing was sent"):
@@ -239,7 +239,7 @@ def test_nothing_is_sent_without_a_true_archive_json(source: Built, store: Folde
 
 
 @pytest.mark.parametrize("name", [name for name, expected in DAMAGES.items() if expected])
-def test_what_is_damaged_there_is_found_and_not_brought_back(
+def test_damage_in_the_copy_is_found_and_not_restored(
     source: Built, store: FolderStore, tmp_path: Path, name: str
 ) -> None:
     pushed(source.root, store)
@@ -273,7 +273,7 @@ def test_archive_json_of_a_copy_is_compared_with_its_seals(source: Built, store:
     assert not (tmp_path / "back").exists()
 
 
-def test_a_picture_that_is_damaged_here_comes_back_from_the_copy(source: Built, store: FolderStore) -> None:
+def test_a_damaged_picture_is_restored_from_the_copy(source: Built, store: FolderStore) -> None:
     pushed(source.root, store)
     path = source.root / asset_name(PICTURES[1])
     path.write_bytes(b"cut")

@@ -1,4 +1,4 @@
-"""The store in S3 against Ceph's service, which takes no notice of conditions where a bucket has versions."""
+"""The S3 store with Ceph's service, which ignores conditions if a bucket has versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a copy in a real S3 service withstands: kills, two writers at once, a thief with the writer's keys."""
+"""A copy in a real S3 service survives kills, two concurrent writers, and an attacker with the writer's keys."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def started(service: Service, *arguments: object) -> subprocess.Popen[str]:
 
 
 def ran(service: Service, *arguments: object) -> tuple[int, str]:
-    """Run the program, and return its exit code and what it said."""
+    """Run the program, and return its exit code and its output."""
     process = started(service, *arguments)
     said, _ = process.communicate(timeout=300)
     return process.returncode, said
@@ -70,7 +70,7 @@ def ran(service: Service, *arguments: object) -> tuple[int, str]:
 def is_whole(
     service: Service, client: S3Client, address: str, root: Path, back: Path, identity: Path | None = None
 ) -> None:
-    """Compare every object of a copy with the archive, have it checked, and bring it back."""
+    """Compare every object in a copy with the archive, verify the copy, and restore it."""
     key = [] if identity is None else ["--identity", str(identity)]
     store = open_encrypted(S3Store(address, client), [], [] if identity is None else [identity], None)
     archive = {
@@ -124,7 +124,7 @@ def test_killed_again_and_again_it_ends_well(
 
 @pytest.mark.parametrize("locks", [False, True])
 @pytest.mark.parametrize("races", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_of_two_writers_at_once_one_wins(
+def test_one_of_two_concurrent_writers_wins(
     service: Service, client: S3Client, source: Built, tmp_path: Path, locks: bool, races: int
 ) -> None:
     bucket = service.bucket(locks=locks)

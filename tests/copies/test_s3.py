@@ -1,4 +1,4 @@
-"""The store in S3 against a service that answers as Amazon's does."""
+"""The S3 store with a service that answers like Amazon's."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestBucketWithLocks(StoreContract):
 
 
 class TestLargeObjects:
-    """Large for a test: what is sent in parts."""
+    """Objects that are large enough in these tests to be sent in parts."""
 
     @pytest.mark.parametrize("locks", [False, True])
     def test_they_arrive_in_parts(self, service: Service, client: S3Client, locks: bool) -> None:
@@ -81,7 +81,7 @@ class TestLargeObjects:
             S3Store(f"s3://{bucket}", client, single=3).create(NAME, ObjectContent(8, pieces))
         assert "Uploads" not in client.list_multipart_uploads(Bucket=bucket)
 
-    def test_what_does_not_fit_into_memory_is_read_from_the_disk(
+    def test_an_object_larger_than_memory_is_read_from_the_disk(
         self, service: Service, client: S3Client, tmp_path: Path
     ) -> None:
         data = random.Random(1).randbytes(9 << 20)
@@ -96,7 +96,7 @@ class TestTheAddress:
     @pytest.mark.parametrize(
         "address", ["s3://", "s3://a", "s3:///x", "s3://key:secret@host/x", "s3://bucket/../x", "s3://bucket//x"]
     )
-    def test_what_is_none_is_refused(self, address: str) -> None:
+    def test_an_invalid_address_is_refused(self, address: str) -> None:
         with pytest.raises(UsageError, match="is not an address of a copy"):
             open_store(address)
 

@@ -1,4 +1,4 @@
-"""``sync`` and ``verify`` with a copy in S3, as they are typed."""
+"""``sync`` and ``verify`` with a copy in S3 on the command line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_locked_copy_comes_back_whole(program: Program, source: Built, address
     assert Archive.open(back).versions() == Archive.open(source.root).versions()
 
 
-def test_what_has_no_lock_is_counted(program: Program, source: Built, address: str) -> None:
+def test_objects_without_a_lock_are_counted(program: Program, source: Built, address: str) -> None:
     assert program("sync", source.root, address).code == 0
     checked = program("verify", address)
     assert checked.code == 0
@@ -66,7 +66,7 @@ def test_what_has_no_lock_is_counted(program: Program, source: Built, address: s
     assert f"{count} of {count} files have no lock" in checked.out
 
 
-def test_nothing_is_locked_where_nothing_is_sent(program: Program, source: Built, address: str) -> None:
+def test_nothing_is_locked_if_nothing_is_sent(program: Program, source: Built, address: str) -> None:
     done = program("sync", source.root, address, "--object-lock", "90d", "--dry-run", "--json")
     assert (done.code, document(done.out)["locked"]) == (0, None)
     folder = source.root.parent / "copy"
@@ -83,15 +83,13 @@ def test_nothing_is_locked_where_nothing_is_sent(program: Program, source: Built
 
 
 @pytest.mark.hostile
-def test_an_encrypted_copy_is_locked_and_withstands_who_has_the_keys(
+def test_an_encrypted_copy_is_locked_and_survives_an_attacker_with_the_keys(
     program: Program, source: Built, service: Service, address: str
 ) -> None:
     alice = owner(source.root.parent, "alice")
     send = ("sync", source.root, address, "--object-lock", "90d", "--encrypt-to", alice.recipient)
     locked = program(*send, "--json").json["locked"]
-    assert (
-        locked["objects"] == len(files_in(source.root)) + 3
-    )  # what says that it is encrypted, its keys, and README.txt
+    assert locked["objects"] == len(files_in(source.root)) + 3  # the marker file, the keys, and README.txt
     grow(source)
     assert program(*send).code == 0
 

@@ -1,4 +1,4 @@
-"""What the store in S3 says and does when the service refuses, fails, repeats itself or does not keep its word."""
+"""The S3 store's messages and recovery when the service refuses, fails, repeats answers or ignores conditions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def always(error: Exception) -> Callable[..., Any]:
 
 
 def has(client: S3Client, **methods: Callable[..., Any]) -> None:
-    """Give a client other methods."""
+    """Replace methods of a client."""
     for name, method in methods.items():
         setattr(client, name, method)
 
@@ -77,11 +77,11 @@ class TestWords:
         assert words in str(raised.value)
         assert "\n" not in str(raised.value)
 
-    def test_a_bucket_that_is_not_there_is_named(self, client: S3Client) -> None:
+    def test_a_missing_bucket_is_named(self, client: S3Client) -> None:
         with pytest.raises(UsageError, match="There is no bucket no-such-bucket"):
             list(S3Store("s3://no-such-bucket", client).list())
 
-    def test_a_service_that_is_not_there_is_named(self) -> None:
+    def test_an_unreachable_service_is_named(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         client = boto3.client(
@@ -107,7 +107,7 @@ class TestWords:
 
 
 class TestConditions:
-    def test_a_service_that_takes_no_notice_of_them_is_refused(self, service: Service, client: S3Client) -> None:
+    def test_a_service_that_ignores_conditions_is_refused(self, service: Service, client: S3Client) -> None:
         put = client.put_object
 
         def careless(**arguments: Any) -> Any:
@@ -132,7 +132,7 @@ class TestConditions:
             assert store.replace(NAME, b"x", found.tag)
             assert not store.replace(NAME, b"y", found.tag)
 
-    def test_where_they_are_ignored_the_oldest_version_wins(self, service: Service, client: S3Client) -> None:
+    def test_if_conditions_are_ignored_the_oldest_version_wins(self, service: Service, client: S3Client) -> None:
         store = S3Store(f"s3://{service.bucket(versions=True)}", client)
         assert store.create(NAME, content_of(b"first"))
         put = client.put_object
@@ -141,7 +141,7 @@ class TestConditions:
         assert b"".join(store.read(NAME)) == b"first"
 
     @pytest.mark.parametrize("undeletable", [False, True])
-    def test_of_two_replacements_at_once_one_counts(
+    def test_one_of_two_concurrent_replacements_counts(
         self, service: Service, client: S3Client, monkeypatch: pytest.MonkeyPatch, undeletable: bool
     ) -> None:
         bucket = service.bucket(versions=True)
@@ -162,7 +162,7 @@ class TestConditions:
         assert b"".join(store.read("SHA256SUMS")) == b"theirs"
         has(client, delete_object=delete)
 
-    def test_what_may_not_be_deleted_and_is_not_locked_is_said(self, service: Service, client: S3Client) -> None:
+    def test_an_object_that_cannot_be_deleted_or_locked_is_reported(self, service: Service, client: S3Client) -> None:
         store = S3Store(f"s3://{service.bucket(versions=True)}", client)
         assert store.create(NAME, content_of(b"x"))
         has(client, delete_object=always(refusal("AccessDenied", "DeleteObject")))
@@ -171,7 +171,7 @@ class TestConditions:
 
 
 class TestReading:
-    def test_a_connection_that_breaks_is_taken_up_again(self, service: Service, client: S3Client) -> None:
+    def test_a_broken_connection_is_resumed(self, service: Service, client: S3Client) -> None:
         data = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(PIECE_BYTES // 10))
         store = S3Store(f"s3://{service.bucket()}", client)
         store.create(NAME, content_of(data))
@@ -195,7 +195,7 @@ class TestReading:
 
 
 class Breaking(io.RawIOBase):
-    """A body whose connection breaks after some pieces."""
+    """A response body whose connection breaks after some pieces."""
 
     def __init__(self, body: Any, after: int) -> None:
         self._body = body

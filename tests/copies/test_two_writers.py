@@ -1,4 +1,4 @@
-"""Two machines that send different histories, or the same one, to one place at once."""
+"""Two machines that send different histories or the same history to one place at the same time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.copies.support import damages, files_in, findings, pulled, pushed
 
 
 def forked(source: Built, tmp_path: Path) -> Built:
-    """Make another archive with the same history and another newest version."""
+    """Make another archive with the same history except for its newest version."""
     shutil.copytree(source.root, tmp_path / "other")
     other = Built.reopen(tmp_path / "other")
     grow(source, "one")
@@ -27,7 +27,7 @@ def forked(source: Built, tmp_path: Path) -> Built:
 
 
 def at_once(*works: tuple[Path, FolderStore]) -> list[BlogExporterError | None]:
-    """Push archives in threads of their own; return how each ended."""
+    """Push archives in separate threads; return the error of each, or ``None``."""
     ended: list[BlogExporterError | None] = [None] * len(works)
     start = threading.Barrier(len(works))
 
@@ -47,7 +47,7 @@ def at_once(*works: tuple[Path, FolderStore]) -> list[BlogExporterError | None]:
 
 
 @pytest.mark.parametrize("turn", [0, 1, *(pytest.param(turn, marks=pytest.mark.hostile) for turn in range(2, 12))])
-def test_of_two_histories_one_wins_and_nothing_is_mixed(source: Built, tmp_path: Path, turn: int) -> None:
+def test_one_of_two_histories_wins_and_nothing_is_mixed(source: Built, tmp_path: Path, turn: int) -> None:
     copy = tmp_path / "copy"
     if turn % 2:
         pushed(source.root, FolderStore(copy))
@@ -72,8 +72,8 @@ def test_two_with_the_same_history_help_each_other(source: Built, tmp_path: Path
     assert files_in(copy) == files_in(source.root)
 
 
-def test_who_claimed_a_version_keeps_it(source: Built, tmp_path: Path) -> None:
-    """The other one stored SHA256SUMS of its version and was gone."""
+def test_the_first_writer_of_a_version_keeps_it(source: Built, tmp_path: Path) -> None:
+    """The other writer stored SHA256SUMS of its version and then died."""
     copy = FolderStore(tmp_path / "copy")
     pushed(source.root, copy)
     other = forked(source, tmp_path)
@@ -87,7 +87,7 @@ def test_who_claimed_a_version_keeps_it(source: Built, tmp_path: Path) -> None:
 
 
 class Beaten(FolderStore):
-    """A place where somebody else is always a little earlier with one name."""
+    """A store in which another writer always stores one name first."""
 
     def __init__(self, root: Path, name: str, theirs: bytes) -> None:
         super().__init__(root)
@@ -105,7 +105,7 @@ class Beaten(FolderStore):
         return super().replace(name, content, tag)
 
 
-def test_who_is_beaten_to_a_name_stops(source: Built, tmp_path: Path) -> None:
+def test_a_writer_that_is_second_to_store_a_name_stops(source: Built, tmp_path: Path) -> None:
     for number, name in enumerate(("archive.json", "versions/000002/manifest.json")):
         with pytest.raises(HistoriesDiffer, match="Another writer has stored another"):
             pushed(source.root, Beaten(tmp_path / str(number), name, b"{}"))

@@ -1,4 +1,4 @@
-"""Crawls of a real service on loopback, in this process, with a clock of their own."""
+"""Run crawls in this process with a real service on loopback and a simulated clock."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that stands still but for the waits, which take no time."""
+    """A clock that only waits advance; the waits take no real time."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self.time = now
@@ -51,7 +51,7 @@ class Clock:
 
 @dataclass
 class Ran:
-    """What a run left: its outcome, what it said, and what ended it."""
+    """A run's result: its outcome, its events, and the error that ended it."""
 
     outcome: Outcome
     events: list[Event]
@@ -71,7 +71,7 @@ class Ran:
 
 @dataclass
 class Crawl:
-    """One archive and the service it is filled from."""
+    """An archive and the service that it backs up."""
 
     root: Path
     service: DemoService
@@ -80,7 +80,7 @@ class Crawl:
 
     @property
     def gets(self) -> list[str]:
-        """The ids of the entries asked for since the log was cleared."""
+        """The IDs of the entries requested since the log was cleared."""
         return [each.params["entry_id"] for each in self.service.requests if each.path.endswith("entry/get")]
 
     @property
@@ -89,7 +89,7 @@ class Crawl:
 
     @asynccontextmanager
     async def started(self, **given: Any) -> AsyncIterator[BackupRun]:
-        """Make a run; ``given`` are settings of the run, of the reading, or assumptions."""
+        """Make a run; ``given`` contains settings of the run and the client, or assumptions about the service."""
         assume = Options(**{name: given.pop(name) for name in Options.__slots__ if name in given})
         blog_id = given.pop("blog_id", next(iter(self.service.blogs)))
         given["refresh"] = Refresh(given.get("refresh", "all"))
@@ -107,7 +107,7 @@ class Crawl:
         return BackupRun(self.root, service, client, settings, self.clock)
 
     async def run(self, on: Callable[[BackupRun, Event], Awaitable[None] | None] | None = None, **given: Any) -> Ran:
-        """Run to the end; ``on`` is told each event as it happens."""
+        """Run to the end; ``on`` receives each event when it happens."""
         self.service.requests.clear()
         async with self.started(**given) as run:
             ran = Ran(run.outcome, [])
@@ -123,7 +123,7 @@ class Crawl:
             return ran
 
     def show_latest(self) -> None:
-        """Bring ``latest/`` up to date, as the command does after a run."""
+        """Update ``latest/``, as the command does after a run."""
         write_latest(Archive.open(self.root).layout, Archive.open(self.root).state(), [])
 
 
@@ -131,7 +131,7 @@ MakeCrawl = Callable[[DemoService], Crawl]
 
 
 def copy_as_killed(root: Path, left: Path) -> None:
-    """Copy what a kill would leave now, while a thread of the run still writes: once more where a file was renamed."""
+    """Copy the files that a kill would leave while a thread still writes; retry if a file is renamed meanwhile."""
     while True:
         try:
             shutil.copytree(root, left)

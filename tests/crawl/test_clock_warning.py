@@ -17,7 +17,7 @@ from tests.support.runs import lines_of_runs
 
 
 def dated(service: DemoService, written: str) -> None:
-    """Have every answer state a time."""
+    """Put a date into every answer."""
 
     async def before(request: web.Request) -> web.StreamResponse | None:
         if request.path == "/v1/user":
@@ -56,7 +56,7 @@ async def test_a_clock_that_is_off_by_hours_is_not(crawl_of: MakeCrawl, hours: i
 
 
 @pytest.mark.parametrize("written", ["", "yesterday", "Mon, 99 Foo 2026", "Sun, 31 Feb 2026 12:00:00 GMT"])
-async def test_a_date_that_is_none_is_passed_over(crawl_of: MakeCrawl, written: str) -> None:
+async def test_an_invalid_date_is_ignored(crawl_of: MakeCrawl, written: str) -> None:
     async with DemoService(generated_blog(2, 1, 1)) as service:
         dated(service, written)
         assert await warned(crawl_of(service), NOON) == []

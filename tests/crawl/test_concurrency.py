@@ -1,4 +1,4 @@
-"""Blocking work is never left running, however often its task is cancelled."""
+"""Blocking work is never left running, even if its task is cancelled repeatedly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from exporter.crawl.tasks import finish_in_thread
 
 
-async def test_a_second_cancellation_does_not_leave_the_work_running_either() -> None:
+async def test_a_second_cancellation_does_not_leave_the_work_running() -> None:
     begun, stopped, may_end, ended = (threading.Event() for _ in range(4))
     closed: list[str] = []
 
@@ -35,7 +35,7 @@ async def test_a_second_cancellation_does_not_leave_the_work_running_either() ->
     assert closed == ["opened"]
 
 
-async def test_what_the_work_raises_is_raised() -> None:
+async def test_an_exception_in_the_work_is_raised() -> None:
     def work() -> None:
         raise ValueError("it")
 

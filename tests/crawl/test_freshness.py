@@ -1,4 +1,4 @@
-"""Reading less: policies, validators, and never less than what is needed."""
+"""Reading fewer entries: refresh policies and validators, and all entries that must be read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_unchanged_entries_are_asked_for_with_their_validators(crawl_of: M
 
 
 async def test_validators_of_another_state_are_never_sent(crawl_of: MakeCrawl) -> None:
-    """A run that died between its version and what it remembers: an edit taken back must not pass unnoticed."""
+    """A run died after its version and before it stored validators: an edit that is undone must not pass unnoticed."""
     blog = generated_blog(3)
     async with DemoService(blog, ETAGS) as service:
         crawl = crawl_of(service)
@@ -83,7 +83,7 @@ async def test_validators_of_entries_read_before_a_kill_come_along(crawl_of: Mak
         assert folded(crawl.root) == held(blog)
 
 
-async def test_changed_reads_what_is_new_or_listed_differently(crawl_of: MakeCrawl) -> None:
+async def test_changed_reads_entries_that_are_new_or_listed_differently(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(50)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -94,12 +94,12 @@ async def test_changed_reads_what_is_new_or_listed_differently(crawl_of: MakeCra
         blog.entries[51] = {**fields(blog.entries[5]), "entry_id": "51"}
         await crawl.run(refresh="changed")
         assert sorted(crawl.gets) == ["3", "51"]
-        # The body that changed without a trace in the list is found by reading all.
+        # Reading all entries finds the body that changed without a trace in the list.
         await crawl.run(refresh="all")
         assert folded(crawl.root) == held(blog)
 
 
-async def test_changed_reads_again_what_could_not_be_read_last_time(crawl_of: MakeCrawl) -> None:
+async def test_changed_reads_entries_that_failed_last_time(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(50)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -156,7 +156,7 @@ async def test_an_entry_edited_while_it_is_swept_is_read_again(crawl_of: MakeCra
         assert folded(crawl.root)[Kind.ENTRIES] == held(blog)[Kind.ENTRIES]
 
 
-def test_what_is_remembered_reads_back(tmp_path: Path) -> None:
+def test_stored_validators_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "freshness.jsonl"
     made = Freshness(path, None)
     now = datetime(2026, 3, 1, tzinfo=UTC)
@@ -175,7 +175,7 @@ def test_what_is_remembered_reads_back(tmp_path: Path) -> None:
     assert_empty(path, None)
 
 
-def test_what_was_remembered_stays_until_an_entry_was_read_or_there_is_a_new_version(tmp_path: Path) -> None:
+def test_validators_stay_until_an_entry_is_read_or_a_new_version_exists(tmp_path: Path) -> None:
     path = tmp_path / "freshness.jsonl"
     made = Freshness(path, None)
     made.note("1", NOON, Validators('"a"'))
@@ -201,7 +201,7 @@ def test_an_entry_that_loses_its_validator_loses_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", [b"", b"\n", b"[1]\n", b"x", b'["1","2026-03-01T00:00:00Z"]\n', b'["1","yesterday",null,null]\n', b"{}\n"]
 )
-def test_a_damaged_memory_is_no_memory(tmp_path: Path, text: bytes) -> None:
+def test_a_damaged_file_of_validators_is_ignored(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "freshness.jsonl"
     assert_empty(path, "seal")
     path.write_bytes(lossless_json.dumps({"manifest_sha256": "seal"}) + b"\n" + text)
@@ -211,6 +211,6 @@ def test_a_damaged_memory_is_no_memory(tmp_path: Path, text: bytes) -> None:
 
 
 def assert_empty(path: Path, sealed: str | None) -> None:
-    """Make sure that nothing is remembered."""
+    """Check that nothing is stored."""
     found = Freshness(path, sealed)
     assert (found.last_read, found.validators) == ({}, {})

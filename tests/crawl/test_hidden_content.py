@@ -1,7 +1,7 @@
 """Services that hide, cut or replace parts of a blog: no run may call such a backup complete.
 
 Each way changes the sample service's HTTP answers a little, during a first backup, and during a second one after a
-good first. Pages hold five records: 23 entries, 34 comments and 13 files have 5, 7 and 3 pages.
+good first. A page has five records, so 23 entries, 34 comments and 13 files need 5, 7 and 3 pages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HIDDEN = 12  # has comments, and is on page 3 of the entry list
 
 @dataclass
 class Asked:
-    """A request: its operation, its page or entry, and how often the same was asked before."""
+    """A request: its operation, its page or entry, and the number of equal requests before it."""
 
     operation: str
     which: str
@@ -46,16 +46,16 @@ BOTH = ("first", "second")
 
 @dataclass(frozen=True)
 class Way:
-    """One way to hide something.
+    """One way to hide content.
 
     Attributes:
-        operation: whose answers are changed; ``None`` if only the blog is.
+        operation: the operation whose answers are changed; ``None`` if only the blog is changed.
         which: the page or entry that is changed; empty for all.
         change: changes the payload.
         says: words that the problems or the error contain.
         blog: changes the blog before the run.
-        runs: which runs it affects.
-        refresh: as for a backup.
+        runs: the runs that are affected.
+        refresh: the refresh policy of the backup.
     """
 
     operation: str | None
@@ -123,7 +123,7 @@ def doubled(data: Data, _: Asked) -> None:
 
 
 def first_page_again(data: Data, _: Asked) -> object:
-    """Send the items of page 1 once more; the sample service answers with them where the page is left out."""
+    """Send the items of page 1 again; the sample service sends them if the page parameter is missing."""
     return _Other("1")
 
 
@@ -177,7 +177,7 @@ NOTICE = put(title="お知らせ", entry_text="<p>ただいまメンテナンス
 
 @dataclass(frozen=True)
 class _Other:
-    """Answer as for another page."""
+    """Answer as if another page were requested."""
 
     page: str
 
@@ -194,7 +194,7 @@ def no_text_newer(data: Data, _: Asked) -> None:
 
 
 def count_of(number: int, change: int | None) -> Callable[[Blog], None]:
-    """State another comment count for an entry; ``None`` for none at all."""
+    """Set another comment count for an entry; ``None`` removes the count."""
 
     def apply(blog: Blog) -> None:
         item = fields(blog.list_item(number))
@@ -215,7 +215,7 @@ def all_of(*changes: Callable[[Blog], object]) -> Callable[[Blog], None]:
 
 
 def move_comments(blog: Blog) -> None:
-    """Move an entry's comments to another entry, which is listed."""
+    """Move an entry's comments to another entry in the list."""
     count_of(HIDDEN, 0)(blog)
     count_of(HIDDEN + 1, 0)(blog)
     blog.comments = RecordList(
@@ -225,7 +225,7 @@ def move_comments(blog: Blog) -> None:
 
 
 def orphan_comments(blog: Blog) -> None:
-    """Have all comments of an entry name one that does not exist."""
+    """Make all comments of an entry refer to a missing entry."""
     count_of(HIDDEN, 0)(blog)
     blog.comments = RecordList(
         {**fields(each), "entry_id": "999"} if fields(each)["entry_id"] == str(HIDDEN) else each
@@ -234,7 +234,7 @@ def orphan_comments(blog: Blog) -> None:
 
 
 def swap_comment(blog: Blog) -> None:
-    """Hide a comment of one entry and repeat one of another under a new id: the sums are as before."""
+    """Hide a comment of one entry and repeat one of another under a new ID, so that the totals stay the same."""
     for number in (HIDDEN, HIDDEN + 1):
         count_of(number, 0)(blog)
     of_hidden = next(at for at, each in enumerate(blog.comments) if fields(each)["entry_id"] == str(HIDDEN))
@@ -250,7 +250,7 @@ def drop_comment(blog: Blog) -> None:
 UNLISTED = "the service answers these entries, which are not on the entry list"
 SECOND = ("second",)
 LISTS: dict[str, Way] = {
-    # Entries that the list leaves out, consistently.
+    # Entries that all lists leave out consistently.
     "an entry that comments name is unlisted": Way(None, "", None, UNLISTED, unlist(HIDDEN)),
     "several such entries are unlisted": Way(None, "", None, UNLISTED, unlist(HIDDEN, 2, 20)),
     "the newest entry with comments is unlisted": Way(None, "", None, UNLISTED, unlist(23)),
@@ -450,7 +450,7 @@ def blog() -> Blog:
 
 
 def strike(service: DemoService, way: Way) -> None:
-    """Have the service answer as the way says, from now on."""
+    """Make the service answer in this way from now on."""
     asked: Counter[tuple[str, str]] = Counter()
 
     async def before(request: web.Request) -> web.StreamResponse | None:
@@ -496,7 +496,7 @@ def text_answer(text: str) -> web.Response:
 
 
 @pytest.mark.parametrize(("name", "run"), CASES, ids=[f"{name} ({run} run)" for name, run in CASES])
-async def test_nothing_that_is_hidden_passes_as_complete(crawl_of: MakeCrawl, name: str, run: str) -> None:
+async def test_no_backup_with_hidden_content_is_complete(crawl_of: MakeCrawl, name: str, run: str) -> None:
     way, held = WAYS[name], blog()
     async with DemoService(held, SMALL_PAGES) as service:
         crawl = crawl_of(service)
@@ -529,7 +529,7 @@ async def test_nothing_that_is_hidden_passes_as_complete(crawl_of: MakeCrawl, na
 
 
 @pytest.mark.parametrize("refresh", ["all", "changed"])
-async def test_the_same_blog_unharmed_is_complete_and_costs_no_request_more(crawl_of: MakeCrawl, refresh: str) -> None:
+async def test_the_unchanged_blog_is_complete_without_extra_requests(crawl_of: MakeCrawl, refresh: str) -> None:
     async with DemoService(blog(), SMALL_PAGES) as service:
         crawl = crawl_of(service)
         for lists in (30, 30):
@@ -539,7 +539,7 @@ async def test_the_same_blog_unharmed_is_complete_and_costs_no_request_more(craw
             assert len(crawl.gets) <= 23
 
 
-async def test_what_is_found_unlisted_is_kept_and_asked_for_again(crawl_of: MakeCrawl) -> None:
+async def test_unlisted_entries_are_kept_and_requested_again(crawl_of: MakeCrawl) -> None:
     held = blog()
     unlist(HIDDEN)(held)
     async with DemoService(held, SMALL_PAGES) as service:

@@ -1,4 +1,4 @@
-"""What cannot be read is named, what can be read is saved, and the next run tries again."""
+"""Records that cannot be read are named, the others are saved, and the next run tries again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_an_entry_that_stays_unreadable(crawl_of: MakeCrawl, status: int) 
         }
         assert {event.record_id for event in ran.of(RecordFailed)} == {"7", "31"}
 
-        # Nothing else changed, so no version; the run still says what is missing.
+        # Nothing else changed, so there is no new version; the run still reports the missing records.
         ran = await crawl.run()
         assert (ran.code, ran.outcome.version) == (3, None)
         assert set(crawl.gets[:2]) == {"7", "31"}
@@ -64,7 +64,7 @@ async def test_an_entry_that_stays_unreadable(crawl_of: MakeCrawl, status: int) 
         assert folded(crawl.root) == held(blog)
 
 
-async def test_a_refusal_that_was_a_slip_is_tried_once_more(crawl_of: MakeCrawl) -> None:
+async def test_a_momentary_refusal_is_tried_once_more(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(30)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -211,7 +211,7 @@ async def test_a_hit_counter_in_the_list_does_not_hide_that_comments_are_kept_ba
 
 
 async def test_a_comment_that_comes_while_the_lists_are_read_is_not_missing(crawl_of: MakeCrawl) -> None:
-    """The two lists of one sweep are of different moments; what another sweep saw is there."""
+    """The two lists of a sweep are read at different times; comments seen in another sweep count."""
     blog = generated_blog(3, 0)
     pages = 0
     async with DemoService(blog) as service:
@@ -220,7 +220,7 @@ async def test_a_comment_that_comes_while_the_lists_are_read_is_not_missing(craw
             nonlocal pages
             if request.path.endswith("entry/list"):
                 pages += 1
-                # Each sweep's entry list counts a comment that this sweep's comment list does not hold yet.
+                # The entry list of each sweep counts a comment that the comment list of this sweep does not have yet.
                 blog.list_items[1] = {"entry_id": "1", "comment_count": str(pages)}
             if request.path.endswith("comment/list") and pages:
                 blog.comments = RecordList(
@@ -305,7 +305,7 @@ async def test_an_unknown_blog(crawl_of: MakeCrawl) -> None:
         assert not (crawl.root / "archive.json").exists()
 
 
-async def test_a_host_that_is_away(crawl_of: MakeCrawl) -> None:
+async def test_an_unreachable_host(crawl_of: MakeCrawl) -> None:
     async with DemoService(generated_blog(3)) as service:
         crawl = crawl_of(service)
         service.base_url = "http://127.0.0.1:9"
@@ -324,7 +324,7 @@ async def test_a_host_that_only_speaks_html(crawl_of: MakeCrawl) -> None:
         assert (ran.code, (crawl.root / "archive.json").exists()) == (20, False)
 
 
-async def test_ids_that_no_address_can_hold_and_items_without_one_are_counted(crawl_of: MakeCrawl) -> None:
+async def test_ids_that_fit_no_address_and_items_without_one_are_counted(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(3)
     blog.list_items = {
         f"x{number}": {"entry_id": "9" * 5000 if number % 2 else f"{number}"} for number in range(10, 310)

@@ -1,4 +1,4 @@
-"""The smaller parts of a crawl, each by itself."""
+"""A crawl's smaller parts, each tested alone."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def ledger(spool: Spool) -> Iterator[Ledger]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sets(st.integers(1, 4)), st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), max_size=6))
-def test_what_was_never_seen_is_told_also_without_a_look_at_each(
+def test_unseen_records_are_found_without_a_look_at_each(
     spool: Spool, ids: set[int], seen: list[tuple[int, int]]
 ) -> None:
-    """Of the very ids of the archive, and of others."""
+    """With IDs that are the archive's own objects, and with others."""
     base, asked = KindState(), KindState()
     for number in (1, 2, 3):
         base.put(str(number), lossless_json.freeze({"cm_id": number}).identity, 1, (0, 0, 0))
@@ -109,12 +109,12 @@ def test_a_spool_that_was_cut_is_noticed(ledger: Ledger, spool: Spool) -> None:
         ledger.frozen("9")
 
 
-def test_marking_what_is_unknown_does_nothing(ledger: Ledger) -> None:
+def test_marking_an_unknown_record_does_nothing(ledger: Ledger) -> None:
     assert ledger.mark("99", 1) == UNSEEN
     assert ledger.seen("99") == UNSEEN
 
 
-def test_marking_tells_which_sweep_was_the_last(ledger: Ledger) -> None:
+def test_marking_returns_the_last_sweep(ledger: Ledger) -> None:
     ledger.observe("9", lossless_json.freeze({"cm_id": 9}), 1)
     for record_id, before in (("1", UNSEEN), ("9", 1)):
         assert ledger.mark(record_id, 2) == before
@@ -181,7 +181,7 @@ def test_syncing_a_closed_spool_is_fine(spool: Spool) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_told_and_closing_stays_quiet(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_closing_raises_nothing(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").symlink_to("/dev/full")
     opened = Spool.__new__(Spool)
     opened.path = tmp_path / "x.jsonl"
@@ -209,7 +209,7 @@ def test_a_checkpoint_begins_resumes_and_goes(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_dropped_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder half removed would be taken for a checkpoint that knows less than it did."""
+    """A partly removed folder would be taken for a checkpoint with less progress."""
     folder = tmp_path / "checkpoint"
     Checkpoint.begin(folder, PURPOSE, NOON).close()
 
@@ -224,7 +224,7 @@ def test_a_checkpoint_is_dropped_in_one_step(tmp_path: Path, monkeypatch: pytest
     assert read_meta(folder) is None
 
 
-def test_setting_aside_replaces_what_was_set_aside_before(tmp_path: Path) -> None:
+def test_setting_aside_replaces_an_earlier_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint"
     for number in (1, 2):
         Checkpoint.begin(folder, PURPOSE, NOON + timedelta(days=number)).close()
@@ -234,7 +234,7 @@ def test_setting_aside_replaces_what_was_set_aside_before(tmp_path: Path) -> Non
     assert meta["started_at"] == "2026-03-03T12:00:00Z"
 
 
-def test_a_run_s_purpose_names_what_it_assumes() -> None:
+def test_a_run_s_purpose_names_its_assumptions() -> None:
     purpose = BackupSettings("b.example.jp", "https://api.example.jp").purpose(BlogV1().options, None, None)
     assert purpose.settings["entry_list_page_param"] == "page"
     assert purpose.settings["timezone"] == "JST"
@@ -305,7 +305,7 @@ def test_everything_that_is_missing_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize("state", [AssetState.LOST, AssetState.LEFT_OUT])
-def test_what_is_gone_for_good_or_left_out_keeps_a_backup_complete(state: AssetState) -> None:
+def test_lost_and_excluded_files_leave_a_backup_complete(state: AssetState) -> None:
     summary = AssetSummary(
         addresses=Tally.of([state]), uploads=Tally.of([state]), absent=(AbsentAsset("u", state, "why", known=False),)
     )
@@ -315,7 +315,7 @@ def test_what_is_gone_for_good_or_left_out_keeps_a_backup_complete(state: AssetS
     assert [each.id for each in strict] == (["u"] if state is AssetState.LOST else [])
 
 
-def test_what_the_address_guard_refused_is_no_choice() -> None:
+def test_a_file_refused_by_the_address_guard_is_not_excluded_by_choice() -> None:
     refused = AssetState.REFUSED
     summary = AssetSummary(addresses=Tally.of([refused]), absent=(AbsentAsset("u", refused, "why", known=True),))
     document, problems = assessed(assets=summary)
@@ -323,7 +323,7 @@ def test_what_the_address_guard_refused_is_no_choice() -> None:
     assert document["assets"] == {"listed": 1, "saved": 0, "left_out": {**left_out(), "refused": 1}}
 
 
-def test_totals_are_compared_also_where_the_lists_kept_changing() -> None:
+def test_totals_are_compared_even_if_the_lists_kept_changing() -> None:
     files = SweepResult(Kind.FILES, complete=True, agreed=False, listed=1, total=2)
     document, problems = assessed(sweeps(files=files), number_of_sweeps=4, short_comments={"2": 3, "10": 1})
     assert [each.reason for each in problems] == [
@@ -418,7 +418,7 @@ async def test_work_in_a_thread_is_finished_before_a_cancellation_is_raised() ->
     assert done == ["work"]
 
 
-async def test_what_a_thread_opened_for_a_cancelled_task_is_closed() -> None:
+async def test_files_that_a_thread_opened_for_a_cancelled_task_are_closed() -> None:
     may_end = threading.Event()
     closed: list[str] = []
 
@@ -436,7 +436,7 @@ async def test_what_a_thread_opened_for_a_cancelled_task_is_closed() -> None:
     assert closed == ["opened"]
 
 
-async def test_what_fails_in_a_thread_fails() -> None:
+async def test_an_exception_in_a_thread_is_raised() -> None:
     def work() -> None:
         raise NoSpace("full")
 

@@ -1,4 +1,4 @@
-"""Which entries to read: pure."""
+"""The choice of the entries to read."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def test_all_reads_all() -> None:
     assert list(entries_to_read(LISTING, CHANGED, Refresh.ALL, None)) == ["9", "8", "7", "6"]
 
 
-def test_changed_reads_what_is_new_or_changed() -> None:
+def test_changed_reads_new_and_changed_entries() -> None:
     assert list(entries_to_read(LISTING, CHANGED, Refresh.CHANGED, None)) == ["8", "7"]
 
 
-def test_what_failed_last_time_comes_first_and_once() -> None:
+def test_entries_that_failed_last_time_come_first_and_once() -> None:
     assert list(entries_to_read(LISTING, CHANGED, Refresh.ALL, None, ["6", "8", "6"])) == ["6", "8", "9", "7"]
     assert list(entries_to_read(LISTING, CHANGED, Refresh.CHANGED, None, ["6"])) == ["6", "8", "7"]
 
@@ -39,7 +39,7 @@ def test_auto_always_reads_the_newest() -> None:
     assert read == [str(number) for number in range(100, 100 - NEWEST_ALWAYS_READ, -1)]
 
 
-def test_what_was_never_read_or_too_long_ago_is_due() -> None:
+def test_entries_never_read_or_read_too_long_ago_are_due() -> None:
     age = Age(NOW, timedelta(days=7), {"1": NOW - timedelta(days=7), "2": NOW})
     assert age.due("1")
     assert age.due("unknown")
@@ -48,7 +48,7 @@ def test_what_was_never_read_or_too_long_ago_is_due() -> None:
 
 @given(st.text(min_size=1), st.integers(1, 40))
 def test_every_entry_has_its_day(entry_id: str, days: int) -> None:
-    """Read once on its day of the cycle, and never left for longer than the age allowed."""
+    """Each entry is read on its day of the cycle, and no entry waits longer than the maximum age."""
     max_age = timedelta(days=days)
     read = NOW
     times = []

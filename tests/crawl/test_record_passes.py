@@ -1,4 +1,4 @@
-"""How often a changed entry goes through a parser and into a file until it is in the archive, in Markdown and on the site."""
+"""How often a changed entry is parsed and written until it is in the archive, in Markdown and on the site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.runs import ROOT, Runs, serving, unmeasured
 MARK = '"entry_text":"<p>かぞえる'
 MOST_PARSES = 2
 MOST_WRITES = 3
-"""The checkpoint, from which a killed run resumes; the version, in the order of ids, so that one blog gives one archive; latest/."""
+"""The checkpoint, so that a killed run can resume; the version, in ID order so that archives are equal; latest/."""
 
 
 def test_a_changed_entry_is_parsed_and_written_few_times(runs: Runs, tmp_path: Path) -> None:
@@ -39,5 +39,5 @@ def test_a_changed_entry_is_parsed_and_written_few_times(runs: Runs, tmp_path: P
     for view in ("markdown", "site"):
         pages = [path.read_bytes() for path in (tmp_path / "archive/latest" / view).rglob("*") if path.is_file()]
         assert any("かぞえる".encode() in page for page in pages)
-    # The counters see what there is to see: every written file is in the archive.
+    # Check that the counters count: every written file is in the archive.
     assert all(str(tmp_path / "archive") in each[-1] for each in found["writes"])

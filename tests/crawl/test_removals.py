@@ -1,4 +1,4 @@
-"""What is gone is believed only on evidence."""
+"""Records are removed only if there is evidence."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.support.runs import all_findings, folded, held, lines_of_runs
 
 
 def tombstones(root: Path, version: int, kind: Kind) -> dict[str, Any]:
-    """Return the evidence in a version's removals of a kind, by id."""
+    """Return the evidence in a version's tombstones by ID."""
     lines = (root / f"versions/{version:06d}/{kind}.jsonl").read_bytes().splitlines()
     found = [lossless_json.loads(line) for line in lines]
     return {line["id"]: line["evidence"] for line in found if line["op"] == "remove"}
 
 
-async def test_what_is_gone_leaves_tombstones_with_their_evidence(crawl_of: MakeCrawl) -> None:
+async def test_removed_records_leave_tombstones_with_evidence(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(30, 20, 20)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -48,7 +48,7 @@ async def test_what_is_gone_leaves_tombstones_with_their_evidence(crawl_of: Make
         assert tombstones(crawl.root, 2, Kind.COMMENTS) == {"4": absent}
         assert tombstones(crawl.root, 2, Kind.FILES) == {"3": absent}
         assert folded(crawl.root) == held(blog)
-        # The older version still has it.
+        # The older version still contains it.
         assert folded(crawl.root, 1) == first
 
 
@@ -92,7 +92,7 @@ async def test_an_entry_that_is_unlisted_and_still_answers_stays(crawl_of: MakeC
             "list_complete": True,
         }
         assert folded(crawl.root)[Kind.ENTRIES] == held(blog)[Kind.ENTRIES]
-        # It is asked for on every run from then on, so that its changes and its end are seen.
+        # Every later run requests it, so that its changes and its removal are found.
         ran = await crawl.run(refresh="changed")
         assert (ran.code, ran.outcome.version) == (3, None)
         assert crawl.gets == ["4"]
@@ -146,7 +146,7 @@ async def test_absent_in_one_sweep_only_is_no_evidence(crawl_of: MakeCrawl) -> N
         await crawl.run()
 
         def hide(_run: BackupRun, event: Event) -> None:
-            # The blog changes between any two sweeps, and the record is missing from the last one only.
+            # The blog changes between any two sweeps, and the record is missing only in the last sweep.
             if isinstance(event, SweepDone):
                 blog.comments[0] = {**fields(blog.comments[0]), "title": f"改{event.sweep}"}
                 if event.sweep == 3:
@@ -184,7 +184,7 @@ async def test_a_mass_disappearance_is_refused(crawl_of: MakeCrawl, kind: str) -
 
 
 @pytest.mark.parametrize(("there", "gone", "refused"), [(20, 6, False), (20, 7, True), (5, 5, False), (6, 6, True)])
-async def test_what_counts_as_mass(crawl_of: MakeCrawl, there: int, gone: int, refused: bool) -> None:
+async def test_the_limit_of_a_mass_disappearance(crawl_of: MakeCrawl, there: int, gone: int, refused: bool) -> None:
     blog = generated_blog(1, there, 0)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -230,7 +230,7 @@ async def test_a_kind_whose_list_failed_claims_no_removals(crawl_of: MakeCrawl, 
 
 
 async def test_an_entry_that_vanishes_while_the_blog_is_read_is_no_problem(crawl_of: MakeCrawl) -> None:
-    """It did not stand until the end; that it was listed at first is kept, and corrected by the next run."""
+    """The entry does not exist at the end; its list item is kept, and the next run corrects it."""
     blog = generated_blog(30)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)

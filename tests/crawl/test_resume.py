@@ -1,4 +1,4 @@
-"""A run that died, and the one that goes on from there."""
+"""Runs that were killed, and the runs that resume them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.runs import all_findings, findings, folded, held, lines_of_ru
 
 
 async def die(crawl: Crawl, when: Event | type[Event], count: int = 1, **given: object) -> None:
-    """Leave in the archive what a SIGKILL at the ``count``-th such event would."""
+    """Leave in the archive the files that a SIGKILL at the ``count``-th event of this kind would leave."""
     left = crawl.root.with_name("left")
     seen = 0
 
@@ -59,9 +59,7 @@ def asked(crawl: Crawl) -> list[str]:
         (PageRead(Kind.COMMENTS, 2, 2, 4), 1), (SweepDone(2, True), 1),
     ],
 )  # fmt: skip
-async def test_only_what_was_in_flight_is_read_again(
-    crawl_of: MakeCrawl, when: Event | type[Event], count: int
-) -> None:
+async def test_only_requests_in_flight_are_repeated(crawl_of: MakeCrawl, when: Event | type[Event], count: int) -> None:
     blog = generated_blog(60, 70, 41)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -71,7 +69,7 @@ async def test_only_what_was_in_flight_is_read_again(
         ran = await crawl.run()
         assert ran.code == 0
         assert ran.of(Resumed)[0].started_at == ran.outcome.resumed_from == "2026-03-01T12:00:00Z"
-        # The user is asked for again, and what the window held: of each list, of the entries.
+        # The user is requested again, and the requests in flight: pages of each list, and entries.
         assert len(service.requests) + before <= whole + 1 + 3 * 8
         assert folded(crawl.root) == held(blog)
         assert findings(crawl.root) == []
@@ -84,7 +82,7 @@ async def test_records_of_the_checkpoint_are_counted(crawl_of: MakeCrawl) -> Non
         crawl = crawl_of(service)
         await die(crawl, SweepDone(1, False))
         ran = await crawl.run()
-        # Entries, their list items, comments and files; the user is read again anyway.
+        # Entries, their list items, comments and files; the user is always read again.
         assert ran.of(Resumed) == [Resumed("2026-03-01T12:00:00Z", 40)]
         assert crawl.gets == []
 
@@ -104,7 +102,7 @@ async def test_an_interrupted_first_run_never_makes_a_later_one_believe_it_has_e
 
 
 async def test_a_page_whose_note_is_torn_off_does_not_count(crawl_of: MakeCrawl) -> None:
-    """Its records stand in the checkpoint, but nothing that follows from them was done: they are as if never seen."""
+    """The checkpoint has the page's records, but nothing that follows from them, so they count as unseen."""
     blog = generated_blog(30, 0, 0)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -132,7 +130,7 @@ async def test_an_entry_whose_note_is_torn_off_is_read_again(crawl_of: MakeCrawl
         assert folded(crawl.root) == held(blog)
 
 
-async def test_what_changes_after_the_death_is_found(crawl_of: MakeCrawl) -> None:
+async def test_changes_after_the_kill_are_found(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(45, 10, 0)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -142,7 +140,7 @@ async def test_what_changes_after_the_death_is_found(crawl_of: MakeCrawl) -> Non
         blog.entries[46] = {**fields(blog.entries[3]), "entry_id": "46"}
         ran = await crawl.run()
         assert ran.code == 0
-        assert sorted(crawl.gets) == ["46", "7", "9"]  # 9 was listed before, so it is asked for once
+        assert sorted(crawl.gets) == ["46", "7", "9"]  # 9 was listed before, so it is requested once
         found = folded(crawl.root)
         assert found[Kind.ENTRIES]["7"] == held(blog)[Kind.ENTRIES]["7"]
         assert "46" in found[Kind.ENTRIES]
@@ -164,7 +162,7 @@ async def test_a_page_that_failed_is_asked_for_again_on_resuming(crawl_of: MakeC
 
 
 async def test_a_page_that_failed_in_an_earlier_sweep_stays_failed(crawl_of: MakeCrawl) -> None:
-    """Later sweeps went on from there; only they count in the end."""
+    """Later sweeps continued after the failure; only they count in the end."""
     blog = generated_blog(5, 100, 5)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -177,7 +175,7 @@ async def test_a_page_that_failed_in_an_earlier_sweep_stays_failed(crawl_of: Mak
         service.before = None
         ran = await crawl.run()
         assert ran.code == 0
-        # The rest of the second sweep, and a third that agrees with it.
+        # The rest of the second sweep, and a third with the same result.
         assert ran.outcome.sweeps == 3
         assert asked(crawl).count("/blog/v1/comment/list 3") == 1
         assert folded(crawl.root) == held(blog)
@@ -196,7 +194,7 @@ async def test_a_list_that_failed_whole_in_an_earlier_sweep(crawl_of: MakeCrawl)
         assert folded(crawl.root) == held(blog)
 
 
-async def test_dying_again_and_again(crawl_of: MakeCrawl) -> None:
+async def test_a_run_that_is_killed_repeatedly(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(60, 70, 41)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -306,7 +304,7 @@ async def test_a_run_stopped_before_it_starts(crawl_of: MakeCrawl) -> None:
         assert not crawl.root.exists()
 
 
-async def test_a_run_nobody_listens_to_any_more_ends(crawl_of: MakeCrawl) -> None:
+async def test_a_run_without_a_consumer_ends(crawl_of: MakeCrawl) -> None:
     async with DemoService(generated_blog(60)) as service:
         crawl = crawl_of(service)
         async with crawl.started() as run:
@@ -362,7 +360,7 @@ async def test_the_checkpoint_reaches_the_disk_while_the_run_is_under_way(
 
 
 class Halting:
-    """Lets a commit be stopped while it writes its lines, or when it is through."""
+    """Stops a commit while it writes its lines, or after it is completed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, late: bool) -> None:
         self.run: BackupRun | None = None
@@ -403,7 +401,7 @@ async def test_stopping_in_the_middle_of_a_commit(crawl_of: MakeCrawl, monkeypat
 
 
 async def test_stopping_when_the_commit_is_through(crawl_of: MakeCrawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run is saved and its line says so; only then does it end as it was told."""
+    """The run is saved and its line says so; only then does it end as requested."""
     blog = generated_blog(30)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
@@ -483,8 +481,8 @@ async def test_ran_is_shown_by_its_reasons(crawl_of: MakeCrawl) -> None:
 @pytest.mark.parametrize(
     "damage", ["hole", "hole in a record", "changed letter", "no journal line", "not what it says"]
 )
-async def test_what_follows_a_damaged_line_of_the_checkpoint_is_read_again(crawl_of: MakeCrawl, damage: str) -> None:
-    """As a power cut leaves it: a note whose record is missing would say that the archive has what it has not."""
+async def test_records_after_a_damaged_line_of_the_checkpoint_are_read_again(crawl_of: MakeCrawl, damage: str) -> None:
+    """As after a power cut: a note without its record would claim that the archive has a record that is missing."""
     blog = generated_blog(30, 10, 5)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)

@@ -1,4 +1,4 @@
-"""Blogs of every shape are archived identically, with no request too many."""
+"""Blogs of every shape are archived completely, without unnecessary requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.runs import all_findings, canonical, folded, held
 
 
 async def check(crawl_of: MakeCrawl, blog: Blog, **options: Any) -> None:
-    """Back a blog up, compare record by record, and see that a second run adds no version."""
+    """Back up a blog, compare all records, and check that a second run adds no version."""
     async with DemoService(blog, ServiceOptions(**options)) as service:
         crawl = crawl_of(service)
         ran = await crawl.run()
@@ -68,7 +68,7 @@ async def test_one_of_everything(crawl_of: MakeCrawl) -> None:
 
 @pytest.mark.parametrize("past_end", ["empty", "404", "repeat"])
 @pytest.mark.parametrize("count", [20, 40, 41])
-async def test_full_pages_and_whatever_follows_the_last(
+async def test_full_pages_and_any_answer_after_the_last(
     crawl_of: MakeCrawl, count: int, past_end: Literal["empty", "404", "repeat"]
 ) -> None:
     await check(crawl_of, generated_blog(count, count, count), past_end=past_end)
@@ -98,7 +98,7 @@ async def test_another_page_parameter(crawl_of: MakeCrawl) -> None:
 
 
 async def test_an_entry_list_that_ignores_its_page_parameter(crawl_of: MakeCrawl) -> None:
-    """It ends quickly, what was seen or is named by comments is saved, and the words name the setting to correct."""
+    """The run ends soon, saves the entries that it saw or that comments name, and names the setting to correct."""
     async with DemoService(generated_blog(400, 5, 5), ServiceOptions(ignore_entry_page=True)) as service:
         crawl = crawl_of(service)
         ran = await crawl.run()
@@ -125,7 +125,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-async def test_hostile_entries_are_kept_as_they_were_sent(crawl_of: MakeCrawl, text: bytes) -> None:
+async def test_hostile_entries_are_kept_unchanged(crawl_of: MakeCrawl, text: bytes) -> None:
     blog = generated_blog(2)
     blog.entries[1] = RawJson(text)
     blog.list_items = {1: {"entry_id": "1", "comment_count": "-7"}}
@@ -192,7 +192,7 @@ async def test_two_records_of_one_id_are_reported(crawl_of: MakeCrawl) -> None:
         assert "two records have the id 6" not in ran.reasons
 
 
-async def test_a_run_says_what_it_does(crawl_of: MakeCrawl) -> None:
+async def test_a_run_reports_its_progress(crawl_of: MakeCrawl) -> None:
     async with DemoService(generated_blog(25, 1, 1)) as service:
         ran = await crawl_of(service).run()
         assert ran.events[0] == Started("generated.blog.example.jp", None)

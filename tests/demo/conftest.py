@@ -14,7 +14,7 @@ from exporter.demo.service import DemoService
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer read whole."""
+    """A complete answer."""
 
     status: int
     headers: CIMultiDictProxy[str]
@@ -44,7 +44,7 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 
 @pytest.fixture
 def get(client: aiohttp.ClientSession) -> Get:
-    """Call an operation, ``await get(service, "entry/get", entry_id=3)``, for the service's first blog."""
+    """Return a function that calls an operation for the first blog: ``await get(service, "entry/get", entry_id=3)``."""
 
     async def call(
         service: DemoService, operation: str, headers: dict[str, str] | None = None, **params: Any

@@ -25,7 +25,7 @@ def test_a_record_is_sent_with_its_fields_in_order() -> None:
     assert json.loads(wire({"title": "\ud83d", "n": 10**40})) == {"title": "\ud83d", "n": 10**40}
 
 
-def test_fields_of_a_text_that_is_no_object_are_none() -> None:
+def test_text_that_is_not_an_object_has_no_fields() -> None:
     assert fields(RawJson(b'{"a":1}')) == {"a": 1}
     assert fields(RawJson(b"[1]")) == {}
     assert fields(RawJson(b"<html>")) == {}
@@ -103,7 +103,7 @@ def test_list_items_of_bare_records_have_all_fields() -> None:
     assert items[0]["period_date"] == "-- ::"
 
 
-def test_listed_counts_what_is_shown() -> None:
+def test_listed_counts_the_visible_comments() -> None:
     entries: dict[int | str, Record] = {1: {}, 2: {}, 3: {}}
     blog = Blog("a.example.jp", {}, entries=entries, list_items={1: None, 2: {"title": "x"}, 8: {}, 9: None})
     shown = blog.list_page(0, 20, newest_first=True)

@@ -1,4 +1,4 @@
-"""Each fault, as a client that trusts the wire would meet it."""
+"""Each fault as a client receives it on a real connection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def service() -> AsyncIterator[DemoService]:
 
 
 async def raw(service: DemoService, path: str = "/blog/v1/entry/list") -> bytes:
-    """Send one request by hand and return every byte until the service hangs up."""
+    """Send one handwritten request and return all bytes until the service closes the connection."""
     port = int(service.base_url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     query = "id=generated.blog.example.jp&entry_id=1"
@@ -63,7 +63,7 @@ async def test_reset_sends_nothing_at_all(service: DemoService) -> None:
         await raw(service)
 
 
-async def test_truncated_is_shorter_than_promised(service: DemoService) -> None:
+async def test_truncated_is_shorter_than_its_content_length(service: DemoService) -> None:
     service.before = faults.truncated
     head, body = split(await raw(service))
     promised = int(head.partition("Content-Length: ")[2].partition("\r\n")[0])
@@ -105,7 +105,7 @@ async def test_empty_and_html_answer_200(service: DemoService) -> None:
     assert body.startswith(b"<!DOCTYPE html>")
 
 
-async def test_bad_and_cut_gzip_claim_to_be_whole(service: DemoService) -> None:
+async def test_bad_and_cut_gzip_have_the_headers_of_complete_answers(service: DemoService) -> None:
     for fault in (faults.bad_gzip, faults.cut_gzip):
         service.before = fault
         head, body = split(await raw(service))
@@ -120,7 +120,7 @@ async def test_bad_and_cut_gzip_claim_to_be_whole(service: DemoService) -> None:
             assert not unpacker.eof
 
 
-async def test_a_drip_goes_on_until_the_client_leaves(service: DemoService) -> None:
+async def test_a_drip_continues_until_the_client_disconnects(service: DemoService) -> None:
     finished = asyncio.Event()
     drip = faults.drip(0.001)
 
@@ -156,7 +156,7 @@ BARE = make_mocked_request("GET", "/", transport=Mock())
 
 
 def asking(address: str) -> web.Request:
-    """A request that came from nowhere; mocking a fresh one for each would take milliseconds."""
+    """Return a mocked request for an address; one mock is reused, because making it takes milliseconds."""
     return BARE.clone(rel_url=address)
 
 
@@ -176,7 +176,7 @@ async def test_faults_compose() -> None:
     assert await strike(twice, "/other") == 410
 
 
-async def test_the_log_counts_and_times_what_struck() -> None:
+async def test_the_log_counts_and_times_the_faults() -> None:
     ticks = iter(range(10))
     log = faults.Log(clock=lambda: next(ticks))
     fault = faults.first_of(
@@ -209,20 +209,20 @@ async def test_a_quarter_is_faulty_with_all_eight_kinds() -> None:
     assert min(counts.values()) > 30
 
 
-async def test_what_strikes_does_not_depend_on_the_order_of_requests() -> None:
+async def test_faults_do_not_depend_on_the_order_of_requests() -> None:
     addresses = [f"/{number}" for number in range(60)] * 3
     struck = await strikes(5, addresses)
     assert sorted(await strikes(5, sorted(addresses))) == sorted(struck)
     assert sorted(await strikes(6, addresses)) != sorted(struck)
 
 
-async def test_no_address_is_struck_too_often_in_a_row() -> None:
+async def test_no_address_fails_too_often_in_a_row() -> None:
     assert len(await strikes(1, ["/a"] * 8, share=1.0, in_a_row=3)) == 6
     fault = faults.quarter_faulty(1, 1.0, in_a_row=1)
     assert [(await fault(asking("/a"))) is None for _ in range(4)] == [False, True, False, True]
 
 
-async def test_a_stubborn_client_reads_everything_in_the_end(service: DemoService) -> None:
+async def test_a_client_that_retries_reads_everything(service: DemoService) -> None:
     log = faults.Log()
     service.before = faults.quarter_faulty(3, share=0.5, log=log)
     async with aiohttp.ClientSession() as session:

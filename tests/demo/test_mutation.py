@@ -19,7 +19,7 @@ def now(blog: Blog, kind: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_it_knows_what_stood_throughout(seed: int) -> None:
+def test_it_knows_the_records_that_never_changed(seed: int) -> None:
     blog = generated_blog(12, comments=15, files=9, seed=seed)
     before = {kind: now(blog, kind) for kind in KINDS}
     mutator = Mutator(blog, every=1, most=0, seed=seed)
@@ -62,7 +62,7 @@ def test_an_empty_blog_can_only_grow() -> None:
     assert growing.standing("entries") == {}
 
 
-def test_what_came_in_and_went_is_no_longer_inserted() -> None:
+def test_a_record_inserted_and_deleted_is_not_listed_as_inserted() -> None:
     blog = generated_blog(0)
     mutator = Mutator(blog, every=1, most=9, seed=1, moves=("insert",))
     mutator.change()

@@ -1,4 +1,4 @@
-"""The made-up blog keeps its promises: what it holds, and that it is the same everywhere."""
+"""The made-up sample blog has the documented contents and is the same on every machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fingerprint(blog: Blog) -> str:
 
 
 def opened(body: bytes) -> tuple[str | None, tuple[int, int], int]:
-    """Decode a picture whole; return its format, its width and height, and how many frames it has."""
+    """Decode a whole picture; return its format, width, height and number of frames."""
     with Image.open(BytesIO(body)) as picture:
         picture.load()
         return picture.format, picture.size, getattr(picture, "n_frames", 1)
@@ -48,7 +48,7 @@ def raw(records: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def blog() -> Blog:
-    """The untouched blog; tests that change it make their own."""
+    """The unchanged blog; tests that change it make their own."""
     return demo_blog()
 
 
@@ -61,7 +61,7 @@ def one(entries: list[dict[str, Any]], entry_id: int) -> dict[str, Any]:
     return next(entry for entry in entries if entry["entry_id"] == str(entry_id))
 
 
-def test_it_holds_what_it_says(blog: Blog) -> None:
+def test_it_has_the_documented_numbers_of_records(blog: Blog) -> None:
     assert (len(blog.entries), len(blog.comments), len(blog.files)) == (60, 150, 40)
     assert len(blog.categories) == 9
 
@@ -90,7 +90,7 @@ def test_the_model_reads_everything_but_the_impossible_date_without_a_problem(
     assert DEFAULT_SERVICE.user(fields(blog.user)).name == "しおね"
 
 
-def test_keys_are_the_records_own_ids_and_never_come_twice(blog: Blog) -> None:
+def test_keys_are_the_ids_of_the_records_and_unique(blog: Blog) -> None:
     assert [str(key) for key in blog.entries] == [fields(entry)["entry_id"] for entry in blog.entries.values()]
     for records, name in ((blog.comments, "cm_id"), (blog.files, "file_id")):
         numbers = [int(record[name]) for record in raw(records)]
@@ -122,7 +122,7 @@ def test_one_call_does_not_see_another_s_changes() -> None:
     assert fingerprint(second) == fingerprint(demo_blog())
 
 
-def test_every_upload_is_a_real_picture_of_the_size_its_record_tells(blog: Blog) -> None:
+def test_every_upload_is_a_real_picture_of_its_recorded_size(blog: Blog) -> None:
     kinds = set()
     for file in raw(blog.files):
         body = blog.pictures[UPLOADED.format(**file)]
@@ -180,7 +180,7 @@ def test_only_reserved_names_are_used(blog: Blog, entries: list[dict[str, Any]])
     assert all(re.search(r"(^|\.)example\.(jp|com|org|net)$", host) for host in hosts)
 
 
-def test_nothing_is_left_to_fill_in(entries: list[dict[str, Any]]) -> None:
+def test_no_placeholder_is_left(entries: list[dict[str, Any]]) -> None:
     assert not [entry["entry_id"] for entry in entries if "{{" in wire(entry).decode()]
 
 
@@ -268,7 +268,7 @@ def test_comments_are_not_older_than_their_posts(blog: Blog) -> None:
         assert posted is None or comment.date.date() >= posted.date()
 
 
-def test_the_new_year_changes_what_it_says() -> None:
+def test_the_new_year_post_changes() -> None:
     before, blog = demo_blog(), demo_blog()
     later_changes(blog)
     assert before.entries.keys() - blog.entries.keys() == {DELETED_ENTRY}

@@ -1,4 +1,4 @@
-"""The sample service against the API document."""
+"""The sample service follows the API document."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ async def test_past_the_end_entries_and_comments_are_empty(get: Get) -> None:
             assert data["paging"] == {"prev_no": 8, "next_no": None, "page_no": 9, "all_page": 2}
 
 
-async def test_past_the_end_files_behave_as_told(get: Get) -> None:
+async def test_past_the_end_files_behave_as_configured(get: Get) -> None:
     async with DemoService(generated_blog(0, files=25)) as service:
         last = (await get(service, "file/list", page=2)).data
         assert (await get(service, "file/list", page=3)).data == {**last, "list": [], "page": 3}
@@ -225,7 +225,7 @@ async def test_no_files_is_one_empty_page_in_every_mode(get: Get) -> None:
             assert (data["summary"]["filenum"], data["summary"]["totalsize"]) == ("0", "0")
 
 
-async def test_the_entry_list_s_parameter_has_a_name_of_its_own(get: Get) -> None:
+async def test_the_entry_list_s_parameter_has_a_different_name(get: Get) -> None:
     async with DemoService(generated_blog(30), ServiceOptions(entry_page_param="page_no")) as service:
         assert (await get(service, "entry/list", page=2)).data["paging"]["page_no"] == 1
         assert (await get(service, "entry/list", page_no=2)).data["paging"]["page_no"] == 2
@@ -332,7 +332,7 @@ async def test_raw_records_arrive_byte_for_byte(get: Get) -> None:
     ]
 
 
-async def test_odd_list_items_are_listed_as_laid_down(get: Get) -> None:
+async def test_odd_list_items_are_sent_unchanged(get: Get) -> None:
     blog = generated_blog(3)
     blog.list_items = {2: None, 3: {"entry_id": 3}, 77: {"entry_id": "77", "title": "listed only"}}
     async with DemoService(blog, ServiceOptions(entry_page_size=2)) as service:
@@ -346,7 +346,7 @@ async def test_odd_list_items_are_listed_as_laid_down(get: Get) -> None:
     assert oldest_first == items[::-1]
 
 
-async def test_several_blogs_live_side_by_side(get: Get) -> None:
+async def test_one_service_serves_several_blogs(get: Get) -> None:
     first, second = generated_blog(1), generated_blog(2, blog_id="second.example.jp")
     async with DemoService(first, None, second) as service:
         service.blogs["third.example.jp"] = generated_blog(0, blog_id="third.example.jp")
@@ -420,7 +420,7 @@ async def test_before_may_answer_or_let_pass(get: Get) -> None:
         assert len(service.requests) == 2
 
 
-async def test_leaving_frees_the_port_even_while_a_request_hangs(get: Get) -> None:
+async def test_stopping_frees_the_port_even_while_a_request_hangs(get: Get) -> None:
     reached = asyncio.Event()
 
     async def hang(request: web.Request) -> None:
@@ -438,7 +438,7 @@ async def test_leaving_frees_the_port_even_while_a_request_hangs(get: Get) -> No
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-async def test_leaving_without_having_started_is_fine() -> None:
+async def test_stopping_a_service_that_never_started_is_allowed() -> None:
     await DemoService(generated_blog(0)).__aexit__(None, None, None)
 
 

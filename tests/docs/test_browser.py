@@ -1,4 +1,4 @@
-"""The built pages in a real browser: nothing is asked of another host, and the search finds Japanese words."""
+"""The built pages in a real browser: they send no request to another host, and the search finds Japanese words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_pages_ask_no_other_host_and_fit(served: str, built: Path, width: int) -
 
 
 def open_search(page: Page) -> None:
-    """Press the key of the search until its field has the focus: before the page's scripts run, no key does anything."""
+    """Press the search key until its field has the focus: the key does nothing before the page's scripts run."""
     for _ in range(40):
         page.keyboard.press("Control+k")
         with suppress(NotYet):

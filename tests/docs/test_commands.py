@@ -1,4 +1,4 @@
-"""Every command line that a document shows is one that the program's own parser takes."""
+"""The program's own parser accepts every command line that the documents show."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from exporter.message import PROGRAM
 
 ROOT = Path(__file__).parent.parent.parent
 RUN = {"screens.md", "screens.ja.md"}
-"""Pages that a real run wrote, mistakes among what was typed; ``test_screens.py`` holds them to it."""
+"""Pages written by a real run, including mistyped commands; ``test_screens.py`` checks them."""
 DOCUMENTS = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in RUN)]
 FENCE = re.compile(r"^ *```")
 SHOWN = re.compile(rf"^\s*(?:\$ |docker run .* |[0-9*]+(?: [0-9*]+){{4}} +/\S+/)?{PROGRAM} +(\S.*)$")
-"""A line that begins with the program, behind a prompt, in a container, or in a crontab."""
+"""A line that starts with the program, after a prompt, in a container, or in a crontab."""
 SPOKEN = re.compile(rf"`(?:uvx |pipx run )?{PROGRAM} +([^`]+)`")
 REMARK = re.compile(r"\s{2,}\S.*$")
 SHELL = re.compile(r"(?<=\s)(?:\||>|&&|\|\||#|2>).*$|;.*$")
 
 
 def shown(text: str) -> Iterator[str]:
-    """Yield the command lines of blocks, without the remark behind and what is the shell's."""
+    """Yield the command lines of code blocks, without comments, pipes and other shell syntax."""
     fenced = False
     for line in text.replace("\\\n", " ").splitlines():
         if FENCE.match(line):
@@ -37,10 +37,10 @@ def shown(text: str) -> Iterator[str]:
 
 
 def parse(words: list[str]) -> None:
-    """Have the program's parser read a command line, down to the last command in it.
+    """Parse a command line with the program's parser, including the innermost subcommand.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the command line is invalid.
     """
     command: click.Command = cli
     context = cli.make_context(PROGRAM, words)
@@ -53,7 +53,7 @@ def parse(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.name))
-def test_the_parser_takes_what_a_document_shows(path: Path) -> None:
+def test_the_parser_accepts_the_commands_in_a_document(path: Path) -> None:
     text = path.read_text("utf-8")
     wrong = []
     for line in shown(text):
@@ -67,7 +67,7 @@ def test_the_parser_takes_what_a_document_shows(path: Path) -> None:
         except click.exceptions.NoArgsIsHelpError:
             continue
         except UsageError as error:
-            if not isinstance(error.__cause__, click.MissingParameter):  # in a sentence a command may stand alone
+            if not isinstance(error.__cause__, click.MissingParameter):  # in a sentence, arguments may be missing
                 wrong.append((line, str(error)))
     assert wrong == []
 

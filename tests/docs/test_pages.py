@@ -1,4 +1,4 @@
-"""Every page is on the built site in both languages, and every link and anchor of it leads somewhere on it."""
+"""The site contains every page in both languages, and each link and anchor leads to a page of the site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IN_BOTH = ("index", "getting-started", "reading-without-the-tool", "closing")
 
 
 class Page(HTMLParser):
-    """The links, the anchors, and what a built page would load by itself."""
+    """The links and anchors in a built page, and the addresses it loads automatically."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def test_nothing_is_loaded_from_another_host(pages: dict[Path, Page]) -> None:
 
 
 @pytest.mark.parametrize("name", IN_BOTH)
-def test_what_a_blogger_reads_first_is_in_japanese(builder: ModuleType, built: Path, name: str) -> None:
+def test_the_first_pages_for_bloggers_are_in_japanese(builder: ModuleType, built: Path, name: str) -> None:
     path, text = builder.source(name, "ja")
     assert path.name == f"{name}.ja.md"
     assert len(JAPANESE.findall(text)) > 200

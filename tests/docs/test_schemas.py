@@ -1,4 +1,4 @@
-"""docs/schemas/: linked, valid, strict, and what the commands really print."""
+"""The schemas in docs/schemas/ are linked, valid and strict, and match the commands' real output."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def test_no_message_has_a_member_that_its_schema_does_not_name(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", sorted(OFFLINE))
-def test_what_a_command_prints_is_what_its_schema_says(
-    program: Program, archive: Path, tmp_path: Path, name: str
-) -> None:
+def test_the_output_of_a_command_matches_its_schema(program: Program, archive: Path, tmp_path: Path, name: str) -> None:
     places = {"ARCHIVE": str(archive), "OUT": str(tmp_path / "out")}
     words = [places.get(word, word) for word in OFFLINE[name]]
     words = words if name == "export" else [str(archive), *words]
@@ -53,7 +51,7 @@ def test_what_a_command_prints_is_what_its_schema_says(
         check_json([name, "--json"], "{}\n")
 
 
-def test_an_error_is_what_its_schema_says(program: Program, tmp_path: Path) -> None:
+def test_an_error_matches_its_schema(program: Program, tmp_path: Path) -> None:
     done = program("status", tmp_path / "nowhere", "--json")
     check_json(["status", "--json"], done.out)
     with pytest.raises(ValidationError):

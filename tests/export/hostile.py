@@ -1,4 +1,4 @@
-"""Forty entries that importers are known to trip over, and a few plain ones; every text holds a word of its own."""
+"""Forty entries that importers are known to trip over, and a few plain ones; every text contains a unique word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from tests.export.memory import Made, Memory, export
 
 _PART: Final = 500
-"""What the second and third comment have of a body: most whole, and the longest cut somewhere."""
+"""The length of the body's start in the second and third comment; only the longest bodies are cut."""
 
 BODIES: Final[tuple[str, ...]] = (
     "-----\n--------\n<p>区切り</p>",
@@ -99,7 +99,7 @@ def hostile_blog() -> Memory:
 
 @cache
 def hostile_export(form: str, **options: Any) -> Made:
-    """Return an export of the hostile blog, made once; it must not be changed, and the options be hashable."""
+    """Return an export of the hostile blog, made once; it must not be changed, and the options must be hashable."""
     return export(form, hostile_blog(), **options)
 
 

@@ -43,12 +43,12 @@ PIXEL = bytes.fromhex(
 
 @dataclass
 class Memory:
-    """A state of an archive, held in memory."""
+    """An archive's state in memory."""
 
     kinds: dict[Kind, dict[str, dict[str, Any]]] = field(default_factory=lambda: {kind: {} for kind in Kind})
     blog_id: str = BLOG
     contents: dict[str, bytes] = field(default_factory=dict)
-    """What the stored files hold, by their paths."""
+    """The stored files' contents by path."""
 
     def add(self, kind: Kind, record: dict[str, Any]) -> None:
         record_id = record["url"] if kind is Kind.ASSETS else DEFAULT_SERVICE.key(kind, record)
@@ -64,7 +64,7 @@ class Memory:
         self.add(Kind.COMMENTS, records.comment(cm_id=cm_id, entry_id=entry_id, **changes))
 
     def picture(self, url: str, *, entry_id: str = "", file_id: str = "", data: bytes | None = PIXEL) -> str:
-        """Add an asset, and its uploaded file; returns where an archive would hold it."""
+        """Add an asset, and its uploaded file; return its path in an archive."""
         refs = [{"entry": entry_id}] * bool(entry_id) + [{"file": file_id}] * bool(file_id)
         content = b"" if data is None else PIXEL + url.encode() + data
         digest = None if data is None else sha256(content).hexdigest()
@@ -79,7 +79,7 @@ class Memory:
         return path
 
     def write_pictures(self, folder: Path) -> None:
-        """Write the content of all pictures where an archive in the folder would hold it."""
+        """Write the content of all pictures to their archive paths in the folder."""
         for path, content in self.contents.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
@@ -101,7 +101,7 @@ class Memory:
 
 @dataclass
 class Made:
-    """An export: its files with their bytes, what is copied from where, and its report."""
+    """An export: its files with their bytes, the sources of copied files, and its report."""
 
     files: dict[str, bytes]
     copies: dict[str, str]
@@ -116,7 +116,7 @@ class Made:
         return next(iter(self.files.values()))
 
     def everything(self) -> bytes:
-        """All bytes of all files, those of archives unpacked, and their names."""
+        """All bytes of all files, also those in archives, and their names."""
         parts = [name.encode() for name in [*self.files, *self.copies]]
         for data in self.files.values():
             parts.append(dump(data) if data[:6] == b"SQLite" else data)
@@ -131,7 +131,7 @@ class Made:
 
 
 def export(form: str, source: Memory, **options: Any) -> Made:
-    """Make an export; without other options, of what is public."""
+    """Make an export, by default of public records only."""
     chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, **options})
     report = Report()
     made = Made({}, {}, report)
@@ -170,10 +170,10 @@ def dump(data: bytes) -> bytes:
 
 
 def joined(file: Content) -> bytes:
-    """Make a file, with the names of the archive's files where these would be."""
+    """Make a file, with the names of the archive's files in the places of their contents."""
     return b"".join(chunk.source.encode() if isinstance(chunk, Inline) else chunk for chunk in file.chunks)
 
 
 def count(document: Mapping[str, Any], part: str, kind: str) -> int:
-    """Count what a report says of a kind in one of its lists."""
+    """Count the records of a kind in one list of a report."""
     return sum(row["count"] for row in document[part] if row["kind"] == kind)

@@ -1,4 +1,4 @@
-"""Two readers of Movable Type's import format, from its public rules: a strict one, and a careless one of old."""
+"""Two readers of Movable Type's import format, written from its public rules: a strict one, and a careless old one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def moment(text: str) -> datetime:
 
 
 def read_strictly(data: bytes) -> list[Entry]:
-    """Read a file; anything outside of the rules fails."""
+    """Read a file; fail if it breaks a rule."""
     assert not data.startswith(b"\xef\xbb\xbf")
     assert b"\r" not in data
     assert data == b"" or data.endswith(b"--------\n")
@@ -114,7 +114,7 @@ def read_carelessly(data: bytes) -> list[Entry]:
 
 
 def _kept(entries: list[Entry]) -> list[Entry]:
-    """Drop what the importer takes for known: posts of one title and date, comments of one author and date."""
+    """Drop the duplicates that the importer drops: posts of one title and date, comments of one author and date."""
     kept: list[Entry] = []
     posts: set[tuple[str, str]] = set()
     comments: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""Write what the program knows of targets into docs/targets.md.
+"""Write the program's facts about targets into docs/targets.md.
 
 python -m tests.export.targets_page
 """
@@ -34,7 +34,7 @@ def as_markdown() -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the page with the tables as they are to be."""
+    """Return the page with current tables."""
     before, begin, rest = page.partition(_BEGIN)
     assert begin
     return f"{before}{_BEGIN}\n{as_markdown()}\n{_END}{rest.partition(_END)[2]}"

@@ -1,4 +1,4 @@
-"""The bag: the whole archive with sums that others can check, never where something public is expected."""
+"""The bag: the whole archive with checksums that others can verify, never made if public output is expected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def digests(root: Path, folder: str) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def test_a_bag_is_the_archive_with_sums(program: Program, made: Path, tmp_path: Path) -> None:
+def test_a_bag_is_the_archive_with_checksums(program: Program, made: Path, tmp_path: Path) -> None:
     result = program("export", "bagit", made, tmp_path / "out", "--only", "all", "--json")
     assert result.code == 0
     assert not (tmp_path / "out").exists()
@@ -61,7 +61,7 @@ def test_a_bag_is_the_archive_with_sums(program: Program, made: Path, tmp_path: 
     (("--only", "all", "--since", "2020-01-01"), "leave out --since"),
     (("--only", "all", "--comments", "none"), "--comments is for formats"),
 ])  # fmt: skip
-def test_a_bag_is_refused_unless_everything_was_asked_for(
+def test_a_bag_of_a_part_of_the_archive_is_refused(
     program: Program, made: Path, tmp_path: Path, given: tuple[str, ...], said: str
 ) -> None:
     result = program("export", "bagit", made, tmp_path / "out", *given)
@@ -93,7 +93,7 @@ def test_names_that_would_end_a_line_are_encoded() -> None:
     assert "Bagging-Date" not in info
 
 
-def test_what_is_only_listed_or_lost_is_counted_too() -> None:
+def test_unread_entries_and_lost_files_are_counted() -> None:
     blog = Memory()
     blog.entry("1")
     blog.add(Kind.ENTRY_LIST, {"entry_id": "2", "category": "旅"})

@@ -24,7 +24,7 @@ POST = "tag:blogger.com,1999:blog-0.post-"
 
 
 def entries(made: Made, kind: str = "post") -> list[ET.Element]:
-    """Give the entries of a kind in all files, in their order."""
+    """Return all files' entries of a kind in their order."""
     wanted = [f"http://schemas.google.com/blogger/2008/kind#{kind}"]
     found = [entry for data in made.files.values() for entry in ET.fromstring(data).iter(f"{ATOM}entry")]
     return [entry for entry in found if terms(entry, KIND) == wanted]
@@ -92,7 +92,7 @@ def test_comments_follow_their_post_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("side", "options"), [(Side.REST, {}), (Side.DRAFTS, {"declared": Declared(all_as_draft=True)})]
 )
-def test_nothing_but_drafts_stands_beside_what_is_public(side: Side, options: dict[str, Any]) -> None:
+def test_private_entries_are_exported_as_drafts(side: Side, options: dict[str, Any]) -> None:
     blog = Memory()
     blog.entry("1", open_flg="2")
     blog.entry("2", title="秘", is_private="t")
@@ -104,7 +104,7 @@ def test_nothing_but_drafts_stands_beside_what_is_public(side: Side, options: di
         assert entry.findtext(f"{SINCE_2025}status") == "DRAFT"
 
 
-def test_labels_have_only_what_blogger_allows() -> None:
+def test_labels_have_only_permitted_characters() -> None:
     blog = Memory()
     for number, name in enumerate(("旅 & <食>", "@home!", "い" * 201), 1):
         blog.entry(str(number), category=name, title=f"題{number}")
@@ -116,7 +116,7 @@ def test_labels_have_only_what_blogger_allows() -> None:
     }
 
 
-def test_comments_that_blogger_would_refuse_are_made_good_or_named() -> None:
+def test_comments_that_blogger_would_refuse_are_corrected_or_named() -> None:
     blog = Memory()
     blog.entry("1")
     blog.comment("1", "1", name="  ", url_text="javascript:alert(1)")
@@ -132,7 +132,7 @@ def test_comments_that_blogger_would_refuse_are_made_good_or_named() -> None:
     assert made.document["out"]["comments"] == 2
 
 
-def test_pictures_are_addresses_unless_they_are_brought_along() -> None:
+def test_pictures_are_addresses_unless_they_are_included() -> None:
     blog = Memory()
     url = "https://files.example.jp/sea.png"
     blog.picture(url, entry_id="1")
@@ -155,7 +155,7 @@ def test_a_post_and_its_comments_are_in_one_file() -> None:
         assert feed.findtext(f"{ATOM}generator") == "Blogger"
 
 
-def test_what_is_blogs_theme_or_setting_is_never_written() -> None:
+def test_themes_and_settings_are_never_written() -> None:
     made = hostile_export("blogger-atom")
     every = list(ET.fromstring(made.only()).iter(f"{ATOM}entry"))
     assert len(every) == len(entries(made)) + len(entries(made, "comment")) == 160

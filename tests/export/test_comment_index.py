@@ -1,4 +1,4 @@
-"""The comments of each post, and the second each gets."""
+"""The comments of each post, and the distinct second that each comment gets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DAY = 86_400
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 1, 2, DAY, DAY + 1, -DAY])), max_size=40))
-def test_every_comment_is_with_its_post_and_has_a_second_of_its_own(comments: list[tuple[int, int]]) -> None:
+def test_every_comment_is_with_its_post_and_has_a_distinct_second(comments: list[tuple[int, int]]) -> None:
     index = CommentIndex()
     for number, (row, second) in enumerate(comments):
         index.add(row, str(number), second)

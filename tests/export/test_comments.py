@@ -1,4 +1,4 @@
-"""Where the comments of an export are: below the bodies, in files of their own, or nowhere; all are accounted for."""
+"""The place of comments in an export: below the bodies, in separate files, or nowhere; all are accounted for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def words_in(data: bytes) -> set[str]:
 ALL = {comment_word(number) for number in range(1, 121)}
 
 
-def test_formats_for_readers_have_the_choice() -> None:
+def test_formats_for_readers_offer_the_choice() -> None:
     assert READ == ["ghost", "epub", "html", "atom", "jsonfeed", "hugo", "jekyll", "pelican", "markdown"]
 
 
@@ -46,7 +46,7 @@ def test_every_visible_comment_can_be_read_below_its_body(form: str) -> None:
 
 
 @every_reader
-def test_comments_beside_are_in_two_files_and_nowhere_else(form: str) -> None:
+def test_separate_comments_are_in_two_files_and_nowhere_else(form: str) -> None:
     plain = hostile_export(form, comments=Comments.NONE)
     made = hostile_export(form, comments=Comments.SIDECAR)
     (name, data), (xml_name, xml) = *beside(made, "json").items(), *beside(made, "xml").items()
@@ -72,7 +72,7 @@ def test_without_comments_each_has_its_reason(form: str) -> None:
     assert made.document["out"]["comments"] == 0
 
 
-def test_feeds_have_none_unless_asked_and_everything_else_has_them_below() -> None:
+def test_feeds_have_none_by_default_and_other_formats_have_them_below() -> None:
     for form in READ:
         assert hostile_export(form).document["out"]["comments"] == (0 if form in {"atom", "jsonfeed"} else 120)
 
@@ -106,7 +106,7 @@ def test_a_thread_of_disqus() -> None:
     assert (record["cm_id"], record["entry_id"], record["entry_title"]) == ("8", "5", "<海>")
 
 
-def test_an_address_that_disqus_would_need_is_missed() -> None:
+def test_a_missing_address_for_disqus_is_reported() -> None:
     blog = Memory()
     blog.entry("5")
     blog.comment("8", "5", cm_text="こんにちは")

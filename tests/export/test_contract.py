@@ -1,4 +1,4 @@
-"""What every format must hold to: the same bytes every time, every record accounted for, nothing private in public."""
+"""Rules for every format: the same bytes every time, every record accounted for, nothing private in public."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ every_body = pytest.mark.parametrize(
 
 
 def words(made: Made, letter: str) -> set[int]:
-    """Return the numbers of the words of entries (e) or comments (c) that stand anywhere in the files."""
+    """Return the numbers of the words of entries (e) or comments (c) that the files contain."""
     return {int(number) for number in re.findall(rf"zq{letter}([0-9]+){letter}qz".encode(), made.everything())}
 
 
@@ -53,7 +53,7 @@ def test_the_same_records_give_the_same_bytes(form: str, body: str) -> None:
 
 @every_body
 @pytest.mark.parametrize("media", [{}, {"media_folder": True}, {"media_base_url": "https://new.example/m/"}])
-def test_every_hostile_entry_and_comment_is_there(form: str, body: str, media: dict[str, Any]) -> None:
+def test_every_hostile_entry_and_comment_is_exported(form: str, body: str, media: dict[str, Any]) -> None:
     made = hostile_export(form, body=body, **media)
     assert made.document["out"]["entries"] == 40
     assert accounted(made.document)
@@ -94,7 +94,7 @@ def test_the_rest_is_everything_else(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", [name for name, form in WHOLE.items() if form.drafts])
-def test_all_as_draft_parts_drafts_from_what_is_private(form: str) -> None:
+def test_all_as_draft_separates_drafts_from_private_entries(form: str) -> None:
     blog, _, _ = flagged_blog()
     private = {int(each) for each, raw in blog.scan(Kind.ENTRIES) if raw["is_private"] != "f"}
     drafts = Declared(all_as_draft=True)
@@ -131,7 +131,7 @@ def test_the_choice_of_entries(form: str) -> None:
 
 
 @every_format
-def test_what_is_only_listed_and_orphans_are_named(form: str) -> None:
+def test_unread_entries_and_orphans_are_named(form: str) -> None:
     blog = Memory()
     blog.entry("1", title="ある")
     blog.add(Kind.ENTRY_LIST, {"entry_id": "2", "title": "読めない"})
@@ -155,7 +155,7 @@ def test_file_names_are_safe(form: str) -> None:
 
 
 class Counting(Memory):
-    """Tells how many entries were read beyond those whose bytes were taken."""
+    """Counts the entries that are read, to compare with the ones written so far."""
 
     loads = 0
 

@@ -56,7 +56,7 @@ def test_problems_are_named() -> None:
 
 
 @pytest.mark.parametrize(("flag", "draft"), [("t", True), ("f", None), ("?", True)])
-def test_what_is_private_or_may_be_is_a_draft(flag: str, draft: bool | None) -> None:
+def test_private_and_doubtful_entries_are_drafts(flag: str, draft: bool | None) -> None:
     text, _ = front_matter(DEFAULT_SERVICE.post(entry(is_private=flag), item()), 0)
     assert read(text).get("draft") is draft
 
@@ -106,7 +106,7 @@ FACTS = st.dictionaries(
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.characters(codec="utf-8"), max_size=20) | st.sampled_from(TITLES), FACTS, st.integers(0, 10**6))
-def test_the_short_way_writes_what_the_writer_of_yaml_does(
+def test_the_fast_path_writes_the_same_as_the_yaml_writer(
     title: str, facts: dict[str, str | bool | None], comments: int
 ) -> None:
     post = replace(DEFAULT_SERVICE.post(entry(title=title), item()), facts=facts)
@@ -117,7 +117,7 @@ def test_the_short_way_writes_what_the_writer_of_yaml_does(
 @pytest.mark.parametrize(
     "codes", [range(0x500), range(0x1FF0, 0x2100), range(0xD7F0, 0xD800), range(0xE000, 0xE010), range(0xFE00, 0x10010)]
 )
-def test_every_character_is_written_as_the_writer_of_yaml_does(codes: range) -> None:
+def test_every_character_is_written_as_by_the_yaml_writer(codes: range) -> None:
     for code in codes:
         post = DEFAULT_SERVICE.post(entry(title=f"a{chr(code)}b "))
         long, _ = front_matter(replace(post, problems=(PROBLEM,)), 0)

@@ -1,4 +1,4 @@
-"""The book as e-readers take it: the parts, their order, what links lead to, and every choice."""
+"""The book as e-readers see it: the parts, their order, the targets of links, and every option."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def one(body: str, **changes: Any) -> Memory:
     return blog
 
 
-def test_what_it_is_stands_first_and_uncompressed(tmp_path: Path) -> None:
+def test_the_media_type_is_first_and_uncompressed(tmp_path: Path) -> None:
     blog = one("<p>本文</p>")
     write_export(FORMATS["epub"].files(blog, ExportOptions(declared=SAID), Report()), tmp_path, tmp_path / "out")
     data = (tmp_path / "out" / "book-public.epub").read_bytes()
@@ -79,7 +79,7 @@ def test_every_file_is_well_formed_and_listed() -> None:
             ET.fromstring(data)
 
 
-def test_the_contents_lead_everywhere() -> None:
+def test_the_contents_link_to_every_chapter() -> None:
     blog = Memory()
     for number, year in enumerate(("2017", "2016", "2016"), 1):
         blog.entry(str(number), title="" if number == 1 else f"題 & {number}", year=year)
@@ -96,7 +96,7 @@ def test_the_contents_lead_everywhere() -> None:
     assert package.findtext(f".//{DC}creator") == "umi.blog.example.jp"
 
 
-def test_the_writer_is_whom_the_service_names() -> None:
+def test_the_author_is_the_name_from_the_service() -> None:
     blog = one("x")
     blog.add(Kind.USER, {"id": "7", "nickname": " しおね\n"})
     assert "<dc:creator>しおね</dc:creator>" in parts(export("epub", blog))["EPUB/package.opf"].decode()
@@ -120,14 +120,14 @@ def test_a_book_for_each_year() -> None:
     assert len({found[1] for found in identifiers if found}) == 2
 
 
-def test_books_of_years_link_by_address_where_no_pattern_is_known() -> None:
+def test_books_of_years_link_by_address_if_no_pattern_is_known() -> None:
     made = export("epub", one('<a href="/Entry/1/">私</a>'), by_year=True)
     link = ET.fromstring(parts(made, "book-2024-public.epub")["EPUB/entry-1.xhtml"]).find(f".//{XHTML}a")
     assert link is not None
     assert link.get("href") == "https://umi.blog.example.jp/Entry/1/"
 
 
-def test_links_to_what_is_not_public_tell_nothing_of_it() -> None:
+def test_links_to_private_entries_reveal_nothing() -> None:
     blog = one('<a href="https://umi.blog.example.jp/Entry/2/#c">次</a>')
     blog.entry("2", title="秘密", is_private="t")
     made = parts(export("epub", blog, old_urls=(OLD,), new_url=NEW))
@@ -163,7 +163,7 @@ def test_pictures_are_in_the_book_once() -> None:
     assert count(made.document, "left_out", "pictures") == 3
 
 
-def test_pictures_not_every_reader_shows_have_another_for_the_others() -> None:
+def test_pictures_that_some_readers_cannot_show_have_a_fallback() -> None:
     blog = one('<img src="https://files.example.jp/1"><a href="https://files.example.jp/2">絵</a>')
     blog.picture("https://files.example.jp/1")
     blog.kinds[Kind.ASSETS]["https://files.example.jp/1"]["content_type"] = "image/webp"
@@ -178,7 +178,7 @@ def test_pictures_not_every_reader_shows_have_another_for_the_others() -> None:
     assert "a book holds pictures only" in str(made.document["by_address"])
 
 
-def test_comments_are_there_unless_they_are_not_wanted() -> None:
+def test_comments_are_included_unless_turned_off() -> None:
     blog = one("本文")
     blog.comment(
         "7", "1", name="", title="題", cm_text="<img src=x alt=絵><script>x</script>やあ", url_text="http://a.example/"
@@ -194,7 +194,7 @@ def test_comments_are_there_unless_they_are_not_wanted() -> None:
     assert made.document["left_out"][0]["reason"] == "only --comments body or sidecar writes them"
 
 
-def test_footnotes_are_those_of_books() -> None:
+def test_footnotes_are_marked_as_in_books() -> None:
     blog = one(f"{HATENA}{TWICE}", ps_text=WORDPRESS)
     chapter = page(blog)
     (asides, refs) = (list(chapter.iter(f"{XHTML}{tag}")) for tag in ("aside", "sup"))
@@ -210,7 +210,7 @@ def test_footnotes_are_those_of_books() -> None:
     assert backs == [f"#{link.get('id')}" for link in links]
 
 
-def test_a_footnote_that_something_else_leads_to_stays_where_it_is() -> None:
+def test_a_footnote_with_another_link_to_it_is_not_moved() -> None:
     inside, outside = one(HATENA, ps_text='<a href="#f-1">長い注</a>'), one(HATENA)
     outside.entry("2", entry_text='<a href="/Entry/1/#f-1">海の注</a>')
     for blog in (inside, outside):
@@ -220,7 +220,7 @@ def test_a_footnote_that_something_else_leads_to_stays_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("tag", ["object", "datalist", "video"])
-def test_what_is_not_in_the_book_refers_to_no_footnote(tag: str) -> None:
+def test_a_reference_in_a_dropped_element_makes_no_footnote(tag: str) -> None:
     chapter = page(one(f'<{tag}><a href="#n" id="r">1</a></{tag}><p id="n">x <a href="#r">↩</a></p>'))
     assert "x ↩" in text(chapter)
     assert chapter.find(f".//{XHTML}aside") is None
@@ -261,7 +261,7 @@ def test_an_empty_book_can_be_opened() -> None:
     assert export("epub", Memory(), by_year=True).files == {}
 
 
-def test_what_xml_cannot_hold_is_counted_and_tangles_show_their_source() -> None:
+def test_invalid_xml_characters_are_counted_and_tangles_show_their_source() -> None:
     blog = one("<b>" * 60_000 + "深い", title="\x00題\ud83d", ps_title="続き", ps_text="後")
     made = export("epub", blog)
     chapter = text(page(blog))

@@ -1,4 +1,4 @@
-"""Any HTML as XHTML of a strict schema: known bodies, and trees made at random."""
+"""Any HTML as XHTML of a strict schema: known bodies, and random trees."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_known_bodies(html: str, expected: str) -> None:
     assert made(html) == expected
 
 
-def test_what_is_too_deep_is_text() -> None:
+def test_too_deep_elements_become_text() -> None:
     body = "<div>" * 400 + "深い<script>x</script>" + "</div>" * 400
     shown = made(body)
     assert shown.count("<div>") < 70
@@ -176,5 +176,5 @@ def test_trees_made_at_random_hold_what_the_schema_lets_them(html: str) -> None:
     ("http://a_b.example/", None), ("http://x..y/", None), ("http://-x-/", None), ("http://1.2.3/", None),
     ("http://192.0.2.1:80/", "http://192.0.2.1/"), ("http://u:p@a.example/", None), ("http://[x", None),
 ])  # fmt: skip
-def test_addresses_as_strict_readers_take_them(address: str, expected: str | None) -> None:
+def test_addresses_are_valid_for_strict_readers(address: str, expected: str | None) -> None:
     assert web_address(address, BASE) == expected

@@ -1,4 +1,4 @@
-"""What is written to the disk: all of it or nothing, the same bytes every time."""
+"""Writing an export to disk: all of it or nothing, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_every_kind_of_file(archive: Path, tmp_path: Path) -> None:
     assert write_export(files(), archive, tmp_path / "again") == written
 
 
-def test_nothing_is_there_after_a_failure(archive: Path, tmp_path: Path) -> None:
+def test_a_failure_leaves_no_files(archive: Path, tmp_path: Path) -> None:
     def failing() -> Iterator[ExportFile]:
         yield Content("a.txt", [b"x"])
         yield Copy("b.png", "assets/none.png")
@@ -73,7 +73,7 @@ def test_nothing_is_there_after_a_failure(archive: Path, tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive"]
 
 
-def test_an_export_takes_the_place_of_the_one_before(archive: Path, tmp_path: Path) -> None:
+def test_an_export_replaces_the_previous_one(archive: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_export([Content("old.txt", [b"x"])], archive, out)
     write_report(out, {"a": 1})
@@ -108,8 +108,8 @@ def test_a_folder_without_a_name_is_refused() -> None:
         check_target(Path("/"), force=True)
 
 
-def test_the_report_is_there_before_the_folder_is(tmp_path: Path, archive: Path) -> None:
-    """Killed in between, an export leaves nothing that the next one would take for somebody else's."""
+def test_the_report_exists_before_the_folder(tmp_path: Path, archive: Path) -> None:
+    """If the export is killed in between, the next one recognizes its leftovers."""
     out = tmp_path / "out"
     seen = []
 
@@ -129,7 +129,7 @@ def listed(*files: WrittenFile) -> dict[str, Any]:
 
 @pytest.mark.parametrize("report", [b"", b"{}", b"[]", b"null", b'{"files":5}', b'{"files":[5]}', b'{"files":[{"path":1}]}',
                                     b'{"files":[{"path":"novel.txt","bytes":5,"sha256":"0"}]}'])  # fmt: skip
-def test_a_forged_report_gives_no_folder_away(tmp_path: Path, report: bytes) -> None:
+def test_a_forged_report_does_not_permit_deletion(tmp_path: Path, report: bytes) -> None:
     out = tmp_path / "my-documents"
     (out / "deep").mkdir(parents=True)
     (out / "novel.txt").write_text("years")
@@ -140,7 +140,7 @@ def test_a_forged_report_gives_no_folder_away(tmp_path: Path, report: bytes) -> 
 
 
 @pytest.mark.parametrize("change", ["new file", "new folder", "changed", "same size", "link", "linked folder", "pipe"])
-def test_what_was_put_into_an_export_is_not_deleted_with_it(tmp_path: Path, archive: Path, change: str) -> None:
+def test_a_file_added_to_an_export_is_not_deleted_with_it(tmp_path: Path, archive: Path, change: str) -> None:
     out = tmp_path / "out"
     write_export([Content("posts/a.md", [b"one"]), Content("b.md", [b"two"])], archive, out, lambda made: listed(*made))
     check_target(out, force=True)
@@ -171,14 +171,14 @@ def test_what_was_put_into_an_export_is_not_deleted_with_it(tmp_path: Path, arch
         check_target(out, force=True)
 
 
-def test_a_deleted_file_keeps_nobody_from_replacing_the_rest(tmp_path: Path, archive: Path) -> None:
+def test_a_deleted_file_does_not_prevent_replacing_the_rest(tmp_path: Path, archive: Path) -> None:
     out = tmp_path / "out"
     write_export([Content("a.md", [b"one"]), Content("b.md", [b"two"])], archive, out, lambda made: listed(*made))
     (out / "a.md").unlink()
     check_target(out, force=True)
 
 
-def test_an_export_that_could_not_take_the_place_of_another_can_be_made_again(
+def test_an_export_that_failed_to_replace_another_can_be_repeated(
     tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
@@ -200,8 +200,8 @@ def test_an_export_that_could_not_take_the_place_of_another_can_be_made_again(
     check_target(out, force=True)
 
 
-def test_a_folder_whose_report_lists_no_file_is_told_by_one_hash(tmp_path: Path, archive: Path) -> None:
-    """As of what is private: a path may be a title."""
+def test_a_folder_without_listed_files_is_recognized_by_one_hash(tmp_path: Path, archive: Path) -> None:
+    """A private export also lists no files, because a path may be a title."""
     out = tmp_path / "out"
     for text in (b"one", b"two"):
         check_target(out, force=True)

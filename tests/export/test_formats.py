@@ -146,7 +146,7 @@ def test_apache_escapes_addresses_itself_and_nginx_needs_expressions_for_long_on
 
 
 @pytest.mark.parametrize("title", ["../../etc/passwd", "a//b", "."])
-def test_no_server_is_told_of_paths_it_would_shorten(title: str) -> None:
+def test_paths_that_a_server_would_shorten_are_left_out(title: str) -> None:
     blog = Memory()
     blog.entry("1", title=title)
     made = export("redirects", blog, old_urls=(AddressPattern("https://old.example/x/{title}", "x"),), new_url=NEW)
@@ -211,7 +211,7 @@ def test_the_database_finds_one_character() -> None:
         assert connection.execute("SELECT title FROM entries ORDER BY entry_id").fetchall() == [("海の日",), ("山",)]
 
 
-def test_the_book_needs_nothing_else() -> None:
+def test_the_book_loads_nothing() -> None:
     made = hostile_export("html")
     page = made.only().decode()
     assert page.count("<article ") == 40
@@ -234,7 +234,7 @@ def test_front_matter_reads_back(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["jekyll", "pelican"])
-def test_empty_lines_between_paragraphs_are_no_reason_to_keep_html(form: str) -> None:
+def test_empty_lines_between_paragraphs_do_not_force_html(form: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text="<p>**前**</p><p><br></p><p><b>中</b></p><p><br><br></p><hr><p>後</p>")
     blog.entry("2", entry_text="<p>前</p><details><p><b>中</b></p></details><p>後</p>")
@@ -244,7 +244,7 @@ def test_empty_lines_between_paragraphs_are_no_reason_to_keep_html(form: str) ->
     assert "<b>中</b>" in kept
 
 
-def test_drafts_of_folders_say_so() -> None:
+def test_drafts_in_folders_are_marked() -> None:
     blog = Memory()
     blog.entry("1", title="下書き", open_flg="2")
     assert b"draft: true" in next(
@@ -256,7 +256,7 @@ def test_drafts_of_folders_say_so() -> None:
 
 
 @pytest.mark.parametrize(("form", "folder"), [("jekyll", "_drafts/"), ("pelican", "drafts/"), ("markdown", "drafts/")])
-def test_drafts_and_their_pictures_are_where_no_generator_looks(form: str, folder: str) -> None:
+def test_drafts_and_their_pictures_are_outside_of_generator_paths(form: str, folder: str) -> None:
     blog = Memory()
     url = "https://files.example.jp/a.png"
     blog.entry("1", open_flg="2", entry_text=f'<img src="{url}">')
@@ -301,7 +301,7 @@ def test_names_in_addresses_are_unique() -> None:
         ),
     ],
 )
-def test_a_name_is_spelled_as_wordpress_keeps_it_or_not_at_all(name: str, written: str) -> None:
+def test_a_name_is_spelled_as_in_wordpress_or_left_out(name: str, written: str) -> None:
     assert wordpress_name(name) == written
     assert plain_name(name) == (
         written if written.isalnum() or name == "Umi_no-Hi" else {"a--b": "a--b", "feed": "feed"}.get(name, "")
@@ -330,7 +330,7 @@ def test_the_short_table() -> None:
     assert report.hidden_comments() == 1
 
 
-def test_the_survey_tells_values_apart() -> None:
+def test_the_survey_distinguishes_values() -> None:
     blog = Memory()
     for number, private in enumerate(("f", "f", False, None, [1]), 1):
         blog.entry(str(number), title="" if number == 1 else "題" * 100, is_private=private)
@@ -375,7 +375,7 @@ def test_addresses_are_rewritten_and_nothing_else(html: str, expected: str) -> N
         (UTC, "Etc/UTC"),
     ],
 )
-def test_jekyll_is_told_the_time_zone_of_the_dates(zone: tzinfo, name: str) -> None:
+def test_jekyll_gets_the_time_zone_of_the_dates(zone: tzinfo, name: str) -> None:
     blog = Memory()
     blog.entry("1")
     service = BlogV1(Options(timezone=zone))

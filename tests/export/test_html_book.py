@@ -1,4 +1,4 @@
-"""The page of everything: its title, its years, its looks, and what keys reach in it."""
+"""The single page: its title, years, appearance, and keyboard navigation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_entries_are_grouped_by_year() -> None:
     assert {link[1:] for link in links} <= places
 
 
-def test_it_looks_as_the_site_does() -> None:
+def test_it_looks_like_the_site() -> None:
     made = page()
     style = made.partition("<style>")[2].partition("</style>")[0]
     assert style.startswith(SHEET.read_text("utf-8"))
@@ -61,7 +61,7 @@ def test_it_looks_as_the_site_does() -> None:
     assert '<span class="ck">if</span>' in made
 
 
-def test_what_scrolls_is_reached_by_keys_and_nothing_else_is_changed() -> None:
+def test_scrolling_parts_are_focusable_and_nothing_else_is_changed() -> None:
     made = page()
     assert [each.attributes for each in elements(made, "pre")] == [{"tabindex": "0"}]
     assert [each.attributes for each in elements(made, "table")] == [{"title": "<pre a>b", "tabindex": "0"}]

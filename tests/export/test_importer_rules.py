@@ -1,4 +1,4 @@
-"""What targets are known to refuse is named before anyone uploads it, and mended where that is possible."""
+"""Content that targets are known to refuse is reported before the upload, and corrected if possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def minded(form: str, blog: Memory, **options: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("form", ["wxr", "movabletype"])
-def test_what_services_drop_is_named(form: str) -> None:
+def test_content_that_services_drop_is_named(form: str) -> None:
     blog = Memory()
     blog.entry("1", title="")
     blog.entry("2", title="題", entry_text="<p>動画 <IFRAME src='https://video.example/'></iframe>")
@@ -35,7 +35,7 @@ def test_what_services_drop_is_named(form: str) -> None:
     assert ("has lines longer than old importers read at once" in found) == (form == "movabletype")
 
 
-def test_comments_that_wordpress_would_lose_are_cut_and_told() -> None:
+def test_comments_that_wordpress_would_lose_are_cut_and_reported() -> None:
     blog = Memory()
     blog.entry("1")
     blog.comment("1", "1", name="名" * 86, url_text="https://long.example/" + "x" * 200)
@@ -91,7 +91,7 @@ def test_attachments_of_one_title_and_date_stay_apart() -> None:
     assert len(items) == len(keys) == 4
 
 
-def test_an_entry_larger_than_a_file_may_be_is_named() -> None:
+def test_an_entry_over_the_file_limit_is_named() -> None:
     blog = Memory()
     blog.entry("1", entry_text="短い")
     blog.entry("2", entry_text="長い" * 1000)
@@ -117,7 +117,7 @@ def test_a_tag_that_ghost_would_refuse_or_hide_is_written_full_width() -> None:
     assert sorted(row["ids"] for row in made.document["changed"]) == [["#隠し", ",先頭"], ["長" * 200]]
 
 
-def test_links_between_own_posts_lead_to_the_new_home_and_those_that_lead_out_are_named() -> None:
+def test_links_to_own_posts_lead_to_the_new_home_and_links_to_missing_ones_are_named() -> None:
     blog = Memory()
     links = "".join(
         f'<a href="https://umi.blog.example.jp/Entry/{number}/#top">{number}</a>' for number in (1, 2, 3, 9)

@@ -1,4 +1,4 @@
-"""The presets of Markdown folders: what stands in the front matter, and where pages and pictures are."""
+"""The presets of Markdown folders: front matter, and the places of pages and pictures."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_every_hostile_entry_is_in_a_page(preset: Preset) -> None:
 
 
 @every_preset
-def test_drafts_are_in_a_folder_that_nothing_reads(preset: Preset) -> None:
+def test_drafts_are_in_a_folder_that_generators_ignore(preset: Preset) -> None:
     assert [*notes(export("markdown", one(open_flg="2"), side=Side.REST, preset=preset))] == [
         "drafts/2024-03-05-海-1.md"
     ]
 
 
-def test_astro_wants_a_description_and_a_date_of_another_name() -> None:
+def test_astro_gets_a_description_and_its_own_date_field() -> None:
     long = "x" * 200
     pages = notes(export("markdown", one(entry_text=f"<p>{long}</p>"), preset=Preset.ASTRO))
     (found,) = [head(text) for name, text in pages.items() if name == "src/content/blog/2024-03-05-海-1.md"]
@@ -56,7 +56,7 @@ def test_astro_wants_a_description_and_a_date_of_another_name() -> None:
     assert head(*notes(export("markdown", one(entry_text=""), preset=Preset.ASTRO)).values())["description"] == "海"
 
 
-def test_eleventy_has_tags_and_drafts_have_their_mark() -> None:
+def test_eleventy_gets_tags_and_marked_drafts() -> None:
     ((name, text),) = notes(export("markdown", one(), preset=Preset.ELEVENTY)).items()
     assert name == "content/blog/2024-03-05-海-1.md"
     assert (head(text)["tags"], head(text).get("draft")) == (["日記"], None)
@@ -104,7 +104,7 @@ def test_links_of_a_vault(body: str, shown: str) -> None:
     assert note(body) == shown
 
 
-def test_no_address_of_a_note_is_left() -> None:
+def test_no_link_to_a_note_is_an_address() -> None:
     cell = f"<table><tr><td>{ENTRY.format('', '次')}<table><tr><td>x</td></tr></table></td></tr></table>"
     assert "posts-of-this-vault" not in note(cell)
     assert "2024-03-06-" in note(cell)
@@ -118,7 +118,7 @@ def test_a_table_keeps_its_cells_with_links_of_a_vault() -> None:
 @pytest.mark.parametrize(
     ("category", "tag"), [("日記", "日記"), ("a b/c #d", "a-b/c-d"), ("2024", "_2024"), ("!!", "_"), ("海/", "海")]
 )
-def test_a_category_is_a_tag_of_a_vault(category: str, tag: str) -> None:
+def test_a_category_becomes_a_tag_in_a_vault(category: str, tag: str) -> None:
     blog = Memory()
     blog.entry("1", category=category)
     (text,) = notes(export("markdown", blog, preset=Preset.OBSIDIAN)).values()

@@ -117,7 +117,7 @@ def test_links_lead_to_the_files() -> None:
     assert [f"2024/{link}" for link in links] == [path for path in files if "index" not in path]
 
 
-def test_a_fingerprint_changes_with_the_entry_its_item_and_its_comments_only() -> None:
+def test_a_fingerprint_depends_only_on_the_entry_its_item_and_its_comments() -> None:
     path = "2024/03/2024-03-05-海の日-42.md"
     other = entry(entry_id="43")
     before = fingerprints(Records(entries=[entry(), other], entry_list=[item()], comments=[comment()]))

@@ -17,7 +17,7 @@ from tests.export.mt_readers import read_carelessly, read_strictly
 
 
 def shown(html: str) -> str:
-    """Return the text a browser shows, its white space out of the way."""
+    """Return the text a browser shows, with white space normalized."""
     root = LexborHTMLParser(f"<body>{html}").body
     assert root is not None
     root.strip_tags(["style", "script"])
@@ -69,7 +69,7 @@ def test_the_careless_reader_shows_the_same_text() -> None:
 
 
 @pytest.mark.parametrize("body", BODIES, ids=range(1, 41))
-def test_a_defused_body_shows_what_it_showed(body: str) -> None:
+def test_an_escaped_body_shows_the_same_text(body: str) -> None:
     made = defused(body)
     plain = re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", body).replace("\ud83d", "�")
     assert shown(made.text) == shown(plain)

@@ -1,4 +1,4 @@
-"""Links between the blog's own entries lead to their places in each format that knows these, and are counted."""
+"""Links between the blog's own entries lead to their new addresses in formats that know these, and are counted."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("form", PLACES)
-def test_formats_that_know_their_paths_lead_links_there(form: str) -> None:
+def test_links_use_the_paths_of_formats_with_known_paths(form: str) -> None:
     blog = linked("/Entry/102/", "/Entry/103/#c7", "/Entry/999/", "/category/1/", "/Entry/104/")
     blog.entry("104", title="ひみつ", is_private="t")
     made = export(form, blog, old_urls=OLD)
@@ -85,19 +85,19 @@ def test_formats_that_know_their_paths_lead_links_there(form: str) -> None:
     assert any("not in this export" in row["limit"] for row in made.document["preflight"])
 
 
-def test_an_address_that_was_asked_for_goes_before_the_own_one() -> None:
+def test_a_requested_address_precedes_the_own_one() -> None:
     made = export(
         "hugo", linked("/Entry/102/"), old_urls=OLD, new_url=AddressPattern("/a/{post_name}/", "x", path=True)
     )
     assert "](/a/umi-2/)" in made.files["content/posts/2024-03-05-題1-101/index.md"].decode()
 
 
-def test_a_fragment_goes_along() -> None:
+def test_a_fragment_is_kept() -> None:
     made = export("markdown", linked("/Entry/102/?x=1#c7"), old_urls=OLD)
     assert re.search(r"\]\(/posts/[^)]*-102/#c7\)", made.files["posts/2024-03-05-題1-101.md"].decode())
 
 
-def test_links_stay_where_nobody_knows_the_new_place() -> None:
+def test_links_without_a_known_target_are_kept() -> None:
     made = export("wxr", linked("/Entry/102/", "/Entry/103/", "/"), old_urls=OLD)
     assert made.document["links"] == {"rewritten": 0, "old_host": 3, "dead": 0}
     assert (
@@ -107,7 +107,7 @@ def test_links_stay_where_nobody_knows_the_new_place() -> None:
     assert json.dumps(made.document)
 
 
-def test_places_of_a_page_with_all_entries_are_those_of_one_entry() -> None:
+def test_anchors_on_a_page_with_all_entries_are_unique_per_entry() -> None:
     blog = Memory()
     far = f'<a href="https://{BLOG}/Entry/1/#fn">遠</a><a href="https://{BLOG}/Entry/3/">無</a>'
     for entry_id in ("1", "2"):
@@ -124,7 +124,7 @@ def test_places_of_a_page_with_all_entries_are_those_of_one_entry() -> None:
 
 
 @pytest.mark.parametrize("body", ["markdown", "html"])
-def test_places_of_a_page_folder_are_those_of_one_entry(body: str) -> None:
+def test_anchors_in_a_page_folder_are_unique_per_entry(body: str) -> None:
     blog = Memory()
     blog.entry(
         "1", entry_text=f'<p><a href="https://{BLOG}/Entry/2/#注">遠</a><a href="https://{BLOG}/Entry/2/#x">無</a></p>'
@@ -152,18 +152,18 @@ def test_places_of_a_page_folder_are_those_of_one_entry(body: str) -> None:
         ("hugo", Preset.PLAIN, '海<a id="e1-fn-1"></a>[\\*1](#e1-f-1 "注")'),
     ],
 )
-def test_footnotes_are_those_of_what_reads_the_pages(form: str, preset: Preset, written: str) -> None:
+def test_footnotes_have_the_syntax_of_the_generator(form: str, preset: Preset, written: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text=HATENA)
     assert written in export(form, blog, preset=preset).everything().decode()
     blog.comment("7", "1", cm_text="後", body="x")
     with_comments = export(form, blog, preset=preset, comments=Comments.BODY).everything().decode()
-    # A generator writes the notes at the very end, which would be behind the comments.
+    # A generator writes the notes at the very end, after the comments.
     assert "](#" in with_comments
     assert "[^" not in with_comments
 
 
-def test_places_of_a_book_are_in_their_chapter() -> None:
+def test_anchors_of_a_book_are_in_their_chapter() -> None:
     blog = Memory()
     text = '<p><a href="#fn" id="back">1</a><a href="#%E6%B3%A8">2</a><a href="#gone">3</a></p>'
     more = '<ol><li id="fn">注 <a href="#back">戻る</a></li></ol><select><b id="gone"></b></select><p id="注">注</p>'
@@ -176,7 +176,7 @@ def test_places_of_a_book_are_in_their_chapter() -> None:
     assert ("#c-gone" in page) == ('id="c-gone"' in page)
 
 
-def test_a_link_to_a_part_of_another_chapter_leads_there_if_it_is_there() -> None:
+def test_a_link_to_a_part_of_another_chapter_is_kept_if_the_part_exists() -> None:
     blog = Memory()
     blog.entry(
         "1",
@@ -197,7 +197,7 @@ def test_a_link_to_a_part_of_another_chapter_leads_there_if_it_is_there() -> Non
 
 @pytest.mark.parametrize("form", ["hugo", "jekyll", "pelican", "markdown", "ghost", "html", "epub"])
 @pytest.mark.parametrize("body", ["markdown", "html"])
-def test_pictures_are_found_however_their_addresses_are_written(form: str, body: str) -> None:
+def test_pictures_are_found_by_any_spelling_of_their_addresses(form: str, body: str) -> None:
     blog = Memory()
     written = ("a?x=1&amp;y=2", "b?x=1&y=2", "c?x=1&copy=2", "d?x=1&#38;y=2", "e?x=1&current=2&amp;copy;=3")
     meant = ("a?x=1&y=2", "b?x=1&y=2", "c?x=1&copy=2", "d?x=1&y=2", "e?x=1&current=2&copy;=3")
@@ -210,7 +210,7 @@ def test_pictures_are_found_however_their_addresses_are_written(form: str, body:
     assert made.document["out"]["pictures"] == len(meant)
 
 
-def test_an_export_says_what_the_links_show(tmp_path: Path) -> None:
+def test_an_export_reports_the_inferred_address_pattern(tmp_path: Path) -> None:
     options = ExportOptions(declared=SAID)
     made = export_blog(ROOT / "sample_output", "jekyll", tmp_path / "out", options)[0]
     pattern = "https://shiodamari.blog.example.jp/Entry/{entry_id}/"

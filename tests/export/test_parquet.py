@@ -1,4 +1,4 @@
-"""The Parquet tables, and what is said where their library is missing."""
+"""The Parquet tables, and the message if their library is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(data: bytes) -> list[dict[str, Any]]:
     return [row for batch in read_parquet(io.BytesIO(data)) for row in batch.to_struct_array().to_pylist()]
 
 
-def test_the_tables_say_what_the_json_lines_say() -> None:
+def test_the_tables_equal_the_json_lines() -> None:
     tables = export("parquet", hostile_blog(), old_urls=(OLD,)).files
     lines = export("jsonl", hostile_blog(), old_urls=(OLD,)).files
     for kind in ("entries", "comments"):
@@ -61,7 +61,7 @@ def test_a_missing_library_is_named_with_the_extra(monkeypatch: pytest.MonkeyPat
 
 
 class Damaged(Memory):
-    """Fails where the second half is read."""
+    """Fails when the second half is read."""
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
         if kind is Kind.ENTRIES and int(record_id) > 5:
@@ -69,7 +69,7 @@ class Damaged(Memory):
         return super().load(kind, record_id)
 
 
-def test_damage_stays_what_it_is() -> None:
+def test_damage_is_reported_as_damage() -> None:
     blog = Damaged()
     for number in range(1, 11):
         blog.entry(str(number))
@@ -77,7 +77,7 @@ def test_damage_stays_what_it_is() -> None:
         export("parquet", blog)
 
 
-def test_a_full_disk_stays_what_it_is() -> None:
+def test_a_full_disk_is_reported_as_such() -> None:
     class Full(io.BytesIO):
         def write(self, _data: Any) -> int:
             raise OSError(28, "No space left on device")

@@ -1,4 +1,4 @@
-"""The posts of an export: what belongs to each, and what is made of bodies nobody can parse."""
+"""Exported posts: their parts, and the output for bodies that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_entry_without_a_list_item_has_the_category_of_its_number() -> None:
     assert len(found) == 3
 
 
-def test_a_post_without_any_date_stands_at_the_beginning() -> None:
+def test_a_post_without_any_date_comes_first() -> None:
     blog = Memory()
     blog.entry("1", listed=False, year="x", last_update="")
     assert [post.when.year for post in posts(blog, Side.REST)] == [1970]
@@ -41,7 +41,7 @@ def moments(blog: Memory) -> list[str]:
     return [f"{comment.when:%d %H:%M:%S}" for post in posts(blog) for comment in post.comments]
 
 
-def test_a_comment_with_a_day_only_comes_after_its_post() -> None:
+def test_a_comment_without_a_time_comes_after_its_post() -> None:
     blog = Memory()
     blog.entry("1", year="2016", mon="03", day="02", hour="15", min="00", sec="00")
     for comment_id, written in enumerate(("01", "02", "02", "02 14:00:00", "03"), 1):
@@ -49,7 +49,7 @@ def test_a_comment_with_a_day_only_comes_after_its_post() -> None:
     assert moments(blog) == ["01 00:00:00", "02 15:00:01", "02 15:00:02", "02 14:00:00", "03 00:00:00"]
 
 
-def test_a_comment_with_a_day_only_keeps_its_day() -> None:
+def test_a_comment_without_a_time_keeps_its_day() -> None:
     blog = Memory()
     blog.entry("1", year="2016", mon="03", day="02", hour="23", min="59", sec="59")
     blog.comment("1", "1", regist_date="2016/03/02")
@@ -72,7 +72,7 @@ def test_a_comment_with_commands_of_the_generator_is_text() -> None:
     assert "&#123;{&lt; x &gt;}}" in page
 
 
-def test_a_file_the_page_only_links_to_comes_along_and_stays_a_link() -> None:
+def test_a_linked_file_is_copied_and_stays_a_link() -> None:
     blog = Memory()
     url = "https://files.example.jp/v1/1"
     blog.entry("1", entry_text=f'<a href="{url}">絵</a>')

@@ -1,4 +1,4 @@
-"""The report: what goes in comes out, or is left out with a reason; the reasons are known in every language."""
+"""The report: every record is exported, or left out with a reason; the reasons are translated into every language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEDIA: list[dict[str, Any]] = [{}, {"media_folder": True}, {"media_base_url": "h
 
 
 def small() -> Memory:
-    """A blog with pictures in every state, dates of every kind, and what belongs to nothing."""
+    """A blog with pictures in every state, all kinds of dates, and records that belong to nothing."""
     blog = Memory()
     odd: list[dict[str, Any]] = [{}, {"year": "2010"}, {"mon": "13"}, {"category": "旅", "title": ""}, {"name": ""}]
     for number, changes in enumerate(odd, 1):
@@ -56,7 +56,7 @@ def reasons(document: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("form", POSTS)
-def test_in_is_out_and_left_out_for_every_kind(form: str) -> None:
+def test_all_records_of_every_kind_are_exported_or_left_out(form: str) -> None:
     for blog, options in [(small(), media) for media in MEDIA] + [(flagged_blog()[0], {})]:
         document = export(form, blog, **PATTERNS, **options).document
         for kind in KINDS:
@@ -67,7 +67,7 @@ def test_in_is_out_and_left_out_for_every_kind(form: str) -> None:
             assert row["count"] == len(row["ids"]) == len(set(row["ids"]))
 
 
-def test_the_pictures_of_one_entry_come_along_stay_or_are_lost() -> None:
+def test_the_pictures_of_one_entry_are_copied_linked_or_lost() -> None:
     blog = Memory()
     urls = [f"https://files.example.jp/v1/{number}.png" for number in range(3)]
     blog.picture(urls[0], entry_id="1")
@@ -101,7 +101,7 @@ def test_the_pictures_of_one_entry_come_along_stay_or_are_lost() -> None:
 
 @pytest.mark.parametrize("form", POSTS)
 @pytest.mark.parametrize("media", MEDIA)
-def test_a_picture_is_written_only_where_its_bytes_are(form: str, media: dict[str, Any]) -> None:
+def test_a_picture_is_written_only_if_its_bytes_are_stored(form: str, media: dict[str, Any]) -> None:
     blog = Memory()
     shown = "https://files.example.jp/v1/shown.png"
     linked = "https://files.example.jp/v1/linked.png"
@@ -117,12 +117,12 @@ def test_a_picture_is_written_only_where_its_bytes_are(form: str, media: dict[st
 
 
 def closing(document: dict[str, Any]) -> dict[str, Any]:
-    """What a report says of the closing day, without what does not occur; the ids of entries where there are some."""
+    """The report's part about the closing day, without zero counts; ids of entries if there are any."""
     return {name: each["entries"] or each["count"] for name, each in document["closing"].items() if each["count"]}
 
 
 def blog_that_closes() -> Memory:
-    """A blog with pictures in every state and links of every kind, of which one entry is a draft and one private."""
+    """A blog with pictures in every state and links of every kind; one entry is a draft and one private."""
     blog = Memory()
     files = "https://files.example.jp/v1"
     blog.picture(f"{files}/held.png", entry_id="1", file_id="1")
@@ -159,7 +159,7 @@ REST = {"not_saved_yet": 1, "gone": 1, "not_saved": 1, "not_read": ["9"], "draft
         ("csv", {}, {}),
     ],
 )
-def test_the_closing_day_is_told_before_it_comes(form: str, options: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_the_closing_day_is_announced(form: str, options: dict[str, Any], expected: dict[str, Any]) -> None:
     made = export(form, blog_that_closes(), **options)
     links: dict[str, int] = expected.pop("links", {})
     assert closing(made.document) == {**REST, **expected, **({"links": list(links)} if links else {})}
@@ -169,7 +169,7 @@ def test_the_closing_day_is_told_before_it_comes(form: str, options: dict[str, A
         assert len(lines) == len(closing(made.document))
 
 
-def test_what_needs_the_old_blog_no_more_says_so() -> None:
+def test_an_export_without_links_to_the_old_blog_says_so() -> None:
     blog = Memory()
     blog.entry("1", entry_text='<a href="https://elsewhere.example/">x</a>')
     report = export("wxr", blog).report
@@ -177,7 +177,7 @@ def test_what_needs_the_old_blog_no_more_says_so() -> None:
     assert list(report.lines(ja))[-1].startswith("閉鎖後: 元のブログがなくなっても")
 
 
-def test_nothing_of_entries_outside_is_named_but_their_ids() -> None:
+def test_other_entries_are_named_by_id_only() -> None:
     blog, entries, _ = flagged_blog()
     document = export("hugo", blog).document
     text = str({**document, "left_out": [row for row in document["left_out"] if row["kind"] != "entries"]})
@@ -195,7 +195,7 @@ def test_a_category_whose_entries_have_no_new_address_is_left_out() -> None:
     assert [row["ids"] for row in document["left_out"] if row["kind"] == "categories"] == [["旅"]]
 
 
-def test_few_addresses_are_named_and_more_ids() -> None:
+def test_more_ids_than_addresses_are_named() -> None:
     assert names(["1", "2", "3", "4", "5", "6"]) == "1, 2, 3, 4, 5, …"
     assert names(["https://files.example.jp/1"] * 3) == "https://files.example.jp/1, https://files.example.jp/1, …"
     assert names([]) == ""
@@ -218,7 +218,7 @@ def test_no_two_reasons_have_the_same_words() -> None:
 
 
 @pytest.mark.parametrize("form", POSTS)
-def test_every_reason_of_a_report_can_be_said(form: str) -> None:
+def test_every_reason_of_a_report_has_a_text(form: str) -> None:
     made = [
         export(form, hostile_blog(), **PATTERNS, max_bytes=1000),
         export(form, flagged_blog()[0], side=Side.REST, **PATTERNS),
@@ -233,7 +233,7 @@ def test_every_reason_of_a_report_can_be_said(form: str) -> None:
             assert any(ord(char) > 0x3000 for char in japanese)
 
 
-def test_what_happened_since_an_older_version_is_said() -> None:
+def test_changes_since_an_older_version_are_reported() -> None:
     flag, comment = (
         Cause(Hidden.FLAG, "is_private", "'t'", newest=True),
         Cause(Hidden.COMMENT, "delete_flg", "'t'", newest=True),

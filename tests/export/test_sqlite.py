@@ -1,4 +1,4 @@
-"""What Datasette reads beside the database: names of tables and columns that exist, and searches that find."""
+"""The metadata that Datasette reads with the database: names of existing tables and columns, and searches that find."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_search_boxes_find_a_single_character(
     made: Made, database: sqlite3.Connection, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Datasette(ModuleType):
-        """The one name that the plugin takes from the program it is for."""
+        """The one name that the plugin imports from Datasette."""
 
         @staticmethod
         def hookimpl(*, trylast: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -1,4 +1,4 @@
-"""Targets: a name over a format; what is known of each, with its source; and what it costs an entry is named."""
+"""Targets: a name for a format, facts about it with their sources, and warnings about losses in an entry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEA = "https://files.example.jp/sea.png"
 
 
 def blog() -> Memory:
-    """Give entries that have one thing each, and one that has nothing."""
+    """Return a blog with entries that have one feature each, and one without any."""
     made = Memory()
     made.entry("1", category="", category_id=None, name="")
     made.entry("2", category="", category_id=None, name="", title="海")
@@ -45,7 +45,7 @@ def test_the_page_says_what_the_program_knows() -> None:
 
 
 @every_target
-def test_a_target_is_a_name_over_a_format(name: str) -> None:
+def test_a_target_is_a_name_for_a_format(name: str) -> None:
     target = TARGETS[name]
     assert name == target.name not in FORMATS
     assert set(target.forms) <= FORMATS.keys()
@@ -86,7 +86,7 @@ def test_a_target_changes_no_byte_but_for_wordpress_blocks(name: str) -> None:
     assert minded(plain) == {}
 
 
-def test_what_is_not_confirmed_is_named_where_an_entry_has_it() -> None:
+def test_unconfirmed_features_are_named_if_an_entry_has_them() -> None:
     assert minded(export("note", blog())) == {
         "has comments, which note is not confirmed to keep": ["2"],
         "has pictures, which note is not confirmed to keep": ["3"],
@@ -96,12 +96,12 @@ def test_what_is_not_confirmed_is_named_where_an_entry_has_it() -> None:
     assert minded(export("wordpress", blog())) == {}
 
 
-def test_what_a_target_is_known_to_drop_is_named() -> None:
+def test_content_that_a_target_drops_is_named() -> None:
     assert minded(export("movable-type", blog())) == {"has pictures, which Movable Type does not keep": ["3"]}
 
 
 @pytest.mark.parametrize("moved", [{"media_folder": True}, {"media_base_url": "https://new.example/m/"}])
-def test_pictures_that_are_put_elsewhere_need_no_target(moved: dict[str, bool | str]) -> None:
+def test_pictures_at_another_address_cause_no_warning(moved: dict[str, bool | str]) -> None:
     for name in ("note", "movable-type"):
         assert not any("pictures" in limit for limit in minded(export(name, blog(), **moved)))
 
@@ -112,7 +112,7 @@ def test_long_titles_are_named() -> None:
     assert said not in minded(export("fc2", blog()))
 
 
-def test_drafts_are_named_where_they_may_be_published() -> None:
+def test_drafts_that_may_be_published_are_named() -> None:
     made = Memory()
     made.entry("1", category="", category_id=None, name="", open_flg="2")
     said = "has the state of a draft, which Hatena Blog is not confirmed to keep"
@@ -120,12 +120,12 @@ def test_drafts_are_named_where_they_may_be_published() -> None:
     assert minded(export("wordpress", made, side=Side.REST)) == {}
 
 
-def test_limits_are_kept_unless_others_are_asked_for() -> None:
+def test_limits_apply_unless_options_set_others() -> None:
     options = ExportOptions(max_bytes=7).aimed_at(TARGETS["hatena"])
     assert (options.max_entries, options.max_bytes, options.target) == (4_999, 7, TARGETS["hatena"])
 
 
-def test_only_what_is_confirmed_counts() -> None:
+def test_only_confirmed_facts_count() -> None:
     hearsay = Fact(Matter.COMMENTS, "somebody says so", "https://a.example/", kept=True, confirmed=False)
     known = replace(hearsay, kept=False, confirmed=True)
     assert Target("x", "X", ("wxr",), (hearsay,)).keeps(Matter.COMMENTS) is None
@@ -139,5 +139,5 @@ def test_only_what_is_confirmed_counts() -> None:
         ("ja", "note でコメントが保たれるかは、確認できていません"),
     ],
 )
-def test_it_is_said_in_both_languages(language: Language, said: str) -> None:
+def test_warnings_are_in_both_languages(language: Language, said: str) -> None:
     assert translated(sentence("entries", Cause(Reason.NOT_SURE, Matter.COMMENTS, "note")), language) == said

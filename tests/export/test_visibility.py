@@ -1,8 +1,8 @@
-"""Fail closed: whatever the flags, dates and options, no public file holds a trace of what is not public.
+"""Fail closed: with any flags, dates and options, no public file contains a trace of a private record.
 
-What is public is told here a second time, from the flags as they were sent, in a few lines that share nothing with the
-program's own. Every entry and comment carries a word of its own in every field a stranger could read, in its addresses and
-in what belongs to it; public entries link to all others. The words are then looked for in every byte of every file.
+The test decides which records are public from the flags as sent, in a few lines that share nothing with the program.
+Every entry and comment has a unique word in every field that a stranger could read, in its addresses and in the records
+that belong to it. Public entries link to all others. The test then searches for the words in every byte of every file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SILENT = object()
 
 @dataclass(frozen=True)
 class Draft:
-    """An entry's flags as they are sent; ``listed`` holds those of its element of the list, ``None`` without one."""
+    """An entry's flags as sent; ``listed`` holds those of its list item, or ``None`` if there is no item."""
 
     is_private: Any
     open_flg: Any
@@ -47,7 +47,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the owner said, and what of the blog is asked for."""
+    """The owner's declarations, and the requested part of the blog."""
 
     open_flgs: frozenset[str] | None
     period_public: bool
@@ -91,12 +91,12 @@ asked = st.builds(
 
 
 def truth(value: Any) -> str:
-    """``f`` and ``t`` as flags are sent; anything else is neither."""
+    """``f`` and ``t`` are the flags as sent; other values mean neither true nor false."""
     return {False: "f", True: "t"}[value] if isinstance(value, bool) else value if value in ("t", "f") else "?"
 
 
 def is_public(entry: Draft, wish: Asked) -> bool:
-    """The rule, in its own words: private unless said otherwise, a draft unless declared, never before its time."""
+    """The rule in other words: private unless declared otherwise, a draft unless declared, never before its time."""
     if truth(entry.is_private) != "f" or wish.all_as_draft or not wish.open_flgs:
         return False
     if entry.listed is not None and truth(entry.listed.get("is_private", "f")) != "f":
@@ -157,13 +157,13 @@ def words(made: Made, letter: str) -> set[int]:
 
 
 def unpacked(data: bytes) -> bytes:
-    """The cells of a Parquet file, which compresses them."""
+    """The cells of a compressed Parquet file."""
     table = read_parquet(io.BytesIO(data)).read_all()
     return repr([table.column(name).to_pylist() for name in table.column_names]).encode()
 
 
 def checked(form: str, entries: list[Draft], wish: Asked) -> None:
-    """Make a public export and look at every byte of it."""
+    """Make a public export and check every byte of it."""
     category = f"類{entry_word(1)}" if wish.category else None
     made = export(
         form, blog_of(entries), declared=wish.declared, as_of=AS_OF, since=wish.since, until=wish.until,
@@ -189,7 +189,7 @@ def checked(form: str, entries: list[Draft], wish: Asked) -> None:
 @pytest.mark.parametrize("form", POSTS)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(entries=st.lists(drafts, min_size=1, max_size=6), wish=asked)
-def test_no_public_file_holds_a_trace_of_anything_else(form: str, entries: list[Draft], wish: Asked) -> None:
+def test_no_public_file_has_a_trace_of_private_records(form: str, entries: list[Draft], wish: Asked) -> None:
     checked(form, entries, wish)
 
 
@@ -208,7 +208,7 @@ def test_every_value_of_every_flag_alone(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", POSTS)
-def test_the_two_sides_share_no_entry_and_lose_none(form: str) -> None:
+def test_public_and_private_exports_share_no_entry_and_lose_none(form: str) -> None:
     plain = Draft("f", "1", "f", ("2024", "03", "05"), {}, ("f", "t"))
     entries = [plain, replace(plain, is_private="t"), replace(plain, open_flg="2"), replace(plain, day=("", "", ""))]
     patterns = {

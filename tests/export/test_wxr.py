@@ -85,7 +85,7 @@ def test_no_two_posts_have_one_title_and_date() -> None:
     assert [row["ids"] for row in made.document["changed"]] == [["2", "3", "4", "6", "7", "8"]]
 
 
-def test_comments_have_seconds_of_their_own_in_the_order_of_their_ids() -> None:
+def test_comments_have_distinct_seconds_in_the_order_of_their_ids() -> None:
     blog = Memory()
     blog.entry("1")
     blog.entry("2", title="他")
@@ -105,7 +105,7 @@ def test_comments_have_seconds_of_their_own_in_the_order_of_their_ids() -> None:
     }
 
 
-def test_hidden_comments_are_unapproved_when_asked_for() -> None:
+def test_hidden_comments_are_unapproved_if_requested() -> None:
     blog = Memory()
     blog.entry("1")
     blog.comment("1", "1")
@@ -115,7 +115,7 @@ def test_hidden_comments_are_unapproved_when_asked_for() -> None:
     assert approved == ["1", "0"]
 
 
-def test_hostile_entries_parse_and_lose_nothing_that_xml_can_hold() -> None:
+def test_hostile_entries_parse_and_keep_all_valid_xml_characters() -> None:
     blog = hostile_blog()
     made = export("wxr", blog, wordpress_body="plain")
     bodies = texts(made, BODY)
@@ -189,7 +189,7 @@ def test_files_stay_below_the_limits_and_hold_every_entry_once() -> None:
     assert texts(made, f"{WP}post_id") == texts(whole, f"{WP}post_id")
 
 
-def test_links_and_redirects_have_the_names_that_are_written() -> None:
+def test_links_and_redirects_use_the_written_names() -> None:
     blog = Memory()
     old = "https://umi.blog.example.jp/Entry/"
     for entry_id, name in (("1", "20240305"), ("2", "海の日"), ("3", "umi"), ("4", "umi"), ("5", "a b")):
@@ -216,7 +216,7 @@ def test_links_and_redirects_have_the_names_that_are_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["//host/{a}", "archives/{a}", "/archives/", "/{}", "/{a}}"])
-def test_what_is_no_path_with_fields_is_refused(text: str) -> None:
+def test_an_invalid_path_pattern_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="or a path"):
         AddressPattern(text, "--new-url", path=True)
     with pytest.raises(UsageError, match=r"\{name\}\.$"):
@@ -224,7 +224,7 @@ def test_what_is_no_path_with_fields_is_refused(text: str) -> None:
 
 
 def attached(made: Made) -> dict[str, list[str]]:
-    """Return the addresses of the attachments in each file, without what they share."""
+    """Return the addresses of the attachments in each file, without their common prefix."""
     return {
         name: [
             (item.findtext(f"{WP}attachment_url") or "").removeprefix("https://p.example/")
@@ -235,7 +235,7 @@ def attached(made: Made) -> dict[str, list[str]]:
     }
 
 
-def test_of_several_files_the_one_of_its_last_post_has_a_picture() -> None:
+def test_a_picture_is_in_the_file_of_its_last_post() -> None:
     blog = Memory()
     shown = {"1": ["a", "b"], "2": ["a", "long"], "3": ["b"], "4": ["a", "longer"], "5": ["lost"], "6": []}
     for entry_id, names in shown.items():
@@ -246,7 +246,7 @@ def test_of_several_files_the_one_of_its_last_post_has_a_picture() -> None:
     whole = export("wxr", blog)
     parts = export("wxr", blog, max_entries=2)
     assert attached(whole) == {"wordpress-public.xml": ["a", "b", "long", "longer"]}
-    # The importer would replace the beginning of the longer address, which comes later.
+    # The importer would replace the start of the longer address, which comes later.
     assert list(attached(parts).values()) == [[], ["b", "a", "long", "longer"], []]
     for made in (whole, parts):
         assert made.document["referred"]["pictures"] == 4
@@ -260,7 +260,7 @@ def test_an_undated_entry_is_a_draft_with_the_nearest_date() -> None:
     assert texts(made, f"{WP}post_date") == ["2024-03-05 00:00:00"]
 
 
-def test_ids_that_are_no_numbers_get_numbers_behind_the_others() -> None:
+def test_ids_that_are_not_numbers_get_higher_numbers() -> None:
     blog = Memory()
     for entry_id in ("5", "abc", "007", "\ud83d"):
         blog.entry(entry_id, title=entry_id)
@@ -275,7 +275,7 @@ def test_a_nicename_is_ascii_and_at_most_200_bytes_of_whole_characters(name: str
     assert made.count("%") % 3 == 0 or "�" in name or len(made) < 200
 
 
-def test_names_are_html_as_wordpress_holds_them() -> None:
+def test_names_are_html_as_in_wordpress() -> None:
     blog = Memory()
     blog.entry("1", category="旅 & <食>")
     blog.comment("1", "1", name="<管理人>")
@@ -288,7 +288,7 @@ def test_names_are_html_as_wordpress_holds_them() -> None:
     assert [row["ids"] for row in made.document["changed"]] == [["2"]]
 
 
-def test_an_empty_post_has_a_body_so_that_wordpress_takes_it() -> None:
+def test_an_empty_post_gets_a_body_that_wordpress_accepts() -> None:
     blog = Memory()
     blog.entry("1", title=" ", entry_text="", sec="01")
     blog.entry("2", title="0", entry_text="0", sec="02")
@@ -301,7 +301,7 @@ def test_an_empty_post_has_a_body_so_that_wordpress_takes_it() -> None:
     assert [row["ids"] for row in plain.document["changed"]] == [["1", "2"]]
 
 
-def test_comments_that_wordpress_obeys_are_named() -> None:
+def test_comments_that_wordpress_treats_as_commands_are_named() -> None:
     blog = Memory()
     blog.entry("1", entry_text="前<!--more-->後<!--nextpage-->")
     (row,) = export("wxr", blog).document["changed"]

@@ -1,4 +1,4 @@
-"""Fleets of small archives, made quickly through the program's own writer."""
+"""Make fleets of small archives quickly with the program's own writer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.archive.builder import Built, Changes
 
 
 def blog_name(number: int) -> str:
-    """Give the ID of a made-up blog."""
+    """Return the ID of a made-up blog."""
     return f"blog{number:05d}.example.jp"
 
 
 def entry(number: int, **members: Any) -> dict[str, Any]:
-    """Give a full entry."""
+    """Return an entry with all fields."""
     return {
         "entry_id": str(number),
         "title": f"記事{number}",
@@ -39,7 +39,7 @@ def entry(number: int, **members: Any) -> dict[str, Any]:
 
 
 def changes(**kinds: Mapping[str, Mapping[str, Any] | None]) -> Changes:
-    """Give the changes of a version: for each kind its records by id."""
+    """Return a version's changes: for each kind, its records by ID."""
     return {
         Kind(kind): {key: None if value is None else lossless_json.dumps(dict(value)) for key, value in records.items()}
         for kind, records in kinds.items()
@@ -54,7 +54,7 @@ def build_blog(
     complete: bool = True,
     **kinds: Mapping[str, Mapping[str, Any]],
 ) -> Built:
-    """Make an archive with one version in its place in a fleet."""
+    """Make an archive with one version at its place in a fleet."""
     place = archive_place(root, blog_id)
     place.parent.mkdir(parents=True, exist_ok=True)
     built = Built(place, blog_id=blog_id)

@@ -1,4 +1,4 @@
-"""Calls that processes are given: some answer, some die, some never end. Little is imported, as each process does it."""
+"""Calls for worker processes: some return, some die, some never end. It imports little, as each process imports it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exporter.worker import processors
 
 
 def doubled(number: int) -> tuple[int, int, int]:
-    """Answer with the process and how many processors it may use."""
+    """Return twice the number, the process ID, and the number of processors it may use."""
     return 2 * number, os.getpid(), processors()
 
 
@@ -24,7 +24,7 @@ def refused(number: int) -> int:
 
 
 def deadly(folder: Path, number: int) -> int:
-    """Die of every seventh number; of 14 only for the first time."""
+    """Kill this process for every seventh number; for 14 only the first time."""
     met = folder / str(number)
     if number % 7 == 0 and not (number == 14 and met.exists()):
         met.touch()
@@ -33,7 +33,7 @@ def deadly(folder: Path, number: int) -> int:
 
 
 def slow(folder: Path, number: int) -> int:
-    """Work for ever, and tidy up when asked to end."""
+    """Run for a minute, and clean up when asked to end."""
     (folder / f"begun-{number}").touch()
     try:
         time.sleep(60)
@@ -43,7 +43,7 @@ def slow(folder: Path, number: int) -> int:
 
 
 def deaf(folder: Path, number: int) -> int:
-    """Work for ever, whatever is asked."""
+    """Run for a minute, and ignore SIGTERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     (folder / f"begun-{number}-{os.getpid()}").touch()
     time.sleep(60)
@@ -60,7 +60,7 @@ def first_quick(folder: Path, number: int) -> int:
 
 
 def waiting(gate: Path, number: int) -> int:
-    """Answer 0 at once, everything else when the gate is open."""
+    """Return 0 at once, and any other number only after the gate file exists."""
     end = time.monotonic() + 30
     while number and not gate.exists():
         assert time.monotonic() < end
@@ -69,7 +69,7 @@ def waiting(gate: Path, number: int) -> int:
 
 
 def killed_by(blog_id: str, archive: Archive, _options: None) -> Done:
-    """Die of the archive of one blog."""
+    """Kill this process at the archive of one blog."""
     if archive.info.blog_id == blog_id:
         os.kill(os.getpid(), signal.SIGKILL)
     return Done(made=True)

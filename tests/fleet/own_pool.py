@@ -1,4 +1,4 @@
-"""A pool for tests that want everything in this process."""
+"""A pool that does all work in this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from exporter.fleet.pool import Outcome, Returned
 
 
 class OwnPool:
-    """Runs all calls itself, also those that may kill a process."""
+    """Runs all calls in this process, including those that may kill a process."""
 
     slots = 1
     runs_here = True

@@ -1,7 +1,7 @@
-"""A service with as many blogs as anybody asks for, all of them equal, that writes down how it is asked.
+"""A service with any number of identical blogs that records the requests it receives.
 
-``python -m tests.fleet.platform_service ENTRIES LATENCY`` prints its base URL. Each line on its standard input is answered
-by a line of JSON about what it was asked since the one before; it serves until its standard input ends.
+``python -m tests.fleet.platform_service ENTRIES LATENCY`` prints its base URL. For each line on its standard input, it
+prints a JSON line about the requests since the line before. It serves until its standard input ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.runs import ROOT
 
 
 def blog_ids(count: int) -> list[str]:
-    """Return IDs of blogs, of the length that the content's own has, so that answers keep theirs."""
+    """Return blog IDs as long as the content's own ID, so that the length of answers stays the same."""
     return [f"b{number:04}.blog.example.jp" for number in range(count)]
 
 
@@ -39,20 +39,20 @@ _HEAD_ENDS = b"\r\n\r\n"
 
 
 class _Record:
-    """What was asked: the most under way, the starts, and how often each entry of each blog was."""
+    """The received requests: the most at the same time, their start times, and their number for each address."""
 
     def __init__(self) -> None:
         self.under_way = 0
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Clear the record."""
         self.peak = self.under_way
         self.starts: list[float] = []
         self.asked: Counter[bytes] = Counter()
 
     def document(self) -> dict[str, Any]:
-        """Sum it up; ``again`` counts requests for an entry that was asked for before."""
+        """Return a summary; ``again`` counts repeated requests for an entry."""
         starts, most, first = self.starts, 0, 0
         for number, moment in enumerate(starts):
             while starts[first] < moment - 1:
@@ -123,7 +123,7 @@ class Platform:
     """Starts the service; use it in ``with``.
 
     Attributes:
-        base_url: of the service.
+        base_url: the base URL of the service.
     """
 
     def __init__(self, entries: int, latency: float) -> None:
@@ -142,7 +142,7 @@ class Platform:
         self._process.communicate()
 
     def record(self) -> dict[str, Any]:
-        """Return what it was asked since this was last called."""
+        """Return the summary of the requests since the last call."""
         assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()

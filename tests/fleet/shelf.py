@@ -10,7 +10,7 @@ SHA = "ab" * 32
 
 
 def shelf(root: Path) -> Path:
-    """Make it."""
+    """Make the fleet."""
     file = {"file_id": "7", "name": "port.jpg", "title": "港", "file_size": "12", "mtime": "1458373211"}
     comment = {
         "cm_id": "5", "entry_id": "1", "name": "まめ", "title": "", "cm_text": "いいね", "delete_flg": "f",

@@ -1,4 +1,4 @@
-"""Reading a catalogue back: rows in one order, times as text in UTC, lists as lists."""
+"""Read a catalogue's tables: rows in a fixed order, times as UTC text, lists as lists."""
 
 from __future__ import annotations
 

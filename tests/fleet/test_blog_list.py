@@ -1,4 +1,4 @@
-"""Lists of blogs, as a person or a program writes them."""
+"""Lists of blogs in the formats that people and programs write."""
 
 from __future__ import annotations
 

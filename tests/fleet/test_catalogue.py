@@ -1,4 +1,4 @@
-"""The catalogue of a fleet: its rows, what is read again, damage, strangers' folders, and kills."""
+"""A fleet's catalogue: its rows, the archives it reads again, damage, folders of strangers, and kills."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_two_workers_write_the_same_in_the_order_of_columns(fleet: Path) -> None
 
 
 class TestAgain:
-    def test_only_what_changed_is_read(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_only_changed_archives_are_read(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         update(fleet, fleet / NAME)
         before = {table: read(fleet / NAME, table) for table in TABLES}
         opened: list[str] = []
@@ -157,7 +157,7 @@ class TestAgain:
         (row,) = [row for row in read(fleet / NAME, "blogs") if row["blog_id"] == "aki.example.jp"]
         assert (row["state"], row["error"]) == ("saved", None)
 
-    def test_another_edition_is_read_anew(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_another_edition_is_read_again(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         update(fleet, fleet / NAME)
         before = read(fleet / NAME, "entries")
         for module in (catalogue, catalogue_rows):
@@ -167,10 +167,10 @@ class TestAgain:
         (damaged / "versions/000001/entries.jsonl").write_bytes(b"{")
         result = update(fleet, fleet / NAME)
         assert blogs_of(result) == (3, 2, 0, 0)
-        # What another edition had of it cannot be kept.
+        # Its rows from another edition cannot be kept.
         assert read(fleet / NAME, "entries") == [row for row in before if row["blog_id"] != "fuyu.example.jp"]
 
-    def test_what_is_no_catalogue_is_never_replaced(self, fleet: Path, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_a_catalogue_is_never_replaced(self, fleet: Path, tmp_path: Path) -> None:
         mine = tmp_path / "mine.db"
         mine.write_text("my own")
         with pytest.raises(UsageError, match="is not a catalogue"):
@@ -213,7 +213,7 @@ class TestWhatIsThere:
         )
         assert [each.trouble is None for each in archives_in(fleet, shard.name)].count(False) == 2
 
-    def test_an_archive_of_another_blog_is_none_of_this(self, fleet: Path) -> None:
+    def test_an_archive_of_another_blog_is_ignored(self, fleet: Path) -> None:
         place = archive_place(fleet, "natsu.example.jp")
         place.parent.mkdir(exist_ok=True)
         shutil.copytree(archive_place(fleet, "fuyu.example.jp"), place)
@@ -251,7 +251,7 @@ class TestWhatIsThere:
         ((_, reason),) = result.trouble
         assert "'other' is not known" in reason
 
-    def test_whatever_one_archive_does_the_others_have_their_turn(
+    def test_any_error_in_one_archive_leaves_the_others_to_be_read(
         self, fleet: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         true = catalogue_rows.blog_rows
@@ -285,7 +285,7 @@ class TestWhatIsThere:
 
 
 class TestItsOwnFiles:
-    def test_a_new_database_that_was_cut_short_is_carried_on(
+    def test_a_new_database_that_was_interrupted_is_continued(
         self, fleet: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def killed(*_: Any) -> None:
@@ -299,11 +299,11 @@ class TestItsOwnFiles:
         assert blogs_of(update(fleet, fleet / "c.sqlite")) == (3, 0, 3, 0)
         assert len(read(fleet / "c.sqlite", "entries")) == 5
 
-    def test_it_is_for_its_owner_alone(self, fleet: Path) -> None:
+    def test_only_its_owner_may_read_it(self, fleet: Path) -> None:
         update(fleet, fleet / NAME)
         assert (fleet / NAME).stat().st_mode & 0o777 == 0o600
 
-    def test_a_database_that_cannot_be_written_is_said(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_database_that_cannot_be_written_is_reported(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         error = sqlite3.OperationalError("database or disk is full")
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
 

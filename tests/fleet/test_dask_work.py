@@ -1,4 +1,4 @@
-"""Work over a fleet by a Dask cluster whose processes are killed: that costs time and nothing else."""
+"""Fleet commands on a Dask cluster whose processes are killed: the result is the same, only later."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sites(pristine: Path) -> dict[str, bytes]:
-    """Give the sites as processes without Dask make them."""
+    """Return the sites made by processes without Dask."""
     root = pristine.with_name("local")
     shutil.copytree(pristine, root)
     assert {result.state for result in work_over(root, site, JobOptions(), LocalPool(2))} == {"made"}
@@ -91,7 +91,7 @@ def test_killed_workers_lose_nothing(runs: Runs, root: Path, sites: dict[str, by
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_command_that_is_ended_leaves_no_process(
+def test_a_terminated_command_leaves_no_process(
     runs: Runs, root: Path, sites: dict[str, bytes], number: signal.Signals
 ) -> None:
     run = start(runs, root)
@@ -119,7 +119,7 @@ def platforms() -> Iterator[list[Platform]]:
 def test_blogs_of_a_cluster_whose_workers_and_main_process_are_killed(
     runs: Runs, platforms: list[Platform], tmp_path: Path
 ) -> None:
-    """The cluster lives on: what it does for a run that was killed ends before the next run asks for anything."""
+    """The cluster survives. Its work for a killed run ends before the next run sends any request."""
     root, blogs = tmp_path / "fleet", mixed(tmp_path, platforms, 80)
     for platform in platforms:
         platform.record()

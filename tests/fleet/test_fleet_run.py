@@ -1,4 +1,4 @@
-"""Runs of a fleet, with backups that end each attempt as a script says; time stands still but for what is waited for."""
+"""Runs of a fleet with scripted backups and a simulated clock, which advances only during waits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Script = Callable[[DueBlog, int], int]
 
 
 class HandClock:
-    """A clock that is put forward by hand."""
+    """A clock that tests advance."""
 
     def __init__(self) -> None:
         self.seconds = 1_000_000.0
@@ -36,7 +36,7 @@ class HandClock:
 
 
 class ScriptedBackups:
-    """Ends the oldest attempt after ten seconds and ten requests with the exit code that the script has for it."""
+    """Ends the oldest attempt after ten seconds and ten requests with the exit code that the script returns."""
 
     dashboard: str | None = None
 
@@ -87,7 +87,7 @@ class ScriptedBackups:
 
 
 class Bench:
-    """A fleet of some blogs, and what its runs did."""
+    """A small fleet and a record of its runs."""
 
     def __init__(self, root: Path, blogs: int, script: Script, plan: FleetPlan | None = None) -> None:
         self.clock = HandClock()
@@ -133,7 +133,7 @@ def test_each_blog_has_its_turn_once(tmp_path: Path) -> None:
     assert bench.begun == []
 
 
-def test_one_that_fails_is_tried_again_after_growing_gaps_and_keeps_no_other_waiting(tmp_path: Path) -> None:
+def test_a_failing_blog_is_retried_after_growing_gaps_without_delaying_others(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 3, lambda blog, tries: 20 if blog.blog_id == "b0" and tries < 4 else 0)
     bench.run()
     times = [time for blog_id, time in bench.backups.begun if blog_id == "b0"]
@@ -145,12 +145,12 @@ def test_one_that_fails_is_tried_again_after_growing_gaps_and_keeps_no_other_wai
     assert again == pytest.approx([60, 180, 540])
 
 
-def test_a_run_tries_so_often_and_the_next_one_when_it_is_due(tmp_path: Path) -> None:
+def test_a_run_stops_after_its_tries_and_the_next_continues_when_due(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 2, lambda blog, _tries: 20 if blog.blog_id == "b0" else 0, FleetPlan(tries=2))
     bench.run()
     assert bench.begun == ["b0", "b1", "b0"]
     bench.run()
-    assert bench.begun == []  # two failures: nine minutes
+    assert bench.begun == []  # after two failures: nine minutes
     bench.clock.seconds += timedelta(minutes=9).total_seconds()
     bench.run()
     assert bench.begun == ["b0", "b0"]
@@ -158,21 +158,21 @@ def test_a_run_tries_so_often_and_the_next_one_when_it_is_due(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("code", [2, 4, 13, 404])
-def test_what_no_second_attempt_mends_is_tried_once(tmp_path: Path, code: int) -> None:
+def test_a_permanent_failure_is_tried_once(tmp_path: Path, code: int) -> None:
     bench = Bench(tmp_path, 2, lambda blog, _tries: code if blog.blog_id == "b0" else 0)
     bench.run()
     assert bench.begun == ["b0", "b1"]
     assert bench.states() == {BlogState.FAILED: 1, BlogState.SAVED: 1}
 
 
-def test_what_is_saved_in_part_is_tried_again_too(tmp_path: Path) -> None:
+def test_a_partly_saved_blog_is_tried_again(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 1, lambda _blog, tries: 3 if tries < 3 else 0)
     bench.run()
     assert bench.begun == ["b0"] * 3
     assert bench.states() == {BlogState.SAVED: 1}
 
 
-def test_no_room_ends_all(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_run(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 9, lambda blog, _tries: 28 if blog.blog_id == "b1" else 0)
     with pytest.raises(NoSpace, match="code 28"):
         bench.run()
@@ -180,7 +180,7 @@ def test_no_room_ends_all(tmp_path: Path) -> None:
     assert len(bench.begun) == 3
 
 
-def test_a_service_that_answers_nobody_ends_all(tmp_path: Path) -> None:
+def test_a_service_that_never_answers_ends_the_run(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 50, lambda _blog, _tries: 20, FleetPlan(tries=1, silence=10))
     with pytest.raises(
         ServiceError, match=r"10 blogs in a row failed for want of .*, the last one: code 20\. Run the fleet"
@@ -195,7 +195,7 @@ def test_a_service_that_answers_nobody_ends_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tries", [1, 9])
-def test_a_dead_service_keeps_the_blogs_of_another_from_no_turn(tmp_path: Path, tries: int) -> None:
+def test_a_dead_service_does_not_stop_the_blogs_of_another(tmp_path: Path, tries: int) -> None:
     def script(blog: DueBlog, _tries: int) -> int:
         return 20 if blog.settings.get("base_url") == "http://dead" else 0
 
@@ -215,14 +215,14 @@ def test_a_dead_service_keeps_the_blogs_of_another_from_no_turn(tmp_path: Path, 
     assert bench.states()[BlogState.SAVED] == 20
 
 
-def test_a_service_that_refuses_everybody_ends_all_with_its_own_code(tmp_path: Path) -> None:
+def test_a_service_that_refuses_every_blog_ends_the_run_with_its_code(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 50, lambda _blog, _tries: 12, FleetPlan(silence=10))
     with pytest.raises(NotAuthorised, match="10 blogs in a row"):
         bench.run()
     assert bench.states() == {BlogState.FAILED: 10, BlogState.NEW: 40}
 
 
-def test_an_interrupted_run_leaves_what_was_under_way_due(tmp_path: Path) -> None:
+def test_blogs_under_way_stay_due_after_an_interrupted_run(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 6, lambda _blog, _tries: 0)
 
     def after_two(run: FleetRun, moment: FleetMoment) -> None:
@@ -243,7 +243,7 @@ def test_after_the_deadline_nothing_is_begun(tmp_path: Path) -> None:
     assert bench.states() == {BlogState.SAVED: 4, BlogState.NEW: 5}
 
 
-def test_what_becomes_due_while_a_run_lasts_has_its_turn(tmp_path: Path) -> None:
+def test_a_blog_that_becomes_due_during_a_run_is_saved(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 5, lambda blog, tries: 20 if blog.blog_id == "b0" and tries == 1 else 0, FleetPlan(tries=1))
     bench.ledger.list_blogs([ListedBlog("b0")], bench.clock.seconds)
     bench.run()

@@ -1,4 +1,4 @@
-"""``fleet search``: what is found, what the index is worth, and that it is kept up to date."""
+"""``fleet search``: its results, damaged and forged indexes, and updates of the index."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_words_in_all_blogs(fleet: Path, workers: int) -> None:
     first = found.hits[0].hit
     assert [first.excerpt.text[start:end] for start, end in first.excerpt.marks] == ["海の日", "港"]
     assert found.hits[0].document()["blog_id"] == "aki.example.jp"
-    # One character, other widths and cases, and a comment, which is known by its entry.
+    # One character, other widths and cases, and a comment, which is found by its entry.
     assert find(fleet, "海").total == 3
     assert shown(find(fleet, "ＳＰＲＩＮＧ")) == [("haru.example.com", "entries", "1")]
     (comment,) = find(fleet, "いいね").hits
@@ -90,7 +90,7 @@ def test_filters_order_and_limit(fleet: Path) -> None:
     assert shown(find(fleet, "港", kind="entry"))[0] == ("natsu.example.jp", "entries", "2")
 
 
-def test_only_what_changed_is_read_again(fleet: Path) -> None:
+def test_only_changed_archives_are_read_again(fleet: Path) -> None:
     update(fleet)
     assert counts(update(fleet)) == (3, 0, 3)
     Built.reopen(archive_place(fleet, "fuyu.example.jp")).commit(
@@ -106,7 +106,7 @@ def test_only_what_changed_is_read_again(fleet: Path) -> None:
     assert find(fleet, "雪").total == 0
 
 
-def test_a_damaged_archive_keeps_what_was_known_of_it(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_archive_keeps_its_indexed_text(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     update(fleet)
     place = archive_place(fleet, "aki.example.jp")
     shutil.rmtree(place / "latest")
@@ -129,7 +129,7 @@ def test_an_archive_without_a_version_and_a_stranger(fleet: Path, tmp_path: Path
         update(tmp_path)
 
 
-def test_a_forged_index_shows_nothing_that_the_archives_do_not_say(fleet: Path, tmp_path: Path) -> None:
+def test_a_forged_index_shows_only_text_of_the_archives(fleet: Path, tmp_path: Path) -> None:
     outside = build_blog(tmp_path / "outside", "secret.example.jp", [entry(1, title="秘密")]).root
     update(fleet)
     shard = archive_place(fleet, "fuyu.example.jp").parent.name
@@ -144,13 +144,13 @@ def test_a_forged_index_shows_nothing_that_the_archives_do_not_say(fleet: Path, 
     path.write_bytes(head + forged)
     found = find(fleet, "秘密")
     assert (found.hits, found.total, found.outdated) == ([], 5, 5)
-    # What an archive no longer vouches for is gone with the next update.
+    # Text that an archive no longer confirms is removed by the next update.
     update(fleet)
     assert find(fleet, "秘密").total == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"other\n", b"@\n", b"x" * 9000])
-def test_an_index_that_is_none_is_made_anew(fleet: Path, content: bytes) -> None:
+def test_an_invalid_index_is_made_again(fleet: Path, content: bytes) -> None:
     update(fleet)
     for path in index_folder(fleet).iterdir():
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Forecasts, against what then happens."""
+"""Forecasts compared with simulated runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from exporter.fleet.forecast import FleetProgress, Forecast
 
 
-def test_nothing_is_said_before_anything_is_known() -> None:
+def test_there_is_no_forecast_before_a_blog_is_done() -> None:
     progress = FleetProgress(0.0)
     assert progress.forecast(1.0, 5, 100, [5]) is None
     assert progress.forecast(1.0, 0, 0, []) == Forecast(0.0, 0.0, 0.0, 0.0)
@@ -35,10 +35,10 @@ def test_equal_blogs_are_forecast_exactly() -> None:
     assert found.share_within(-1.0) == 0.0
 
 
-def promised_and_real(sizes: list[int], chance: random.Random) -> float:
-    """Return the time forecast when a fifth of the blogs are done as a multiple of the time it took.
+def forecast_ratio(sizes: list[int], chance: random.Random) -> float:
+    """Return the forecast time divided by the real time. The forecast is made when a fifth of the blogs are done.
 
-    500 are under way at once and share 100 requests a second.
+    500 blogs are under way at the same time and share 100 requests a second.
     """
     queue, running, done, sent, now = sizes[::-1], list[list[int]](), 0, 0, 0.0
     progress = FleetProgress(0.0)
@@ -63,16 +63,16 @@ def promised_and_real(sizes: list[int], chance: random.Random) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_small_blogs_that_end_first_deceive_nobody(seed: int) -> None:
+def test_small_blogs_that_end_first_do_not_distort_the_forecast(seed: int) -> None:
     chance = random.Random(seed)
-    assert promised_and_real([chance.randint(10, 60) for _ in range(2000)], chance) == pytest.approx(1, abs=0.1)
+    assert forecast_ratio([chance.randint(10, 60) for _ in range(2000)], chance) == pytest.approx(1, abs=0.1)
 
 
-def test_nor_do_blogs_of_very_different_sizes_on_the_whole() -> None:
+def test_very_different_sizes_do_not_distort_the_average_forecast() -> None:
     found = []
     for seed in range(6):
         chance = random.Random(seed)
-        found.append(promised_and_real([1 + int(chance.expovariate(1 / 40)) for _ in range(2000)], chance))
+        found.append(forecast_ratio([1 + int(chance.expovariate(1 / 40)) for _ in range(2000)], chance))
     assert mean(found) == pytest.approx(1, abs=0.1)
 
 

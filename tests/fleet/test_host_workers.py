@@ -1,4 +1,4 @@
-"""Lists with several services: each service is asked by one process, and what is left when any process is killed."""
+"""Lists with several services: one process sends all requests to a service, and kills of any process lose no work."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def platforms() -> Iterator[list[Platform]]:
 
 
 def mixed(tmp_path: Path, platforms: list[Platform], count: int) -> Path:
-    """Write a list whose blogs are at these services by turns."""
+    """Write a list whose blogs alternate between these services."""
     lines = [
         f"{blog_id} base_url={platforms[number % len(platforms)].base_url}"
         for number, blog_id in enumerate(blog_ids(count))
@@ -53,7 +53,7 @@ def mixed(tmp_path: Path, platforms: list[Platform], count: int) -> Path:
 
 
 def command(blogs: Path, root: Path, *options: object) -> list[object]:
-    """Return the words that run a fleet."""
+    """Return the arguments that run a fleet."""
     limits = ["--concurrency", SLOTS, "--rate", RATE, "--at-once", 12, "--retry-after", "1s", "--tries", 20]
     return ["fleet", "run", blogs, "--into", root, "--assets", "none", *limits, "--json", *options]
 
@@ -61,7 +61,7 @@ def command(blogs: Path, root: Path, *options: object) -> list[object]:
 def saved(root: Path) -> int:
     try:
         blogs: dict[str, int] = overview(root, time.time())["blogs"]
-    except ArchiveError:  # it is just being made
+    except ArchiveError:  # the ledger is being created
         return 0
     return blogs["saved"]
 
@@ -78,7 +78,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
 
 
 def workers_of_attempts(root: Path) -> dict[str, set[str]]:
-    """Return which workers saved blogs of each service, by the ledger."""
+    """Return the workers that saved blogs of each service, from the ledger."""
     found: dict[str, set[str]] = {}
     with closing(sqlite3.connect(root / FILE_NAME)) as connection:
         rows = connection.execute("SELECT b.settings, a.worker FROM attempts a JOIN blogs b ON b.number = a.blog")
@@ -88,7 +88,7 @@ def workers_of_attempts(root: Path) -> dict[str, set[str]]:
 
 
 def check_whole(root: Path, count: int) -> None:
-    """Check that every blog is saved, verifies, and is as the first one but for its name."""
+    """Check that every blog is saved, valid, and equal to the first except for its name."""
     first: Any = None
     for blog_id in blog_ids(count):
         place = archive_place(root, blog_id)
@@ -103,7 +103,7 @@ def check_whole(root: Path, count: int) -> None:
 
 
 def check_budgets(platforms: list[Platform]) -> int:
-    """Check what each service was asked; return how many requests asked again for an entry."""
+    """Check the limits of requests to each service; return the number of repeated requests for entries."""
     records = [platform.record() for platform in platforms]
     for found in records:
         assert found["peak"] <= SLOTS
@@ -150,7 +150,7 @@ def test_each_service_is_a_task_of_a_cluster(runs: Runs, platforms: list[Platfor
 
 
 def children(run: Run) -> list[psutil.Process]:
-    """Return the workers of a run, which is a process of its own."""
+    """Return the child processes in which a run's workers work."""
     found = psutil.Process(run.pid).children()
     return [each for each in found if "spawn_main" in " ".join(each.cmdline())]
 
@@ -186,7 +186,7 @@ def test_a_killed_worker_loses_nothing_and_an_interrupted_run_leaves_no_process(
 def test_the_main_process_may_be_killed(
     runs: Runs, platforms: list[Platform], tmp_path: Path, kills: int, services: int
 ) -> None:
-    """No blog is lost, no blog that was saved is asked for again, and the budget of each service holds meanwhile."""
+    """No blog is lost, no saved blog is requested again, and each service's limit holds throughout."""
     some = platforms[:services]
     count = 30 + 12 * kills
     root, blogs = tmp_path / "fleet", mixed(tmp_path, some, count)
@@ -206,7 +206,7 @@ def test_the_main_process_may_be_killed(
     done = run.wait(timeout=600.0)
     assert done.code == 0, done
     check_whole(root, count)
-    # Only the blogs under way at a kill are asked for again, and their archives resume.
+    # Only the blogs under way at a kill are requested again, and their archives resume.
     assert check_budgets(some) <= kills * 12 * ENTRIES
     with closing(sqlite3.connect(root / FILE_NAME)) as connection:
         (most,) = connection.execute(
@@ -219,7 +219,7 @@ def due(number: int, **settings: str) -> DueBlog:
     return DueBlog(number, f"b{number}.example.jp", settings, 0, 0.0)
 
 
-def test_hosts_are_counted_by_what_differs() -> None:
+def test_hosts_are_counted_by_the_settings_that_differ() -> None:
     asked: list[str] = []
 
     def settings_of(blog: DueBlog) -> Any:
@@ -237,7 +237,7 @@ def test_hosts_are_counted_by_what_differs() -> None:
 
 
 class ScriptedPool(OwnPool):
-    """Ends tasks as a test says."""
+    """Ends tasks with the outcomes that a test sets."""
 
     def __init__(self, *outcomes: Outcome) -> None:
         super().__init__()
@@ -291,7 +291,7 @@ def test_a_worker_that_fails_itself_ends_the_run(tmp_path: Path, outcomes: list[
         asyncio.run(run())
 
 
-def test_what_a_killed_run_could_not_record_is_recorded_once(tmp_path: Path) -> None:
+def test_an_attempt_that_a_killed_run_did_not_record_is_recorded_once(tmp_path: Path) -> None:
     hosts = tmp_path / ".work" / "hosts"
     hosts.mkdir(parents=True)
     with FleetLedger.create(tmp_path) as ledger:
@@ -321,7 +321,7 @@ def test_what_a_killed_run_could_not_record_is_recorded_once(tmp_path: Path) -> 
         ]
 
 
-def test_a_worker_of_another_run_that_goes_on_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_still_runs_for_another_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_workers, "_LOCK_SECONDS", 0.1)
     hosts = tmp_path / ".work" / "hosts"
     hosts.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The page over all sites: what it says, where it leads, what it replaces, and that a blog's words are only words."""
+"""The index page over all sites: its text, its links, the files it replaces, and that text from blogs is escaped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\u2028\x1b[31m"
 
 
 class Page(HTMLParser):
-    """What of a page matters: links, scripts, text."""
+    """The links, scripts and text of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -137,14 +137,14 @@ def test_many_pages_lead_to_each_other_and_to_every_blog(fleet: Path, monkeypatc
     ]
 
 
-def test_names_are_there_to_be_searched(fleet: Path) -> None:
+def test_names_can_be_searched(fleet: Path) -> None:
     make(fleet)
     rows = {row[2]: row for row in names(fleet)}
     assert rows["aki.example.jp"][:2] == ["秋の日記 aki.example.jp", "秋の日記"]
     assert rows["aki.example.jp"][3] == ""
 
 
-def test_what_a_blog_is_called_is_only_words(fleet: Path) -> None:
+def test_names_of_blogs_are_escaped(fleet: Path) -> None:
     place = archive_place(fleet, "fuyu.example.jp")
     (place / "settings.toml").write_text(f"site_title = {json.dumps(HOSTILE)}\n", "utf-8")
     with_site(fleet, "fuyu.example.jp")
@@ -161,7 +161,7 @@ def test_what_a_blog_is_called_is_only_words(fleet: Path) -> None:
     assert "\u2028" not in script
 
 
-def test_only_what_changed_is_opened_and_a_new_site_is_seen(fleet: Path) -> None:
+def test_only_changed_archives_are_opened_and_a_new_site_is_found(fleet: Path) -> None:
     assert make(fleet).read == 3
     assert make(fleet).read == 0
     with_site(fleet, "haru.example.com")
@@ -191,7 +191,7 @@ def test_a_damaged_archive_is_shown_as_such(fleet: Path) -> None:
     assert "秋の日記" not in page.text
 
 
-def test_cards_that_somebody_else_wrote_are_made_anew(fleet: Path) -> None:
+def test_forged_cards_are_made_again(fleet: Path) -> None:
     make(fleet)
     for path in (fleet / ".fleet/cards").iterdir():
         path.write_text('["1 x", "../../etc", 5]\n[1]\nnot json\n')
@@ -202,7 +202,7 @@ def test_cards_that_somebody_else_wrote_are_made_anew(fleet: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["file", "link", "folder", "folder link"])
-def test_what_it_did_not_write_it_does_not_replace(fleet: Path, what: str, tmp_path: Path) -> None:
+def test_files_of_other_programs_are_not_replaced(fleet: Path, what: str, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     if what == "file":
         (fleet / "index.html").write_text("my own page")

@@ -1,4 +1,4 @@
-"""What a ledger knows, whoever dies."""
+"""A ledger's contents, including after crashes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ids(ledger: FleetLedger, now: float, most: int = 10) -> list[str]:
     return [blog.blog_id for blog in ledger.due(now, most)]
 
 
-def test_listing_again_keeps_what_is_known(ledger: FleetLedger) -> None:
+def test_listing_again_keeps_the_stored_facts(ledger: FleetLedger) -> None:
     assert ledger.list_blogs(blogs("a", "b", "a"), 1.0) == Listing(2, 2, 1, 0)
     ledger.begin_run(2.0, {})
     ledger.record([(BlogAttempt(1, 2.0, 3.0, 0), None), (BlogAttempt(2, 2.0, 3.0, 20), 60.0)])
@@ -43,7 +43,7 @@ def test_listing_again_keeps_what_is_known(ledger: FleetLedger) -> None:
     ledger.begin_run(5.0, {})
     assert ids(ledger, 5.0) == ["c"]
     assert ids(ledger, 60.0) == ["c", "b"]
-    # One whose settings changed is due at once, one that is no longer listed is not.
+    # A blog with changed settings is due at once; one that is no longer listed is not.
     assert ledger.list_blogs(blogs("a", rate="5"), 6.0) == Listing(1, 0, 0, 2)
     assert [(blog.blog_id, blog.settings) for blog in ledger.due(6.0, 10)] == [("a", {"rate": "5"})]
     assert ledger.counts(6.0).blogs == 1
@@ -62,19 +62,19 @@ def test_a_list_with_a_wrong_line_changes_nothing(ledger: FleetLedger) -> None:
     assert ids(ledger, 1.0) == ["b"]
 
 
-def test_the_order_is_priority_then_what_nothing_is_saved_of_then_the_list(ledger: FleetLedger) -> None:
+def test_the_order_is_priority_then_unsaved_blogs_then_the_list(ledger: FleetLedger) -> None:
     urgent = ListedBlog("urgent", 5)
     ledger.list_blogs([*blogs("saved", "failed", "new"), urgent], 1.0)
     ledger.begin_run(1.0, {})
     ledger.record([(BlogAttempt(1, 1.0, 2.0, 0), None), (BlogAttempt(2, 1.0, 2.0, 20), 2.0)])
-    assert ids(ledger, 9.0) == ["urgent", "new"]  # what this run tried is not due in it again
+    assert ids(ledger, 9.0) == ["urgent", "new"]  # a blog that this run tried is not due again in this run
     ledger.begin_run(9.0, {}, again_before=5.0)
     assert ids(ledger, 9.0) == ["urgent", "new", "failed", "saved"]
     assert ids(ledger, 9.0, 1) == ["urgent"]
     assert [blog.blog_id for blog in ledger.due(9.0, 2, without=[3, 4])] == ["failed", "saved"]
 
 
-def test_what_a_wrong_clock_wrote_down_is_due(ledger: FleetLedger) -> None:
+def test_a_time_recorded_with_a_wrong_clock_is_due(ledger: FleetLedger) -> None:
     future = 4e9
     ledger.list_blogs(blogs("new", "failed"), future)
     ledger.begin_run(future, {})
@@ -83,7 +83,7 @@ def test_what_a_wrong_clock_wrote_down_is_due(ledger: FleetLedger) -> None:
     assert ids(ledger, 2e9) == ["new", "failed"]
 
 
-def test_what_failed_waits_unless_told_otherwise(ledger: FleetLedger) -> None:
+def test_a_failed_blog_waits_unless_a_retry_is_requested(ledger: FleetLedger) -> None:
     ledger.list_blogs(blogs("a"), 1.0)
     ledger.begin_run(1.0, {})
     ledger.record([(BlogAttempt(1, 1.0, 2.0, 20), 500.0)])
@@ -104,7 +104,7 @@ def test_attempts_are_only_added(ledger: FleetLedger, tmp_path: Path) -> None:
     other.close()
 
 
-def test_the_overview_tells_what_the_ledger_knows(ledger: FleetLedger, tmp_path: Path) -> None:
+def test_the_overview_summarizes_the_ledger(ledger: FleetLedger, tmp_path: Path) -> None:
     ledger.list_blogs(blogs("a", "b", "c", "d"), 1.0)
     assert overview(tmp_path, 1.0)["run"] is None
     ledger.begin_run(10.0, {"list": "x"})
@@ -146,7 +146,7 @@ def test_a_reason_keeps_its_template_and_values(ledger: FleetLedger, tmp_path: P
     assert failures["c"]["reason"] == '{"template": 5}'
 
 
-def test_when_a_run_has_ended_its_ledger_is_one_file_that_a_read_only_disk_may_hold(tmp_path: Path) -> None:
+def test_after_a_run_the_ledger_is_one_file_that_a_read_only_disk_can_hold(tmp_path: Path) -> None:
     with FleetLedger.create(tmp_path) as ledger:
         ledger.list_blogs(blogs("a"), 1.0)
         reader = sqlite3.connect(tmp_path / FILE_NAME)
@@ -157,7 +157,7 @@ def test_when_a_run_has_ended_its_ledger_is_one_file_that_a_read_only_disk_may_h
         assert reader.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
-def test_who_reads_does_not_keep_a_run_from_ending(tmp_path: Path) -> None:
+def test_a_reader_does_not_keep_a_run_from_ending(tmp_path: Path) -> None:
     begun = time.monotonic()
     with FleetLedger.create(tmp_path), contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as reader:
         reader.execute("BEGIN")
@@ -189,7 +189,7 @@ def test_who_reads_does_not_keep_a_run_from_ending(tmp_path: Path) -> None:
         "UPDATE runs SET options = '['",
     ],
 )
-def test_what_no_run_wrote_into_a_ledger_is_damage(tmp_path: Path, statement: str) -> None:
+def test_values_that_no_run_writes_are_damage(tmp_path: Path, statement: str) -> None:
     with FleetLedger.create(tmp_path) as ledger:
         ledger.list_blogs(blogs("a.example.jp"), 1.0)
         ledger.begin_run(1.0, {})
@@ -208,7 +208,7 @@ def test_what_no_run_wrote_into_a_ledger_is_damage(tmp_path: Path, statement: st
         read_all()
 
 
-def test_another_programs_database_stays_as_it_is(tmp_path: Path) -> None:
+def test_another_programs_database_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE x (y)")
@@ -218,7 +218,7 @@ def test_another_programs_database_stays_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_one_that_is_held_or_may_not_be_opened_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_or_unreadable_ledger_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exporter.fleet.ledger._BUSY_SECONDS", 0.1)
     with FleetLedger.create(tmp_path) as ledger, contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -229,7 +229,7 @@ def test_one_that_is_held_or_may_not_be_opened_is_not_damaged(tmp_path: Path, mo
         FleetLedger.create(tmp_path / "other")
 
 
-def test_what_is_no_ledger_is_said_to_be_none(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_ledger_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoArchive, match="is not a fleet"):
         overview(tmp_path, 1.0)
     path = tmp_path / FILE_NAME

@@ -1,4 +1,4 @@
-"""Many blogs of twenty entries, all in one process: whole, and within the budget of the service."""
+"""Many blogs of twenty entries in one process: all are complete, and the service's limit holds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE = 900.0
 
 
 def served(blog_id: str) -> dict[Kind, list[Any]]:
-    """Return the records of a blog as the service has them, in the order of their IDs."""
+    """Return a blog's records from the service, ordered by ID."""
     content = Content(BlogSize(ENTRIES, COMMENTS, FILES))
     texts = {
         Kind.ENTRIES: [content.entry(number + 1) for number in range(ENTRIES)],

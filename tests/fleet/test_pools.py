@@ -1,4 +1,4 @@
-"""Worker pools of both kinds: what they answer, how workers die, and what that costs."""
+"""Worker pools of both kinds: their results, and how they recover from dead workers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.fleet.calls import buried, deadly, deaf, doubled, killed_by, refused,
 
 @contextmanager
 def cluster(workers: int, threads: int) -> Iterator[str]:
-    """A cluster with workers in processes, as other machines have them; gives its address."""
+    """Run a cluster whose workers are processes, like those of other machines, and yield its address."""
     make: Any = distributed.LocalCluster
     with make(
         n_workers=workers, threads_per_worker=threads, host="127.0.0.1", protocol="tcp", memory_limit=0,
@@ -67,12 +67,12 @@ def test_one_local_worker_is_this_process() -> None:
     ]
 
 
-def test_what_a_call_raises_ends_the_work(pool: WorkerPool) -> None:
+def test_an_exception_in_a_call_ends_the_work(pool: WorkerPool) -> None:
     with pytest.raises(BlogExporterError, match="ValueError: no threes"):
         list(results_as_completed(pool, refused, range(9)))
 
 
-def test_an_error_of_the_program_arrives_as_it_is(pool: WorkerPool) -> None:
+def test_an_error_of_the_program_arrives_unchanged(pool: WorkerPool) -> None:
     with pytest.raises(UsageError, match="not this"):
         list(results_as_completed(pool, usage_error, [1]))
 
@@ -88,7 +88,7 @@ def test_a_process_that_dies_loses_one_argument_which_is_tried_once_more(tmp_pat
 
 
 @pytest.mark.no_cover
-def test_so_does_a_worker_of_a_cluster_of_our_own(tmp_path: Path) -> None:
+def test_a_dead_worker_of_our_own_cluster_loses_one_argument(tmp_path: Path) -> None:
     pool = DaskPool(tmp_path, workers=2)
     found = list(results_as_completed(pool, partial(deadly, tmp_path), range(1, 16), lost=buried))
     assert sorted(found) == sorted([*(number for number in range(1, 16) if number % 7), 14, -7])
@@ -115,7 +115,7 @@ def test_an_archive_that_kills_its_process_twice_is_named_and_all_others_are_don
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("work", "left"), [(slow, "tidied"), (deaf, "begun")])
-def test_leaving_ends_what_is_under_way_within_seconds(
+def test_leaving_the_pool_ends_running_calls_within_seconds(
     tmp_path: Path, work: Callable[[Path, int], int], left: str
 ) -> None:
     found = results_as_completed(LocalPool(2), partial(work, tmp_path), iter(range(8)), lost=buried)
@@ -131,7 +131,7 @@ def test_leaving_ends_what_is_under_way_within_seconds(
 
 
 class _Monitor:
-    """Interrupts this process when two calls have begun, as Ctrl-C does."""
+    """Interrupts this process when two calls have started, like Ctrl-C."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""The questions of docs/catalogue.md, asked of a small fleet, and that page's tables of columns."""
+"""The queries in docs/catalogue.md, run on a small fleet, and that page's tables of columns."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ANSWERS: dict[str, Sequence[tuple[Any, ...]]] = {
 
 @pytest.fixture(scope="module")
 def catalogued(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fleet of five archives, one of which is damaged, and a ledger of six blogs."""
+    """A fleet with five archives, one of them damaged, and a ledger with six blogs."""
     root = shelf(tmp_path_factory.mktemp("questions") / "fleet")
     comment = {
         "cm_id": "9",

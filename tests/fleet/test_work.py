@@ -1,4 +1,4 @@
-"""What is done with one archive of a fleet: the calls of the commands, and whatever goes wrong said of it alone."""
+"""Work on one archive in a fleet: the commands' calls, and errors, which are reported for that archive only."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ PUBLIC = JobOptions({"public_open_flg": "1"})
 
 
 def plain(number: int, **members: Any) -> dict[str, Any]:
-    """Give an entry that is shown for ever."""
+    """Return an entry without an end of publication."""
     return entry(number, period_flg="f", **members)
 
 
 @pytest.fixture
 def found(tmp_path: Path) -> FoundArchive:
-    """Give an archive of two entries, of which one is private."""
+    """Return an archive with two entries, one of them private."""
     build_blog(tmp_path / "fleet", blog_name(1), [plain(1), plain(2, open_flg="9", title="ひみつ")])
     (place,) = (tmp_path / "fleet").glob("*/*")
     return FoundArchive(blog_name(1), place)
@@ -71,7 +71,7 @@ def test_a_site_is_made_once_and_again_after_a_change(found: FoundArchive) -> No
     assert pickle.loads(pickle.dumps(first)) == first
 
 
-def test_rebuilding_keeps_the_views_that_are_there(found: FoundArchive) -> None:
+def test_rebuilding_keeps_the_existing_views(found: FoundArchive) -> None:
     latest = found.path / "latest"
     (latest / "entries.jsonl").write_bytes(b"")
     assert do(rebuild, JobOptions(), found).state == "made"
@@ -94,7 +94,7 @@ def test_a_search_index_is_kept_in_the_archive(found: FoundArchive) -> None:
     assert "could not be written" in (refused.reason or "")
 
 
-def test_verification_tells_the_head_and_what_is_wrong(found: FoundArchive) -> None:
+def test_verification_returns_the_head_and_the_problems(found: FoundArchive) -> None:
     good = do(verify, VerifyOptions(), found)
     assert good.facts["head"] == Archive.open(found.path).head()
     assert good.facts["intact"]
@@ -111,7 +111,7 @@ def exported(found: FoundArchive, out: Path, **how: Any) -> ArchiveResult:
     return do(export, replace(base, **how), found)
 
 
-def test_exports_are_made_again_only_where_something_changed(found: FoundArchive, tmp_path: Path) -> None:
+def test_exports_are_made_again_only_if_something_changed(found: FoundArchive, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = exported(found, out)
     assert (first.state, first.facts["entries"]) == ("made", 1), first
@@ -122,14 +122,14 @@ def test_exports_are_made_again_only_where_something_changed(found: FoundArchive
     add_entry(found, 3)
     assert exported(found, out).facts["entries"] == 2
     closed = exported(found, out, job=JobOptions({"public_open_flg": "9"}))
-    assert (closed.kind, closed.exit_code) == ("UsageError", 2), "another meaning of a flag is another export"
+    assert (closed.kind, closed.exit_code) == ("UsageError", 2), "an export with other flags is a different export"
     opened = exported(found, out, job=JobOptions({"public_open_flg": "9"}), force=True)
     assert (opened.state, opened.facts["entries"]) == ("made", 1)
     (folder.with_name(f".{folder.name}.made")).write_bytes(b"{broken")
-    assert exported(found, out).kind == "UsageError", "nobody knows how it was made"
+    assert exported(found, out).kind == "UsageError", "its options are unknown"
 
 
-def test_what_is_private_goes_elsewhere_and_a_dry_run_nowhere(found: FoundArchive, tmp_path: Path) -> None:
+def test_private_posts_have_a_separate_folder_and_a_dry_run_writes_nothing(found: FoundArchive, tmp_path: Path) -> None:
     out, apart = tmp_path / "out", tmp_path / "out.NOT-PUBLIC"
     assert exported(found, out, private=apart, dry_run=True).facts["entries"] == 2
     assert not out.exists()
@@ -161,7 +161,7 @@ def raising(error: BaseException, _archive: Archive, _options: None) -> Done:
         (OSError(errno.EIO, "disk"), 1, "BlogExporterError"),
     ],
 )
-def test_whatever_goes_wrong_is_said_of_the_archive(
+def test_any_error_is_reported_for_its_archive_alone(
     found: FoundArchive, error: BaseException, code: int, kind: str
 ) -> None:
     result = do(partial(raising, error), None, found)
@@ -169,7 +169,7 @@ def test_whatever_goes_wrong_is_said_of_the_archive(
     assert result.document()["reason"]
 
 
-def test_folders_that_hold_no_archive_of_the_fleet(tmp_path: Path, found: FoundArchive) -> None:
+def test_folders_without_an_archive_of_the_fleet(tmp_path: Path, found: FoundArchive) -> None:
     root = tmp_path / "fleet"
     shard = found.path.parent.name
     (root / shard / "stranger").mkdir()
@@ -203,7 +203,7 @@ def full(_archive: Archive, _options: None) -> Done:
     raise NoSpace("the disk is full")
 
 
-def test_what_fails_everywhere_ends_the_work(tmp_path: Path) -> None:
+def test_an_error_of_the_machine_ends_the_work(tmp_path: Path) -> None:
     for number in range(25):
         build_blog(tmp_path, blog_name(number), [entry(1)])
     with pytest.raises(UsageError, match="Every archive was refused, the last one so: no such thing"):
@@ -212,7 +212,7 @@ def test_what_fails_everywhere_ends_the_work(tmp_path: Path) -> None:
         list(work_over(tmp_path, full, None, OwnPool()))
 
 
-def test_a_tally_names_a_thousand_failures_and_what_ends_the_command() -> None:
+def test_a_tally_names_a_thousand_failures_and_the_error_that_ends_the_command() -> None:
     tally = WorkTally()
     assert tally.problem() is None
     tally.count(ArchiveResult("a", Path("a"), "made", facts={"version": 3, "files": 2, "intact": True}))

@@ -1,4 +1,4 @@
-"""Archives as a stranger could have made them: a whole one of a small blog, changed afterwards and sealed again."""
+"""Build a small blog's archive, forge its contents, and recompute its hashes as an attacker could."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENDINGS = ("bin", "jpg", "png", "txt")
 
 
 def small_blog(base_url: str) -> Blog:
-    """Make a blog of six entries, each with a picture that the service itself serves."""
+    """Return a blog of six entries, each with a picture that the service itself serves."""
     blog = generated_blog(6, 6, 2)
     for number, (key, record) in enumerate(blog.entries.items()):
         address = f"{base_url}/pictures/{number}.png"
@@ -39,31 +39,31 @@ def small_blog(base_url: str) -> Blog:
 
 
 def edited(blog: Blog) -> None:
-    """Edit an entry, so that there is a second version to make."""
+    """Edit an entry, so that the next backup makes a second version."""
     key = next(iter(blog.entries))
     blog.entries[key] = {**fields(blog.entries[key]), "title": "改題"}
 
 
 @dataclass(frozen=True)
 class Outside:
-    """The reader's own folder beside the archive, which nothing may read or change.
+    """The reader's own folder next to the archive, which no command may read or change.
 
     Attributes:
-        folder: it holds a file under each ending that a picture may have, a key and a folder of documents.
+        folder: contains a file with each ending that a picture may have, a key and a folder of documents.
     """
 
     folder: Path
 
     @classmethod
     def made(cls, folder: Path) -> Outside:
-        """Fill the folder."""
+        """Create the folder's files."""
         (folder / "deep").mkdir(parents=True)
         for name in (*(f"passwords.{ending}" for ending in ENDINGS), "passwords", "key", "deep/entries.jsonl"):
             (folder / name).write_bytes(SECRET + b" " + name.encode() + b"\n")
         return cls(folder)
 
     def state(self) -> dict[str, bytes]:
-        """Return what is in it."""
+        """Return the folder's contents by relative path."""
         return {
             path.relative_to(self.folder).as_posix(): path.read_bytes() if path.is_file() else b""
             for path in self.folder.rglob("*")
@@ -71,7 +71,7 @@ class Outside:
 
 
 def assets_of(root: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines about assets with their versions."""
+    """Yield each asset line with its version."""
     layout = Layout(root)
     for version in Archive.open(root).versions():
         for line in layout.segment(version, Kind.ASSETS).read_bytes().splitlines(keepends=True):
@@ -79,17 +79,17 @@ def assets_of(root: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def stored(root: Path) -> Path:
-    """Return the first stored picture."""
+    """Return the path of the first stored picture."""
     return min(path for path in (root / "assets").rglob("*") if path.is_file())
 
 
 def forge_assets(root: Path, change: Callable[[dict[str, Any]], dict[str, Any]], *, latest: bool) -> None:
-    """Change the record of every asset, with every hash made right again.
+    """Change the record of every asset and recompute all hashes.
 
     Args:
         root: the archive.
-        change: makes the new record.
-        latest: also make ``latest/`` and what vouches for it anew; otherwise the versions are folded.
+        change: makes the new record from the old one.
+        latest: also write ``latest/`` and its hashes again; otherwise readers must fold the versions.
     """
     layout = Layout(root)
     lines: dict[int, list[bytes]] = {}
@@ -106,7 +106,7 @@ def forge_assets(root: Path, change: Callable[[dict[str, Any]], dict[str, Any]],
 
 
 def seal(root: Path) -> None:
-    """Make the manifests and sums of all versions agree with what stands in them."""
+    """Recompute the manifests and checksums of all versions from the files."""
     layout = Layout(root)
     parent = None
     info = hashlib.sha256(layout.info.read_bytes()).hexdigest()
@@ -124,7 +124,7 @@ def seal(root: Path) -> None:
 
 
 def clear(path: Path) -> None:
-    """Remove what is there, so that something else can be."""
+    """Remove the file or folder, and create its parent folder."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -133,28 +133,28 @@ def clear(path: Path) -> None:
 
 
 def link(path: Path, target: Path | str) -> None:
-    """Put a link in the place of a file or folder."""
+    """Replace a file or folder by a symbolic link."""
     clear(path)
     path.symlink_to(target)
 
 
 def fifo(path: Path) -> None:
-    """Put a FIFO there, which nobody writes to."""
+    """Replace the path by a FIFO that has no writer."""
     clear(path)
     os.mkfifo(path)
 
 
 def folder(path: Path) -> None:
-    """Put a folder there."""
+    """Replace the path by an empty folder."""
     clear(path)
     path.mkdir()
 
 
 def sock(path: Path) -> None:
-    """Put a socket there that nobody listens to."""
+    """Replace the path by a socket that has no listener."""
     clear(path)
     with socket.socket(socket.AF_UNIX) as made:
-        # The name of a socket has a hundred bytes at most.
+        # The path of a socket is limited to about a hundred bytes.
         here = os.open(path.parent, os.O_RDONLY)
         try:
             made.bind(f"/proc/self/fd/{here}/{path.name}")
@@ -163,12 +163,12 @@ def sock(path: Path) -> None:
 
 
 def endless(path: Path) -> None:
-    """Put a file of a terabyte there, all of it holes."""
+    """Replace the path by a sparse file of one terabyte."""
     clear(path)
     with path.open("wb") as file:
         file.truncate(1 << 40)
 
 
 def is_plain(path: Path) -> bool:
-    """Tell whether a file is one to be read."""
+    """Return whether the path is a regular file."""
     return stat.S_ISREG(path.lstat().st_mode)

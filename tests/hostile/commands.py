@@ -1,4 +1,4 @@
-"""Every command of the program, as a reader of somebody's archive would give it."""
+"""All commands, with the arguments that a reader of a stranger's archive would use."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ WRITERS: tuple[tuple[str, ...], ...] = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where a command finds things.
+    """The paths and options that commands are run with.
 
     Attributes:
         archive: the archive.
-        out: a folder for what is written, empty.
+        out: an empty folder for the output.
         picture: the address of a picture.
-        new_home: the options that name a WordPress, for a move.
+        new_home: the options that name a WordPress to move to.
     """
 
     archive: Path
@@ -50,7 +50,7 @@ class Place:
 
 
 def arguments(command: Sequence[str], place: Place, number: int) -> list[str]:
-    """Return the arguments of a command; ``number`` keeps the folders that commands write apart."""
+    """Return the arguments of a command; ``number`` gives each command its own output folder."""
     name, *rest = command
     out = str(place.out / str(number))
     filled = [word.replace("{out}", out).replace("{picture}", place.picture) for word in rest]

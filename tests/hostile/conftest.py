@@ -1,4 +1,4 @@
-"""One whole archive of a small blog and the service it came from, and processes that are watched."""
+"""A small blog's intact archive, the service it was made from, and processes whose file access is traced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.wordpress.fake import LOGIN, in_thread
 
 @dataclass(frozen=True)
 class Whole:
-    """An archive as its owner has it, what it came from, and where it may be moved; not to be changed."""
+    """An intact archive, its blog and service, and a WordPress to move to; tests must not change it."""
 
     root: Path
     blog: Blog
@@ -28,7 +28,7 @@ class Whole:
     home: Home
 
     def backup(self, root: Path) -> tuple[object, ...]:
-        """Return the command that backs the blog up."""
+        """Return the command that backs up the blog."""
         return (
             "backup", self.blog.blog_id, "--base-url", self.service.base_url, "--archive", root,
             "--allow-private-network", "--retries", 1,
@@ -36,7 +36,7 @@ class Whole:
 
     @property
     def picture(self) -> str:
-        """The address of a picture."""
+        """The address of a picture of the blog."""
         return next(iter(self.blog.pictures))
 
 
@@ -60,7 +60,7 @@ def whole(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def new_home(whole: Whole, tmp_path: Path) -> tuple[str, ...]:
-    """The options that name an empty WordPress, and who may write there."""
+    """Return the options that name an empty WordPress and its login."""
     home, token = whole.home, tmp_path / "token"
     for records in (home.rest_posts, home.rest_comments, home.media, home.terms, home.files):
         records.clear()
@@ -71,7 +71,7 @@ def new_home(whole: Whole, tmp_path: Path) -> tuple[str, ...]:
 
 @pytest.fixture
 def archive(whole: Whole, tmp_path: Path) -> Path:
-    """A copy of the archive."""
+    """A copy of the intact archive."""
     root = tmp_path / "archive"
     shutil.copytree(whole.root, root)
     return root

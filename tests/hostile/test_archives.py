@@ -1,6 +1,7 @@
-"""Archives that somebody else made, and every command: nothing outside is read or changed, nothing hangs.
+"""Run every command on archives forged by an attacker: no command reads or changes files outside, and none hangs.
 
-Each case is the real command in a process of its own. What it opens and changes is noted (:mod:`tests.support.trace`).
+Each case runs the real command in a separate process. :mod:`tests.support.trace` records the files that it opens and
+changes.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ FILES = (
     ".work/views.new.jsonl", ".archive.json.tmp", ".work/checkpoint/meta.json", ".work/checkpoint/entries.jsonl",
     ".work/new-version/manifest.json", ".work/new-versions/000002/manifest.json",
 )  # fmt: skip
-"""Files of an archive, those that are there for a moment too."""
+"""All files in an archive, including temporary ones."""
 FOLDERS = (
     "versions", "versions/000001", "versions/000002", "assets", "latest", "latest/markdown", "latest/site", ".work",
     ".work/assets", ".work/checkpoint", ".work/checkpoint.old", ".work/checkpoint.aside", ".work/new-version",
@@ -125,14 +126,14 @@ def _shard_linked(root: Path, outside: Outside) -> None:
 
 
 def _parts_linked(root: Path, outside: Outside) -> None:
-    """Make links of the places where pictures grow, and of their notes."""
+    """Replace partial downloads of pictures and their notes by symbolic links."""
     for name in ("a" * 32, "b" * 32):
         link(root / f".work/assets/{name}.part", outside.folder / "key")
         link(root / f".work/assets/{name}.json", outside.folder / "passwords")
 
 
 def _index_leads_out(root: Path, outside: Outside) -> None:
-    """Let what is known of the views name files outside."""
+    """Add lines to the index of views that name files outside the archive."""
     index = root / ".work/views.jsonl"
     lines = [["markdown", "../../../docs/passwords", "00", "00"], ["..", "../docs/key", "00", "00"], [1, 2, 3, 4], {}]
     data = index.read_bytes() + b"".join(lossless_json.dumps(line) + b"\n" for line in lines)
@@ -168,13 +169,13 @@ ATTACKS: dict[str, Attack] = {
     "index leads out": _index_leads_out,
     "far version": _far_version,
 }
-"""What a stranger, or a disk, may have done to an archive."""
+"""Changes that an attacker or a failing disk may have made to an archive."""
 WHOLE = ("digest up, latest", "digest absolute", "picture is a link")
-"""Attacks on pictures that every format meets."""
+"""Attacks that are tried with all commands and export formats."""
 
 
 def chosen(name: str) -> list[tuple[str, ...]]:
-    """Return the commands an attack is tried with: those that write, and of the many others some, in turn."""
+    """Return the commands to try an attack with: all that write, and a rotating choice of the others."""
     if name in WHOLE:
         return [*READERS, *COPIES, *WRITERS, ("backup",)]
     turn = list(ATTACKS).index(name)
@@ -229,7 +230,7 @@ def test_nothing_outside_is_touched(
 
 
 def faults(done: Done, trace: Path, outside: Outside, around: Path) -> list[str]:
-    """Say what a run did that none may do."""
+    """Return a description of each thing that the run did wrong."""
     found = []
     if done.code not in DOCUMENTED:
         found.append(f"exit {done.code}: {done.err[-300:]}")
@@ -240,7 +241,7 @@ def faults(done: Done, trace: Path, outside: Outside, around: Path) -> list[str]
     if trace.exists():
         seen = json.loads(trace.read_text("utf-8"))
         found += [f"read {path}" for path in seen["read"] if _is_in(path, outside.folder) or path == "/dev/zero"]
-        # What is made is below the case's own folder, and not in the reader's; pytest's own output files are outside.
+        # Commands may write only below the case's folder, and not in the reader's. pytest's output files are outside.
         found += [
             f"changed {path}"
             for path in seen["changed"]

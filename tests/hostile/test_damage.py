@@ -1,7 +1,7 @@
-"""An archive that lost bytes, and every command that reads it: none takes what is missing for what never was.
+"""Run every reading command on an archive that lost data: none may take lost records for records that never existed.
 
-Each file is emptied, halved at the end of a line, and removed, with and without ``latest/`` and ``.work/``. A command
-either gives what the whole archive gives, or ends with a code that says why not.
+Each file is emptied, cut in half after a complete line, and removed, with and without ``latest/`` and ``.work/``. A
+command either prints the same as for the intact archive, or exits with a code that names the problem.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("site", "{root}", "{out}/6"),
     ("sync", "{root}", "{out}/7"),
 )
-"""These change nothing but the caches in ``.work/``, so that one copy of the archive serves all of them."""
+"""These commands change only the caches in ``.work/``, so they all run on one copy of the archive."""
 WRITERS: tuple[tuple[str, ...], ...] = (("rebuild", "{root}"), ("prune", "{root}", "--keep-last", "1"))
 COMMANDS = (*READERS, *WRITERS)
 KEPT = ("latest", "versions")
@@ -56,7 +56,7 @@ def emptied(path: Path) -> None:
 
 
 def halved(path: Path) -> None:
-    """Cut a file in the middle: at the end of a line, where it has several."""
+    """Cut a file in the middle, after a complete line if it has several lines."""
     data = path.read_bytes()
     path.write_bytes(data[: data.find(b"\n", len(data) // 2) + 1 or len(data) // 2] if data.count(b"\n") > 1 else b"")
 
@@ -65,7 +65,7 @@ DAMAGES: tuple[Callable[[Path], None], ...] = (emptied, halved, Path.unlink)
 
 
 def files_of(root: Path, folder: str) -> list[str]:
-    """Return the files of a folder of the archive; those of pages and pictures are left to their own tests."""
+    """Return the files of one folder of the archive; pages and pictures have their own tests."""
     paths = (root / folder).rglob("*") if folder == "versions" else (root / folder).glob("*")
     return sorted(str(path.relative_to(root)) for path in paths if path.is_file() and path.name != "lock")
 
@@ -80,7 +80,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 def look(
     whole: Whole, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[tuple[str, ...], str, Callable[[Path], None] | None], Iterator[Seen]]:
-    """Run every command on a copy of the archive without these folders, in which a file may be damaged."""
+    """Return a function that runs every command on a copy of the archive with missing folders and one damaged file."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     root, out = tmp_path / "archive", tmp_path / "out"
 
@@ -108,7 +108,7 @@ def look(
             place = next((Path(word.replace("{out}", str(out))) for word in command if "{out}" in word), None)
             written = {} if place is None else tree(place)
             if command[0] == "sync":
-                # It holds no record, verify checks it, and a backup writes it again; what is said counts its bytes.
+                # It holds no record: verify checks it, and a backup writes it again. The output names its size.
                 written.pop("SHA256SUMS", None)
                 said = ""
             after = {folder: tree(root / folder) for folder in KEPT}
@@ -125,7 +125,7 @@ def look(
 @pytest.mark.parametrize("folder", ["", "versions", "latest", ".work"])
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("without", WITHOUT, ids=lambda names: "without " + (" ".join(names) or "nothing"))
-def test_nothing_that_is_lost_reads_as_if_it_had_never_been(
+def test_lost_data_is_never_taken_for_data_that_never_existed(
     whole: Whole,
     look: Callable[[tuple[str, ...], str, Callable[[Path], None] | None], Iterator[Seen]],
     folder: str,

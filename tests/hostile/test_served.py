@@ -1,4 +1,4 @@
-"""Archives that somebody else made, served: nothing outside is told or changed, and every request is answered."""
+"""Serve archives forged by an attacker: the server reveals and changes no file outside, and answers every request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PATHS = (
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_nothing_outside_is_told(whole: Whole, archive: Path, tmp_path: Path, name: str) -> None:
+def test_no_file_outside_is_served(whole: Whole, archive: Path, tmp_path: Path, name: str) -> None:
     outside = Outside.made(tmp_path / "docs")
     ATTACKS[name](archive, outside)
     before = outside.state()
@@ -38,7 +38,7 @@ def test_nothing_outside_is_told(whole: Whole, archive: Path, tmp_path: Path, na
                 assert answer.status in {200, 400, 404, 500}, path
                 assert SECRET[:20] not in answer.body
     except BlogExporterError:
-        pass  # what cannot be opened is not served
+        pass  # a file that cannot be opened is not served
     except http.client.HTTPException as error:
         raise AssertionError(f"{name}: {error!r}") from error
     assert outside.state() == before

@@ -1,4 +1,4 @@
-"""Archives whose hashes are all right and whose values are of the wrong type: every command says so in one line."""
+"""Archives with valid hashes and values of the wrong type: every command reports the problem in one line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("backup",),
     ("status", "{archive}"),
 )
-"""Those that only read come first, so that all of them meet what a stranger left."""
+"""The commands that only read come first, so that they all see the forged values."""
 REFUSALS = {2, 3, 4, 5, 6, 7, 10, 13, 14, 20}
 DEEP = "[" * 100_000 + "]" * 100_000
 LONG = "9" * 5000
@@ -62,7 +62,7 @@ Change = Callable[[Path], None]
 
 
 def _sealed(root: Path) -> None:
-    """Let the newest line name the newest manifest, and seal that."""
+    """Link the newest run to the newest manifest, and seal the archive again."""
     layout = Layout(root)
     *lines, newest = layout.runs.read_bytes().splitlines(keepends=True)
     if newest.startswith(b'{"started_at"'):
@@ -72,7 +72,7 @@ def _sealed(root: Path) -> None:
 
 
 def _first_line(kind: Kind, made: Callable[[bytes], bytes]) -> Change:
-    """Change the first line of a kind in the first version, and make every hash right again."""
+    """Change the first line of a segment in version 1, and recompute all hashes."""
 
     def change(root: Path) -> None:
         layout = Layout(root)
@@ -87,7 +87,7 @@ def _first_line(kind: Kind, made: Callable[[bytes], bytes]) -> Change:
 
 
 def _data(kind: Kind, text: str) -> Change:
-    """Let ``data`` of a record be this text, with the SHA-256 that a program without any care gives it."""
+    """Set the first record's ``data`` to this text, and compute its SHA-256 even if it is not valid JSON."""
 
     def made(line: bytes) -> bytes:
         try:
@@ -102,7 +102,7 @@ def _data(kind: Kind, text: str) -> Change:
 
 
 def _record(kind: Kind, **members: Any) -> Change:
-    """Let members of a record be these values."""
+    """Set members of the first record of a kind."""
 
     def made(line: bytes) -> bytes:
         old = split(line)
@@ -117,7 +117,7 @@ def _document(path: Path, **members: Any) -> None:
 
 
 def _manifest(**members: Any) -> Change:
-    """Let members of the newest manifest be these values, and make every hash right again."""
+    """Set members in the newest manifest, and recompute all hashes."""
 
     def change(root: Path) -> None:
         layout = Layout(root)
@@ -139,7 +139,7 @@ def _info(**members: Any) -> Change:
 
 
 def _run(**members: Any) -> Change:
-    """Add a line of a run with these members, linked as it should be."""
+    """Append the line of a run with these members and a valid link to the line before."""
 
     def change(root: Path) -> None:
         layout = Layout(root)
@@ -159,7 +159,7 @@ def _runs_text(text: str) -> Change:
 
 
 def _options(**members: Any) -> Change:
-    """Let what is kept beside ``latest/`` be these values; nothing depends on it."""
+    """Set members of the stored options of ``latest/``; no other file depends on them."""
     return lambda root: _document(Layout(root).latest_record, **members)
 
 
@@ -224,7 +224,7 @@ WRONG: dict[str, Change] = {
     "created_at": _info(created_at="long ago"),
     "info format version": _info(format_version="1"),
 }
-"""What verify has to name."""
+"""Forgeries that ``verify`` must report."""
 ALLOWED: dict[str, Change] = {
     "asset refs": _record(Kind.ASSETS, refs=5),
     "asset refs of lists": _record(Kind.ASSETS, refs=[[1], None, {"entry": 5}]),
@@ -247,11 +247,11 @@ ALLOWED: dict[str, Change] = {
     "manifest hash": _options(manifest_sha256=[], index_sha256=5),
     "view hashes": _options(files={"entries.jsonl": 5}, views={"site": []}),
 }
-"""What a service may send, or what is derived and made anew: no damage."""
+"""Not damage: values that a service may send, and derived data that the program makes again."""
 
 
 @pytest.mark.parametrize("name", [*WRONG, *ALLOWED])
-def test_every_command_ends_well_or_in_one_line(
+def test_every_command_succeeds_or_reports_the_problem_in_one_line(
     program: Program, whole: Whole, archive: Path, new_home: tuple[str, ...], tmp_path: Path, name: str
 ) -> None:
     (WRONG | ALLOWED)[name](archive)
@@ -274,5 +274,5 @@ def test_every_command_ends_well_or_in_one_line(
     assert not wrong, "\n".join(wrong)
 
 
-def test_there_are_many() -> None:
+def test_there_are_enough_cases() -> None:
     assert len(WRONG | ALLOWED) == len(WRONG) + len(ALLOWED) >= 60

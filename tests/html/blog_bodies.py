@@ -1,4 +1,4 @@
-"""Bodies as old blogs have them, put together at random from what their editors wrote."""
+"""Random bodies as old blogs have them, put together from pieces that their editors wrote."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ PIECES: Final = (
 
 
 def bodies(seed: int, count: int) -> list[str]:
-    """Return so many bodies; the same for the same seed."""
+    """Return this number of bodies; the same for the same seed."""
     chance = random.Random(seed)
     return ["".join(chance.choices(PIECES, k=chance.randrange(1, 14))) for _ in range(count)]

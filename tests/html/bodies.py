@@ -1,6 +1,6 @@
-"""Made-up bodies in the manner of old and new Japanese blogs, each with what a reader saw in it.
+"""Made-up bodies in the manner of old and new Japanese blogs, each with the things that a reader saw in it.
 
-The expectation is written down while the body is made, so it does not depend on any parser.
+The expected result is recorded while the body is made, so it does not depend on any parser.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bodies that try to run a script: each sets ``pwned`` when it succeeds, at once or when it is touched."""
+"""Bodies that try to run a script: each sets ``pwned`` if it succeeds, at once or when it is touched."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reads Markdown back the way a reader's program would: CommonMark with tables and strikethrough, then plain parsing.
 
-Independent of the package's own parser, so that the two can disagree.
+It is independent of the package's own parser so that a difference between the two shows an error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LINE_ENDS = frozenset(
 
 
 def fold(text: str) -> str:
-    """Without white space: for comparing with texts whose lines are not known."""
+    """Remove all white space, for comparing texts with unknown line breaks."""
     return re.sub(r"\s+", "", text)
 
 
@@ -66,7 +66,7 @@ class Reading:
     images: list[tuple[str, str]] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     spaced: str = ""
-    """The text with each run of white space and line ends as one space."""
+    """The text, with each run of white space and line ends as one space."""
 
 
 class _Reader(HTMLParser):

@@ -1,4 +1,4 @@
-"""Places that links lead to are marked once, where nothing breaks, and no others are."""
+"""Link targets are marked once, in a place where the mark breaks nothing; nothing else is marked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from exporter.html.tree import parse
         ('<a href="#a&quot;b">x</a><a href="#{{x}}">x</a><a href="#a b">x</a>', set()),
     ],
 )
-def test_links_say_what_they_lead_to(html: str, wanted: set[str]) -> None:
+def test_links_name_their_targets(html: str, wanted: set[str]) -> None:
     assert wanted_places(html) == wanted
     assert place_of("x" * 201) is None
 
@@ -54,7 +54,7 @@ MARK = '<a id="a"></a>'
         ('<ul><ul id="a"></ul></ul>', f"- {MARK}", f"<ul>{MARK}<ul></ul>\n</ul>"),
     ],
 )
-def test_a_place_is_marked_where_it_is(html: str, markdown: str, page: str) -> None:
+def test_a_target_is_marked_at_its_place(html: str, markdown: str, page: str) -> None:
     assert to_markdown(html, places={"a"}).text == markdown
     assert safe_body(html, {"a"}) == page
 

@@ -1,4 +1,4 @@
-"""What a body may cost: beyond the budget every view holds its text and says so, in time and memory that stay bounded."""
+"""The limit on the cost of a body: beyond it, every view shows the text and says so, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from exporter.text import visible
 from tests.export.memory import Memory, export
 from tests.html import records
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 LARGE = "<p>x</p>" * (BODY_MARKS // 2 + 1)
 SIZE = 1_000_000
 GENEROUS_SECONDS = 60.0
-"""For what takes a second or two: a quadratic walk would take hours."""
+"""A limit for code that takes a second or two: a quadratic walk would take hours."""
 MOST_KILOBYTES = 300_000
 
 BODIES = {
@@ -84,7 +84,7 @@ def test_no_body_takes_long(name: str, way: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of one program alone")
 @pytest.mark.parametrize("way", ["Markdown", "site", "search", "feed", "addresses", "pictures"])
 def test_a_body_of_megabytes_of_tags_takes_little_memory(way: str) -> None:
-    """The same body took 680 MB and more; in a process of its own, since only that tells its peak."""
+    """A separate process tells its peak memory, which for the same body was once 680 MB and more."""
     code = (
         "from tests.html.test_budget import WAYS\n"
         f"WAYS[{way!r}]('<p>x</p>' * 1_000_000)\n"
@@ -94,7 +94,7 @@ def test_a_body_of_megabytes_of_tags_takes_little_memory(way: str) -> None:
     assert int(done.stdout) < MOST_KILOBYTES
 
 
-def test_the_budget_counts_characters_and_what_becomes_a_piece_of_a_page() -> None:
+def test_the_budget_counts_characters_and_pieces_of_a_page() -> None:
     assert not too_large("x" * BODY_CHARACTERS)
     assert too_large("x" * (BODY_CHARACTERS + 1))
     for mark in ("<b>", "&amp;", "\n"):
@@ -140,7 +140,7 @@ def test_pieces_without_text_do_not_end_the_text() -> None:
     assert text_of("<img alt=''>" * 50_000 + "底") == "底"
 
 
-def test_every_view_holds_the_text_and_says_so_in_its_language() -> None:
+def test_every_view_shows_the_text_and_a_note_in_its_language() -> None:
     words = too_large_words(len(LARGE))
     lines = "\n".join("x" * (BODY_MARKS // 2 + 1))
     assert to_markdown(LARGE).text == f"{words}\n\n```\n{lines}\n```"
@@ -162,7 +162,7 @@ def test_nothing_of_a_large_body_runs() -> None:
 
 
 @pytest.mark.parametrize("form", ["html", "epub", "hugo", "atom", "jsonfeed"])
-def test_an_export_that_holds_the_text_only_names_the_entry(form: str) -> None:
+def test_an_export_with_the_text_only_names_the_entry(form: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text=LARGE)
     blog.entry("2", entry_text="<p>x</p>")
@@ -187,7 +187,7 @@ def test_an_export_for_importers_holds_all_of_it(form: str) -> None:
     assert [(row["kind"], row["ids"]) for row in named] == ([("comments", ["7"])] if form != "jsonl" else [])
 
 
-def test_an_unclosed_comment_or_script_keeps_no_address_before_it_from_being_rewritten() -> None:
+def test_addresses_before_an_unclosed_comment_or_script_are_rewritten() -> None:
     def resolve(address: str) -> str:
         return f"new-{address}"
 
@@ -218,7 +218,7 @@ def test_a_hit_deep_in_a_large_text_is_shown() -> None:
     assert spans_of("波" * 250_000, ["海"]) == []
 
 
-def test_a_change_in_a_large_text_is_shown_where_it_is() -> None:
+def test_a_change_in_a_large_text_is_shown_at_its_place() -> None:
     before, after = "波" * 700_000 + "古い" + "砂" * 700_000, "波" * 700_000 + "新しい" + "砂" * 700_000
     parts = word_diff(before, after)
     assert [op for op, _ in parts] == ["equal", "delete", "insert", "equal"]

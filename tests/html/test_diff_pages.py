@@ -48,7 +48,7 @@ def test_far_text_is_left_out() -> None:
     assert re.fullmatch(r"    entry_text: ….{30}\[-海-\]\{\+山\+\}、.{29}…", line)
 
 
-def test_terminals_are_safe_from_strangers() -> None:
+def test_terminal_output_is_escaped() -> None:
     change = RecordChange(Kind.COMMENTS, HOSTILE, Change.CHANGED, HOSTILE, (FieldChange(HOSTILE, "", HOSTILE + "\n"),))
     for line in diff_text([change]):
         assert not re.search("[\x00-\x1f\u202e\ud83d]", line)
@@ -81,7 +81,7 @@ def test_page_marks_words_and_needs_nothing_else() -> None:
     assert not tree.css("script, link, img, iframe, a")
 
 
-def test_the_policy_allows_the_style_that_is_there() -> None:
+def test_the_policy_allows_the_style_of_the_page() -> None:
     found = page()
     style = re.search(r"<style>(.*?)</style>", found, re.DOTALL)
     assert style is not None
@@ -90,7 +90,7 @@ def test_the_policy_allows_the_style_that_is_there() -> None:
     assert "Nothing differs." in found
 
 
-def test_page_shows_all_of_a_record_that_is_new_or_gone() -> None:
+def test_page_shows_a_new_or_removed_record_completely() -> None:
     tree = LexborHTMLParser(
         page(
             changed(FieldChange("title", ABSENT, "海"), change=Change.NEW),
@@ -100,7 +100,7 @@ def test_page_shows_all_of_a_record_that_is_new_or_gone() -> None:
     assert [cell.inner_html for cell in tree.css("details .fields td")] == ["<ins>海</ins>", "<del>海</del>"]
 
 
-def test_page_is_safe_from_strangers() -> None:
+def test_page_is_escaped() -> None:
     change = RecordChange(Kind.COMMENTS, HOSTILE, Change.CHANGED, HOSTILE, (FieldChange(HOSTILE, HOSTILE, "山"),))
     found = diff_page([change], blog_id=HOSTILE, before="a", after="b").decode("utf-8")
     assert "<script" not in found
@@ -109,7 +109,7 @@ def test_page_is_safe_from_strangers() -> None:
 
 
 @given(before=st.text(max_size=30), after=st.text(max_size=30))
-def test_any_text_comes_through_the_page(before: str, after: str) -> None:
+def test_any_text_survives_the_page(before: str, after: str) -> None:
     found = page(changed(FieldChange("f", "x" + before, "y" + after)))
     assert found.count("<section>") == found.count("</section>") == 1
 

@@ -1,4 +1,4 @@
-"""What scripts of other services would show becomes a link."""
+"""Content that scripts of other services would show becomes a link."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEEN = [
 
 
 @pytest.mark.parametrize(("html", "page"), SEEN)
-def test_there_is_a_link_to_what_a_script_would_show(html: str, page: str) -> None:
+def test_a_script_becomes_a_link_to_its_content(html: str, page: str) -> None:
     shown = safe_body(f"<p>前</p>{html}<p>後</p>")
     assert f'<a href="{page}">{page}</a>' in shown
     assert "script" not in shown
@@ -39,7 +39,7 @@ def test_there_is_a_link_to_what_a_script_would_show(html: str, page: str) -> No
         "",
     ],
 )
-def test_any_other_script_is_nothing(source: str) -> None:
+def test_other_scripts_are_dropped(source: str) -> None:
     assert page_of(source) is None
     assert safe_body(f"<script src='{source}'>alert(1)</script>") == ""
 
@@ -76,12 +76,12 @@ def frame(source: str, title: str = "") -> Element:
 
 
 @pytest.mark.parametrize(("source", "address", "kind"), FRAMES)
-def test_a_frame_is_what_it_shows(source: str, address: str, kind: EmbedKind) -> None:
+def test_a_frame_becomes_a_link_to_its_content(source: str, address: str, kind: EmbedKind) -> None:
     (embed,) = embeds(frame(source, " 題\n名 "))
     assert embed == (address, "題 名", kind)
 
 
-def test_a_query_of_megabytes_is_not_taken_apart() -> None:
+def test_a_query_of_megabytes_is_not_parsed() -> None:
     source = f"https://e.example/embed?{'a&' * 100_000}url={QUOTED}"
     assert next(embeds(frame(source))).address == source
 
@@ -96,7 +96,7 @@ def test_a_query_of_megabytes_is_not_taken_apart() -> None:
         ('<embed src="/a.swf">', EmbedKind.PAGE),
     ],
 )
-def test_players_are_told_by_tag_or_name(html: str, kind: EmbedKind) -> None:
+def test_players_are_recognized_by_tag_or_name(html: str, kind: EmbedKind) -> None:
     player = parse(html).children[0]
     assert isinstance(player, Element)
     assert next(embeds(player)).kind is kind
@@ -130,7 +130,7 @@ def test_markdown_has_a_link_in_place_of_a_frame(html: str, expected: str) -> No
         ('<video src="javascript:x"></video>', "<video></video>"),
     ],
 )
-def test_a_player_may_play_a_file_beside_the_page_but_show_no_page_there(source: str, expected: str) -> None:
+def test_a_player_may_load_a_stored_file_but_no_stored_page(source: str, expected: str) -> None:
     assert safe_body(source) == expected
 
 

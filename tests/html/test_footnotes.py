@@ -34,16 +34,16 @@ def noted(html: str, numbering: Numbering | None = _NUMBERING) -> str:
         (TWICE, "a[^1] b[^1]\n\n[^1]: note"),
     ],
 )
-def test_footnotes_become_those_of_markdown(html: str, expected: str) -> None:
+def test_footnotes_become_markdown_footnotes(html: str, expected: str) -> None:
     assert noted(html) == expected
 
 
-def test_numbers_go_on() -> None:
+def test_numbering_continues() -> None:
     assert noted(HATENA, Numbering(7)).startswith("海[^7]へ")
     assert noted(HATENA, Numbering(7, "e2-")) == "海[^e2-7]へ。\n\n[^e2-7]: 日本海。"
 
 
-def test_what_is_asked_for_elsewhere_stays() -> None:
+def test_a_note_with_another_link_to_it_stays() -> None:
     text = noted(WORDPRESS, Numbering(asked_for={"u-link"}))
     assert '<a id="u-link"></a>' in text
     assert text.endswith('c[^1]\n\n1. <a id="u"></a>one *x* [↩︎](#u-link)\n\n[^1]: two\n\n    more')
@@ -52,9 +52,9 @@ def test_what_is_asked_for_elsewhere_stays() -> None:
 @pytest.mark.parametrize(
     "html",
     [
-        HATENA + '<p>また<a href="#f-1">あの長い注を見る</a></p>',  # a link that is no reference would be lost
+        HATENA + '<p>また<a href="#f-1">あの長い注を見る</a></p>',  # a link that is not a reference would be lost
         HATENA + '<p><a href="#fn-1">*1へもどる道</a></p>',
-        HATENA.replace('href="#fn-1"', 'href="#other"'),  # nothing leads back
+        HATENA.replace('href="#fn-1"', 'href="#other"'),  # no link leads back
         '<p><a href="#s" id="t">第1章</a></p><div id="s"><h2>海</h2><a href="#t">戻る</a></div>',  # contents
         '<table><tr><td colspan=2>a<a href="#n" id="r">1</a></td></tr></table><p id="n">x <a href="#r">↩</a></p>',
         "<pre>a<a href='#n' id=r>1</a></pre><p id=n>x <a href='#r'>↩</a></p>",
@@ -62,7 +62,7 @@ def test_what_is_asked_for_elsewhere_stays() -> None:
         "<p id=n>x<a href='#n' id=r>1</a> <a href='#r'>↩</a></p>",
     ],
 )
-def test_what_could_lose_a_link_stays_one(html: str) -> None:
+def test_a_link_that_would_be_lost_stays_a_link(html: str) -> None:
     assert noted(html) == noted(html, None)
     assert "[^1]:" not in noted(html)
 

@@ -1,4 +1,4 @@
-"""Code in colours: which languages are found, and that the text is never another."""
+"""Code in colours: the languages that are recognized, and that the text never changes."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_the_language_is_found_as_blogs_name_it(opening: str) -> None:
         '<pre class="lang-python">if <span style="color: red">x</span>:</pre>', '<p class="lang-python">if x:</p>',
     ],
 )  # fmt: skip
-def test_other_code_stays_as_it_is(body: str) -> None:
+def test_other_code_is_unchanged(body: str) -> None:
     assert shown(body) == str(WRITER.html(body, ""))
 
 
-def test_colours_are_only_given_where_they_are_asked_for() -> None:
+def test_colours_are_added_only_on_request() -> None:
     assert not COLOURED.search(str(WRITER.html(f'<pre class="lang-python">{PYTHON}</pre>', "")))
 
 
@@ -73,11 +73,11 @@ def test_php_needs_no_opening() -> None:
         "x = [" + "1, 23, 456, " * 50,
     ],
 )
-def test_what_would_take_long_is_left_plain(code: str) -> None:
+def test_slow_code_is_left_plain(code: str) -> None:
     assert not COLOURED.search(shown(f'<pre class="lang-c#">{code}</pre>'))
 
 
-def test_so_is_a_body_of_very_much() -> None:
+def test_a_body_with_very_much_code_is_left_plain() -> None:
     assert not COLOURED.search(shown(f'<pre class="lang-python">{PYTHON}</pre>' * 3_000))
 
 
@@ -92,5 +92,5 @@ def test_no_character_is_lost(code: str, language: str) -> None:
     )
 
 
-def test_nobody_else_sets_its_classes() -> None:
+def test_a_body_cannot_use_its_classes() -> None:
     assert shown('<p><span class="ck lost">x</span></p>') == "<p><span>x</span></p>"

@@ -1,4 +1,4 @@
-"""Bodies made to break a converter: they come through in bounded time, with their text."""
+"""Bodies made to break a converter: they are converted in bounded time, with their text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from exporter.html.markdown import to_markdown
 from exporter.html.tree import Element, TooComplex, parse
 from tests.html.reading import read_markdown
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 LIMIT = 60.0
-"""Seconds; far above what is needed, far below what a quadratic walk would take."""
+"""Seconds; far above the normal time, far below the time of a quadratic walk."""
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_20000_different_nested_tags() -> None:
         "<a " + " ".join(f"a{n}=1" for n in range(20_000)) + ">x",
     ],
 )
-def test_bodies_that_would_choke_the_parser_are_shown_as_source(html: str) -> None:
+def test_bodies_that_would_overload_the_parser_are_shown_as_source(html: str) -> None:
     with pytest.raises(TooComplex):
         parse(html)
     assert to_markdown(html).text == f"```html\n{html}\n```"
@@ -101,12 +101,12 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES | st.text(max_size=4), max_size=40).map("".join))
-def test_any_soup_gives_safe_text(html: str) -> None:
+def test_any_tag_soup_gives_safe_text(html: str) -> None:
     found = to_markdown(html)
     assert "\x00" not in found.text
     found.text.encode()
     if "```" not in found.text and "`" not in html:
-        # A reader sees what is between backticks as it is: <code>&lt;script&gt;</code> is text.
+        # Text between backticks is shown literally: <code>&lt;script&gt;</code> is text.
         assert "<script" not in re.sub(r"(`+).+?\1", "", found.text, flags=re.DOTALL).lower()
     assert not {"script", "style", "base", "meta", "link", "form"} & set(read_markdown(found.text).tags)
 

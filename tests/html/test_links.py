@@ -36,7 +36,7 @@ def test_safe_url(url: str, expected: str | None) -> None:
     assert safe_url(url) == expected
 
 
-def test_pictures_may_carry_their_pixels() -> None:
+def test_pictures_may_be_data_addresses() -> None:
     assert safe_image_url("data:image/GIF;base64,AA= =") == "data:image/GIF;base64,AA=%20="
     assert safe_image_url("data:image/svg+xml,<svg>") is None
     assert safe_image_url("/a.jpg") == "/a.jpg"
@@ -75,6 +75,6 @@ PARTS = ["a", "B", "e.com", "..", ".", "/", "//", "/..", "/./", "?", "#", ";", "
 @example("https://", ["..", "/"])
 @example("https://", ["a", "/", "x", ";"])
 @example("http://", ["e.com", "/..", "/a", "?"])
-def test_an_address_that_is_absolute_is_found_as_one_that_has_to_be_read(start: str, parts: list[str]) -> None:
+def test_the_fast_path_for_absolute_addresses_agrees_with_the_parser(start: str, parts: list[str]) -> None:
     address = start + "".join(parts)
     assert absolute(address, "https://blog.example/") == absolute(f" {address}", "https://blog.example/")

@@ -1,4 +1,4 @@
-"""What each piece of HTML becomes, and that it reads back."""
+"""Markdown for each piece of HTML, which reads back as the same content."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_links_and_images(html: str, expected: str) -> None:
         ("http:// と http://) と", "http:// と http://) と"),
     ],
 )
-def test_what_is_behind_an_address_is_no_part_of_it(html: str, expected: str) -> None:
+def test_text_after_an_address_is_not_part_of_it(html: str, expected: str) -> None:
     assert to_markdown(html).text == expected
 
 
@@ -223,14 +223,14 @@ def test_table() -> None:
         "<table><tr><td><p>a\n\n\nb</p></table>",
     ],
 )
-def test_tables_gfm_cannot_say_stay_html(html: str) -> None:
+def test_tables_that_gfm_cannot_express_stay_html(html: str) -> None:
     written = md(html)
     assert written.startswith("<table>")
     assert "\n\n" not in written
     assert read_markdown(written).cells == read_markdown(html.replace("\n\n\n", " ")).cells
 
 
-def test_a_table_without_cells_says_nothing() -> None:
+def test_a_table_without_cells_is_dropped() -> None:
     assert md("<table><tr></tr></table>a").endswith("a")
     assert read_markdown(md("<table></table>a")).text == "a"
 
@@ -264,12 +264,12 @@ def test_pre_and_images_inside_html() -> None:
     )
 
 
-def test_scripts_styles_and_comments_are_no_text() -> None:
+def test_scripts_styles_and_comments_are_dropped() -> None:
     assert md("a<script>b</script><style>c</style><!-- d --><template>e</template><noscript>f</noscript>") == "af"
     assert "<script" not in md("&lt;script&gt;alert(1)&lt;/script&gt;")
 
 
-def test_what_utf8_or_text_files_cannot_hold_is_replaced_and_counted() -> None:
+def test_invalid_characters_are_replaced_and_counted() -> None:
     found = to_markdown("a\x00b\ud83dc&#27;d")
     assert found.text == "a\ufffdb\ufffdc\ufffdd"
     assert found.replaced == 3

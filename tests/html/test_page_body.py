@@ -1,4 +1,4 @@
-"""Bodies as pages show them: what stays, what leads where, and that nothing runs or loads."""
+"""Bodies as pages show them: preserved content, link targets, and no scripts or requests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TestTexts:
         assert shown("一行目\r\n二行目 <3") == "一行目<br>\n二行目 &lt;3"
         assert shown("一 > 二\n三") == "一 &gt; 二<br>\n三"
 
-    def test_marked_up_text_without_line_tags_does_too(self, shown: Callable[[str], str]) -> None:
+    def test_marked_up_text_without_line_tags_keeps_its_lines(self, shown: Callable[[str], str]) -> None:
         assert shown("<b>一</b>\n二") == "<b>一</b><br>\n二"
 
     def test_html_keeps_its_own_lines(self, shown: Callable[[str], str]) -> None:
@@ -61,7 +61,7 @@ class TestTexts:
             '<p style="text-align:center"><strong>a</strong><br>b</p>',
         ],
     )  # fmt: skip
-    def test_what_people_wrote_stays(self, shown: Callable[[str], str], html: str) -> None:
+    def test_the_content_is_preserved(self, shown: Callable[[str], str], html: str) -> None:
         assert shown(html) == html
 
     def test_a_tangled_body_is_shown_as_its_source(self, shown: Callable[[str], str]) -> None:
@@ -71,7 +71,7 @@ class TestTexts:
     def test_deep_nesting_is_no_problem(self, shown: Callable[[str], str]) -> None:
         assert "深" in shown("<div>" * 3_000 + "深")
 
-    def test_ids_are_no_ids_of_the_page(self, shown: Callable[[str], str]) -> None:
+    def test_ids_differ_from_ids_of_the_page(self, shown: Callable[[str], str]) -> None:
         html = shown('<a name="main">x</a><p id="keys"><a href="#main">y</a><a href="#keys">z</a></p>')
         assert 'id="c-main"' in html
         assert 'id="c-keys"' in html
@@ -115,7 +115,7 @@ class TestLinks:
             ("/a.png", f"../../../{PICTURE}"),
         ],
     )
-    def test_they_lead_where_the_blog_led(self, shown: Callable[[str], str], href: str, expected: str) -> None:
+    def test_they_keep_their_targets(self, shown: Callable[[str], str], href: str, expected: str) -> None:
         assert f'href="{expected}"' in shown(f'<a href="{href}">x</a>')
 
     @pytest.mark.parametrize("href", ["javascript:1", "file://host/x", "data:text/html,x", "vbscript:x", "#", "x:y"])
@@ -132,12 +132,12 @@ class TestLinks:
             '<a href="/e/7">x</a>', "../"
         )
 
-    def test_links_tell_nobody_where_they_were_followed(self, shown: Callable[[str], str]) -> None:
+    def test_links_send_no_referrer(self, shown: Callable[[str], str]) -> None:
         assert 'rel="noopener noreferrer"' in shown('<a href="https://a.example">x</a>')
 
 
 class TestStoredPictures:
-    """Where the page says how stored pictures are shown, they have their size, and are links to themselves."""
+    """If the page says how to show stored pictures, they have sizes and links to the full pictures."""
 
     @pytest.fixture
     def drawn(self) -> Callable[[str], str]:
@@ -180,7 +180,7 @@ class TestStoredPictures:
             '<ruby><a href="https://b.example/">x<img src="/a%20b.png"></a></ruby>',
         ],
     )  # fmt: skip
-    def test_one_that_leads_somewhere_leads_there(self, drawn: Callable[[str], str], html: str) -> None:
+    def test_a_linked_picture_keeps_its_link(self, drawn: Callable[[str], str], html: str) -> None:
         assert [each.attributes["href"] for each in elements(drawn(html)) if each.tag == "a"] == ["https://b.example/"]
 
     def test_the_link_floats(self, drawn: Callable[[str], str]) -> None:
@@ -194,7 +194,7 @@ class TestStoredPictures:
             assert len([each for each in elements(drawn(html)) if each.tag == "a"]) == 3
 
     @pytest.mark.parametrize("html", ['<img src="/a%20b.png" width=20>', '<img src="/a.svg">'])
-    def test_neither_a_sign_in_a_line_nor_what_could_run_is_a_link(
+    def test_inline_signs_and_files_with_active_content_are_not_links(
         self, drawn: Callable[[str], str], html: str
     ) -> None:
         assert [each.tag for each in elements(drawn(html))] == ["img"]
@@ -229,12 +229,12 @@ class TestEmbeds:
         )
 
     @pytest.mark.parametrize("html", ["<iframe>x</iframe>", '<iframe src="javascript:1"></iframe>', "<video></video>"])
-    def test_one_without_an_address_is_nothing(self, shown: Callable[[str], str], html: str) -> None:
+    def test_an_embed_without_an_address_is_dropped(self, shown: Callable[[str], str], html: str) -> None:
         assert shown(html) == ""
 
 
 class TestStyles:
-    def test_pages_are_told_the_colour_of_letters_that_have_no_ground_of_their_own(
+    def test_text_colours_without_a_background_of_their_own_are_passed_to_the_page(
         self, shown: Callable[[str], str]
     ) -> None:
         assert (
@@ -257,7 +257,7 @@ class TestStyles:
             ("border:1px solid #ccc", "border:1px solid #ccc"),
         ],
     )
-    def test_what_shows_something_stays(self, style: str, kept: str) -> None:
+    def test_visible_styles_are_kept(self, style: str, kept: str) -> None:
         assert safe_style(style) == kept
 
     @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ class TestStyles:
             "display:none", "content:'x'", "font-size:1e9px", "--x:1", "", "color", "background:image-set('x')",
         ],
     )  # fmt: skip
-    def test_everything_else_goes(self, style: str) -> None:
+    def test_other_styles_are_dropped(self, style: str) -> None:
         assert safe_style(style) is None
 
 
@@ -279,13 +279,13 @@ class TestNothingRuns:
         assert_harmless(clean(payload))
 
     @given(st.lists(st.sampled_from([*PAYLOADS, "<p>", "</p>", "<table>", "<svg>", "</svg>", "<b>", "海"]), max_size=4))
-    def test_nor_do_several_together(self, parts: list[str]) -> None:
+    def test_several_payloads_together_leave_none_either(self, parts: list[str]) -> None:
         html = str(writer().html("".join(parts), "../"))
         assert_harmless(html)
         assert clean(html) == html
 
     @given(st.text(alphabet="<>/=\"'&;!- abpiscrtnolg:\\\u2028海", max_size=80))
-    def test_nor_does_noise(self, text: str) -> None:
+    def test_random_markup_leaves_none_either(self, text: str) -> None:
         assert_harmless(str(writer().html(text, "../")))
 
 

@@ -1,4 +1,4 @@
-"""300 made-up bodies, judged as a reader would: render the Markdown and compare with what was put in."""
+"""Render the Markdown of 300 made-up bodies, and compare it with their content as a reader would."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rendered() -> list[tuple[Body, str]]:
     return [(body, to_markdown(body.html).text) for body in BODIES]
 
 
-def test_the_generator_makes_what_it_promises() -> None:
+def test_the_generator_makes_all_kinds_of_bodies() -> None:
     assert sum(len(body.bold) > 0 for body in BODIES) > 150
     assert sum(len(body.cells) > 0 for body in BODIES) > 50
     assert all(read_html(body.html).text == fold(body.text) for body in BODIES)
@@ -32,7 +32,7 @@ def test_text_is_identical(rendered: list[tuple[Body, str]]) -> None:
     assert share([read_markdown(text).text == fold(body.text) for body, text in rendered]) >= 0.995
 
 
-def test_words_stay_apart_and_together(rendered: list[tuple[Body, str]]) -> None:
+def test_word_boundaries_are_kept(rendered: list[tuple[Body, str]]) -> None:
     assert share([read_markdown(text).spaced == read_html(body.html).spaced for body, text in rendered]) >= 0.995
 
 
@@ -44,7 +44,7 @@ def test_cells_are_kept(rendered: list[tuple[Body, str]]) -> None:
     assert all(read_markdown(text).cells == [fold(cell) for cell in body.cells] for body, text in rendered)
 
 
-def test_nothing_that_runs_is_written(rendered: list[tuple[Body, str]]) -> None:
+def test_no_active_content_is_written(rendered: list[tuple[Body, str]]) -> None:
     for _, text in rendered:
         assert not {"script", "style"} & set(read_markdown(text).tags)
 

@@ -1,16 +1,16 @@
-"""Edits that begin where sentences do, and are whole."""
+"""Edits are shown as whole sentences and begin at a sentence's start."""
 
 from __future__ import annotations
 
 from exporter.html.diff import Op, in_context, with_readable_edits, word_diff
 
 
-def test_an_added_sentence_is_that_sentence() -> None:
+def test_an_added_sentence_is_shown_whole() -> None:
     before, after = "朝は晴れ。\n夜も晴れ。", "朝は晴れ。昼は雨。\n夜も晴れ。"
     assert [each for each in word_diff(before, after) if each[0] != "equal"] == [("insert", "昼は雨。")]
 
 
-def test_an_edit_moves_to_where_a_sentence_begins() -> None:
+def test_an_edit_is_moved_to_the_start_of_a_sentence() -> None:
     assert list(
         with_readable_edits([("equal", "海へ行った"), ("insert", "。山へ行った"), ("equal", "。そして帰った")])
     ) == [
@@ -27,7 +27,7 @@ def test_an_edit_moves_to_where_a_sentence_begins() -> None:
     assert list(with_readable_edits([("equal", "「はい"), ("insert", "」「いいえ"), ("equal", "」と答えた")])) == quoted
 
 
-def test_crumbs_between_edits_are_part_of_them() -> None:
+def test_short_gaps_between_edits_are_part_of_them() -> None:
     parts: list[tuple[Op, str]] = [
         ("delete", "きのうは"),
         ("insert", "おとといは"),
@@ -45,13 +45,13 @@ def test_crumbs_between_edits_are_part_of_them() -> None:
     assert list(with_readable_edits(kept)) == kept
 
 
-def test_no_mark_is_parted_from_its_letter() -> None:
+def test_no_mark_is_separated_from_its_letter() -> None:
     parts = word_diff("か。", "か。か\u3099。")
     assert "".join(text for op, text in parts if op != "delete") == "か。か\u3099。"
     assert all(not text.startswith("\u3099") for _, text in parts)
 
 
-def test_what_is_around_begins_and_ends_with_a_sentence() -> None:
+def test_the_context_begins_and_ends_with_a_sentence() -> None:
     far = "遠い文です。" * 20
     parts = list(in_context([("equal", far), ("insert", "新"), ("equal", far)], 40, sentences=True))
     assert parts[0][1].startswith("…遠い")

@@ -22,7 +22,7 @@ from exporter.html.text import plain_text
         ("<div>" * 3000 + "底", "底"),
     ],
 )
-def test_plain_text_is_what_a_reader_saw(source: str, text: str) -> None:
+def test_plain_text_is_the_visible_text(source: str, text: str) -> None:
     assert plain_text(source) == text
 
 

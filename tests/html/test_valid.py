@@ -1,4 +1,4 @@
-"""Old and broken HTML as pages show it: valid, and looking as it did."""
+"""Old and broken HTML as pages show it: valid, with an unchanged appearance."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shown(html: str) -> str:
         ("<menu><li>a</menu>", "<ul><li>a</li></ul>"),
     ],
 )
-def test_what_was_said_in_html_is_said_in_css(html: str, expected: str) -> None:
+def test_html_attributes_become_css(html: str, expected: str) -> None:
     assert shown(html) == expected
 
 
@@ -73,11 +73,11 @@ def test_cells_and_pictures_look_as_they_did() -> None:
         ("<table><tr><th>a<td>b</table>", '<table><tbody><tr><th scope="row">a</th><td>b</td></tr></tbody></table>'),
     ],
 )  # fmt: skip
-def test_what_may_not_stand_there_stands_as_something_else(html: str, expected: str) -> None:
+def test_misplaced_elements_are_replaced(html: str, expected: str) -> None:
     assert shown(html) == expected
 
 
-def test_a_picture_that_leads_somewhere_has_a_name() -> None:
+def test_a_linked_picture_has_a_name() -> None:
     html = "<a href=https://x.example/><img src='data:image/png;base64,AAAA'></a>"
     assert 'alt="…"' in shown(html)
     tree = valid_html(
@@ -88,7 +88,7 @@ def test_a_picture_that_leads_somewhere_has_a_name() -> None:
     ]
 
 
-def test_nothing_is_deeper_than_browsers_draw() -> None:
+def test_nesting_stays_within_the_limits_of_browsers() -> None:
     html = shown("<div>" * 3000 + "<b>x</b>" + "</div>" * 3000)
     assert html.count("<div>") == MAX_DEPTH
     assert "x" in html

@@ -14,7 +14,7 @@ LETTERS = st.text(alphabet="海の日はナミab1 \n、👨\u200d👩\u3099\r", 
 
 
 def check(before: str, after: str) -> list[tuple[Op, str]]:
-    """Diff, and check what every diff promises."""
+    """Diff, and check the properties of every diff."""
     parts = word_diff(before, after)
     assert "".join(text for op, text in parts if op != "insert") == before
     assert "".join(text for op, text in parts if op != "delete") == after
@@ -47,7 +47,7 @@ def test_latin_words_and_numbers_stay_whole() -> None:
 
 
 @pytest.mark.parametrize("whole", ["👨\u200d👩\u200d👧", "か\u3099", "e\u0301", "👍🏽"])
-def test_what_looks_like_one_character_is_never_cut(whole: str) -> None:
+def test_a_visible_character_is_never_cut(whole: str) -> None:
     assert check(f"あ、{whole}", f"あ、{whole[0]}") == [("equal", "あ、"), ("delete", whole), ("insert", whole[0])]
 
 
@@ -60,12 +60,12 @@ def test_equal_texts_and_empty_ones() -> None:
 
 @given(before=LETTERS, after=LETTERS)
 @example(before="\u200d", after="\u200d\u200d")
-def test_every_diff_gives_both_texts_back(before: str, after: str) -> None:
+def test_every_diff_restores_both_texts(before: str, after: str) -> None:
     check(before, after)
 
 
 @given(before=st.text(max_size=50), after=st.text(max_size=50))
-def test_any_unicode_gives_both_texts_back(before: str, after: str) -> None:
+def test_any_unicode_restores_both_texts(before: str, after: str) -> None:
     check(before, after)
 
 
@@ -74,7 +74,7 @@ def test_any_unicode_gives_both_texts_back(before: str, after: str) -> None:
     before=st.lists(st.sampled_from(["海", "の", "日", "、", "。\n"]), max_size=80),
     after=st.lists(st.sampled_from(["海", "の", "空", "、", "。\n"]), max_size=80),
 )
-def test_without_a_budget_the_result_still_holds(before: list[str], after: list[str]) -> None:
+def test_without_a_budget_the_result_is_still_correct(before: list[str], after: list[str]) -> None:
     for budget in (0, 50, 500):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(diff, "_MAX_COMPARISONS", budget)

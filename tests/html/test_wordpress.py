@@ -1,4 +1,4 @@
-"""Bodies in WordPress' blocks: the text of every one is that of the body, and none can end its block."""
+"""Bodies in WordPress blocks: no text is lost, and no text can end its block."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def text_of(html: str) -> str:
 
 
 @given(LETTERS.map("".join))
-def test_a_body_has_the_same_text_and_nothing_wordpress_obeys(html: str) -> None:
+def test_a_body_has_the_same_text_and_no_wordpress_commands(html: str) -> None:
     made = kept(html).text
     assert COMMAND.search(made) is None
     assert kept(made).commands == 0
@@ -38,7 +38,7 @@ def test_a_body_has_the_same_text_and_nothing_wordpress_obeys(html: str) -> None
 
 
 @pytest.mark.parametrize("html", bodies(5, 100))
-def test_blocks_have_the_letters_of_the_body(html: str) -> None:
+def test_blocks_have_the_text_of_the_body(html: str) -> None:
     made = "".join(blocks(html))
     letters = "".join(text_of(html).split())
     assert "".join(text_of(made).split()) == letters
@@ -61,7 +61,7 @@ def test_blocks_have_the_letters_of_the_body(html: str) -> None:
         ("<!-- x -->", []),
     ],
 )  # fmt: skip
-def test_what_is_a_block(html: str, written: list[str]) -> None:
+def test_elements_become_blocks(html: str, written: list[str]) -> None:
     assert [each.split("-->\n", 1)[1].rsplit("\n<!--", 1)[0] for each in blocks(html)] == written
 
 
@@ -75,7 +75,7 @@ def test_the_attributes_of_a_block_cannot_end_its_comment() -> None:
 
 @pytest.mark.parametrize("hostile", ['<a "', "<a b=", "<!--", "<script ", "<", "[", "&", "-", "http://", "\n", "<a\n"])
 def test_a_hostile_body_takes_time_in_proportion(hostile: str) -> None:
-    # A body a hundred times as long would take ten thousand times as long if it were looked through from each place.
+    # With a search from every position, a body a hundred times as long would take ten thousand times as long.
     begun = time.process_time()
     kept(hostile * 200_000)
     assert time.process_time() - begun < 20

@@ -1,4 +1,4 @@
-"""A clock that waits for nobody: time jumps to the next sleeper once every task has come to rest."""
+"""A clock that never waits: its time jumps to the next sleeper once every task is idle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ROUNDS_TO_REST = 30
 
 
 class JumpClock:
-    """Time of the tests; ``sleeps`` lists every wait asked for, in seconds."""
+    """The tests' time; ``sleeps`` lists every requested wait, in seconds."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)) -> None:
         self._start = start

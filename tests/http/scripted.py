@@ -1,4 +1,4 @@
-"""A transport without a network, which does what a script says, and the layers of a service over it."""
+"""A transport without a network, which follows a script, and the layers of a service over it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Outcome = Exception | HttpResponse
 
 
 class NoBody:
-    """What a transport without a network never asks."""
+    """A body that no caller reads, because there is no network."""
 
     def headers(self) -> Mapping[str, str]:
         return {}
@@ -31,7 +31,7 @@ class NoBody:
 
 
 class Scripted:
-    """A transport that does for each path what a list says, and its last element for ever; it notes when."""
+    """A transport with a list of results for each path, the last of which repeats; it records the times."""
 
     def __init__(self, clock: JumpClock, script: Mapping[str, list[Outcome | Callable[[], Outcome]]]) -> None:
         self._clock = clock
@@ -73,7 +73,7 @@ def request(path: str, statistics: Statistics) -> HttpRequest:
 
 
 class Bench:
-    """A service over scripted answers, in jumping time, without chance."""
+    """A service over scripted responses, in jumping time, without randomness."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A real HTTP service on loopback that answers as a test tells it to, in good shape or in none."""
+"""A real HTTP service on loopback that sends valid or broken responses for a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sink in memory, and downloaders with an engine of their own."""
+"""A sink in memory, and downloaders with a separate engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLICY = RetryPolicy(retries=2, base=1.0, max_retry_after=60.0)
 
 
 class Memory:
-    """Holds what was written; ``restarts`` lists the validator and length of each beginning."""
+    """Holds the written bytes; ``restarts`` lists the validator and length of each start."""
 
     def __init__(self, data: bytes = b"", validator: str | None = None) -> None:
         self.data = bytearray(data)
@@ -50,7 +50,7 @@ async def downloading(
     resolver: AbstractResolver | None = None,
     **given: Any,
 ) -> AsyncIterator[Downloader]:
-    """Yield a downloader that tries once unless it is given another policy, and waits without chance."""
+    """Yield a downloader that tries once by default, and waits without randomness."""
     async with Engine(clock=clock, concurrency=concurrency, resolver=resolver, chance=lambda: 1.0) as engine:
         yield engine.downloader(
             guard or AddressGuard(allow_private=True), **{"timeouts": TIMEOUTS, "policy": ONCE, **given}

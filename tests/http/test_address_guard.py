@@ -1,4 +1,4 @@
-"""Which addresses are asked: judged by numbers, by forms of writing them, and on real sockets."""
+"""Which addresses may be requested: by number, by notation, and on real sockets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PUBLIC = "93.184.216.34"
         "2130706433", "0177.0.0.1", "0x7f.1", "127.1", "localhost", "",
     ],
 )  # fmt: skip
-def test_no_public_address(address: str) -> None:
+def test_addresses_that_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 
@@ -43,7 +43,7 @@ def test_no_public_address(address: str) -> None:
     "address",
     ["8.8.8.8", PUBLIC, "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1", "2606:4700::1111", "2001:4860::8888"],
 )
-def test_public_address(address: str) -> None:
+def test_public_addresses(address: str) -> None:
     assert is_public(address)
 
 
@@ -73,7 +73,7 @@ def test_every_spelling_of_an_address_is_judged_alike(number: int) -> None:
         ("http://h/" + "a" * 8200, "longer than"),
     ],
 )
-def test_what_is_refused_before_anything_is_resolved(address: str, why: str) -> None:
+def test_some_addresses_are_refused_before_name_resolution(address: str, why: str) -> None:
     with pytest.raises(AddressRefused, match=why):
         AddressGuard().check(address)
 
@@ -85,14 +85,14 @@ def test_an_unusual_port_differs_from_an_invalid_address(address: str, closed: b
     assert isinstance(caught.value, NotPublic) is closed
 
 
-def test_what_is_let_through() -> None:
+def test_permitted_addresses() -> None:
     for port in PORTS:
         assert AddressGuard().check(f"https://h:{port}/a%2Fb?c#d").port == port
     assert AddressGuard(allow_private=True).check("http://h:22/").port == 22
 
 
 class Listener:
-    """Counts who connects, and answers with ``body``."""
+    """Counts connections, and answers with ``body``."""
 
     def __init__(self) -> None:
         self.connections = 0
@@ -128,7 +128,7 @@ async def listening(*hosts: str) -> AsyncIterator[Listener]:
 
 
 class Names(AbstractResolver):
-    """Answers each question about a name with the next of its lists of addresses, and the last one from then on."""
+    """Answers each query for a name with the next of its lists of addresses, and repeats the last one."""
 
     def __init__(self, **names: list[list[str]]) -> None:
         self.names = names
@@ -155,7 +155,7 @@ class Names(AbstractResolver):
 
 
 class RoutedSocket(socket.socket):
-    """Reaches a server of the test where it would reach a public address: the machine's own little internet."""
+    """Connects to a server of the test in place of a public address: a little internet on this machine."""
 
     routes: ClassVar[dict[str, int]] = {}
 
@@ -165,7 +165,7 @@ class RoutedSocket(socket.socket):
 
 
 class RoutedGuard(AddressGuard):
-    """The guard, judging as ever; only a socket it lets out is led to a server of the test."""
+    """The real guard; only the sockets that it permits are led to a server of the test."""
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
         with super().socket(info):
@@ -187,7 +187,7 @@ HOSTS = [
 
 
 @pytest.mark.parametrize("host", [*HOSTS[:-1], "a.localhost", "10.0.0.1", "192.168.1.1", "[fe80::1%25eth0]", "h:22"])
-def test_an_address_that_names_a_private_host_or_an_unusual_port_states_it(host: str) -> None:
+def test_an_address_with_a_private_host_or_an_unusual_port_is_recognized(host: str) -> None:
     assert states_private(f"http://{host}/a.png")
 
 
@@ -197,12 +197,12 @@ def test_an_address_that_names_a_private_host_or_an_unusual_port_states_it(host:
      f"http://{PUBLIC}/", f"http://{PUBLIC}./", "https://[2606:4700::1111]/", "http://h:8080/", "https://h:443/",
      "http://h:99999/", "http://[::1/"],
 )  # fmt: skip
-def test_a_name_that_may_resolve_to_anything_states_nothing(address: str) -> None:
+def test_a_name_that_may_resolve_to_anything_is_not_judged(address: str) -> None:
     assert not states_private(address)
 
 
 @pytest.mark.parametrize("host", HOSTS)
-async def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
+async def test_no_spelling_of_loopback_reaches_it(host: str) -> None:
     async with listening("127.0.0.1", "::1") as listener:
         async with downloading(AddressGuard(ports=frozenset({listener.port}))) as downloader:
             sink = Memory()
@@ -230,7 +230,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(address: str
         assert listener.connections == 0
 
 
-async def test_a_name_that_resolves_to_both_is_asked_at_the_public_address_only(routes: dict[str, int]) -> None:
+async def test_a_name_that_resolves_to_both_is_connected_at_the_public_address_only(routes: dict[str, int]) -> None:
     async with listening("127.0.0.1") as private, listening("127.0.0.1") as public:
         routes[PUBLIC] = public.port
         names = Names(both=[["127.0.0.1", PUBLIC]])
@@ -253,7 +253,7 @@ async def test_a_name_that_is_public_first_and_loopback_second_gets_nothing(rout
         assert (private.connections, public.connections, sink.size) == (0, 1, 0)
 
 
-async def test_when_the_public_address_of_a_name_is_dead_its_private_one_is_not_asked(routes: dict[str, int]) -> None:
+async def test_when_the_public_address_of_a_name_is_dead_its_private_one_is_not_tried(routes: dict[str, int]) -> None:
     async with listening("127.0.0.1") as private:
         routes[PUBLIC] = 1
         names = Names(half=[[PUBLIC, "127.0.0.1"]])
@@ -265,7 +265,7 @@ async def test_when_the_public_address_of_a_name_is_dead_its_private_one_is_not_
 
 @pytest.mark.parametrize("again", [False, True], ids=["at first", "after the service"])
 async def test_only_the_name_of_the_service_reaches_its_private_address(again: bool) -> None:
-    """A foreign name that resolves to it gets nothing; neither does one that the service redirects to."""
+    """Another name that resolves to this address gets nothing, and a redirect by the service to such a name fails."""
     async with listening("127.0.0.1") as listener:
         names = Names(blog=[["127.0.0.1"]], evil=[["127.0.0.1"]])
         guard = AddressGuard(ports=frozenset({listener.port}), service=f"http://blog.example:{listener.port}/api")

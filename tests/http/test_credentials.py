@@ -12,7 +12,7 @@ def test_the_default_is_a_bearer_token() -> None:
     assert Credentials("s3cret").headers == {"Authorization": "Bearer s3cret"}
 
 
-def test_header_and_scheme_can_be_others() -> None:
+def test_header_and_scheme_can_be_set() -> None:
     assert Credentials("s3cret", header="X-Api-Key", scheme="").headers == {"X-Api-Key": "s3cret"}
 
 
@@ -28,7 +28,7 @@ def test_no_representation_shows_the_token() -> None:
 
 
 @pytest.mark.parametrize("token", ["s3cret\n", "s3\r\nX: y", " s3cret", "s3cret\x00", "s3クレット", "s3cret\x7f"])
-def test_a_token_that_cannot_stand_in_a_header_is_refused_without_showing_it(token: str) -> None:
+def test_a_token_that_is_invalid_in_a_header_is_refused_without_showing_it(token: str) -> None:
     with pytest.raises(UsageError) as caught:
         Credentials(token)
     shown = "".join(traceback.format_exception(caught.value))
@@ -75,7 +75,7 @@ def test_other_errors_are_cleaned_and_keep_what_is_no_text() -> None:
 @pytest.mark.parametrize(
     "url", ["http://api.example", "HTTP://API.example:8080/v1", "http://192.168.1.7", "http://[2001:db8::1]/"]
 )
-def test_a_token_over_plain_http_is_warned_of(url: str) -> None:
+def test_a_token_over_plain_http_causes_a_warning(url: str) -> None:
     said = Credentials("hunter2").exposed_at(url)
     assert said is not None
     assert "unencrypted" in said
@@ -96,5 +96,5 @@ def test_a_token_over_plain_http_is_warned_of(url: str) -> None:
         "http://[x",
     ],
 )
-def test_a_token_that_nobody_else_can_read_is_not(url: str) -> None:
+def test_a_token_over_https_or_loopback_causes_no_warning(url: str) -> None:
     assert Credentials("hunter2").exposed_at(url) is None

@@ -1,4 +1,4 @@
-"""Files read from anywhere, against real sockets: what is sent, what arrives in the sink, how it fails, how often it is tried."""
+"""Downloads from any host, against real sockets: requests sent, bytes received, failures, and retries."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_a_file_cut_short_is_resumed(service: Service) -> None:
     assert service.seen[0].headers["If-Range"] == '"a"'
 
 
-async def test_a_file_that_changed_meanwhile_is_read_anew(service: Service) -> None:
+async def test_a_file_that_changed_meanwhile_is_read_again(service: Service) -> None:
     service.answers(lambda: web.Response(body=BODY, headers={"ETag": '"b"'}))
     sink = Memory(b"old", '"a"')
     await fetch(service.url, sink)
@@ -130,7 +130,7 @@ async def test_a_beginning_without_a_validator_is_not_resumed(service: Service) 
         ({"ETag": '"a"', "Content-Encoding": "deflate"}, None),
     ],
 )
-async def test_what_a_file_may_be_resumed_by(service: Service, head: dict[str, str], validator: str | None) -> None:
+async def test_validators_that_allow_a_resume(service: Service, head: dict[str, str], validator: str | None) -> None:
     body = zlib.compress(BODY) if "Content-Encoding" in head else BODY
     service.answers(lambda: web.Response(body=body, headers=head))
     sink = Memory()
@@ -167,14 +167,14 @@ async def test_a_rest_cut_short_is_an_error_and_kept(service: Service) -> None:
     assert bytes(sink.data) == BODY[:9000]
 
 
-async def test_a_rest_of_unknown_length_is_taken_as_it_is_framed(service: Service) -> None:
+async def test_the_framing_ends_a_rest_of_unknown_length(service: Service) -> None:
     service.answers(lambda: web.Response(status=206, body=BODY[4000:], headers={"Content-Range": "bytes 4000-9999/*"}))
     sink = Memory(BODY[:4000], '"a"')
     await fetch(service.url, sink)
     assert bytes(sink.data) == BODY
 
 
-async def test_too_large_by_its_own_word_is_not_read(service: Service) -> None:
+async def test_a_file_with_a_too_large_declared_size_is_not_read(service: Service) -> None:
     service.answers(lambda: web.Response(body=BODY))
     sink = Memory()
     with pytest.raises(BodyTooLarge, match="9999 bytes"):
@@ -182,7 +182,7 @@ async def test_too_large_by_its_own_word_is_not_read(service: Service) -> None:
     assert sink.restarts == []
 
 
-async def test_too_large_without_a_word_is_cut() -> None:
+async def test_a_too_large_file_without_a_declared_size_is_cut() -> None:
     async with raw_service(says(b"HTTP/1.1 200 OK\r\n\r\n", BODY)) as url:
         sink = Memory()
         with pytest.raises(BodyTooLarge):
@@ -191,7 +191,7 @@ async def test_too_large_without_a_word_is_cut() -> None:
 
 
 @pytest.mark.parametrize("wbits", [zlib.MAX_WBITS, -zlib.MAX_WBITS, 31])
-async def test_compressed_though_not_asked_for(service: Service, wbits: int) -> None:
+async def test_an_unrequested_compression(service: Service, wbits: int) -> None:
     packed = zlib.compress(BODY, wbits=wbits)
     service.answers(
         lambda: web.Response(body=packed, headers={"Content-Encoding": "deflate" if wbits < 31 else "gzip"})
@@ -256,7 +256,7 @@ async def test_a_body_shorter_than_its_length_is_bad_and_kept() -> None:
 
 
 @pytest.mark.parametrize("garbage", [b"SSH-2.0-OpenSSH_9.2\r\n\r\n", b"HTTP/1.1 200 OK\r\nBad\x00: \x01\r\n\r\n"])
-async def test_what_is_no_http_is_bad(garbage: bytes) -> None:
+async def test_data_that_is_not_http_is_bad(garbage: bytes) -> None:
     async with raw_service(says(garbage)) as url:
         with pytest.raises(BadBody):
             await fetch(url)
@@ -315,7 +315,7 @@ async def test_a_name_that_does_not_resolve() -> None:
         await fetch("http://nothing.invalid/")
 
 
-async def test_no_tls_there(service: Service) -> None:
+async def test_a_host_without_tls(service: Service) -> None:
     with pytest.raises(Unreachable, match="TLS"):
         await fetch(service.url.replace("http:", "https:"))
 
@@ -345,7 +345,7 @@ async def test_a_host_that_is_no_canonical_number_is_refused(service: Service) -
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
-async def test_statuses_that_may_pass_are_tried_again(service: Service, clock: JumpClock, status: int) -> None:
+async def test_temporary_statuses_are_tried_again(service: Service, clock: JumpClock, status: int) -> None:
     service.answers(lambda: web.Response(status=status), lambda: web.Response(body=b"ok"))
     sink = Memory()
 
@@ -369,7 +369,7 @@ async def test_the_last_failure_is_raised(service: Service, clock: JumpClock) ->
 
 
 @pytest.mark.parametrize("status", [204, 304, 400, 401, 403, 404, 410])
-async def test_other_statuses_are_an_answer(service: Service, clock: JumpClock, status: int) -> None:
+async def test_other_statuses_are_returned(service: Service, clock: JumpClock, status: int) -> None:
     service.answers(lambda: web.Response(status=status))
 
     async def work(downloader: Downloader) -> None:
@@ -396,7 +396,7 @@ async def test_redirects_are_followed_hop_by_hop(service: Service, clock: JumpCl
 
 
 @pytest.mark.parametrize(("target", "error"), [("ftp://h/", AddressRefused), ("http://u:p@h/", AddressRefused)])
-async def test_what_is_refused_is_not_tried_again(
+async def test_a_refused_address_is_not_tried_again(
     service: Service, clock: JumpClock, target: str, error: type[Exception]
 ) -> None:
     service.answers(lambda: web.Response(status=302, headers={"Location": target}))
@@ -444,7 +444,7 @@ async def test_a_file_cut_short_is_resumed_by_the_next_try(clock: JumpClock) -> 
     assert (len(asked), downloader.statistics.bytes) == (2, 10)
 
 
-async def test_retry_after_holds_back_everybody_at_that_host(service: Service, clock: JumpClock) -> None:
+async def test_retry_after_delays_all_requests_to_that_host(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=429, headers={"Retry-After": "30"}), lambda: web.Response(body=b"ok"))
     started: list[float] = []
 
@@ -459,7 +459,7 @@ async def test_retry_after_holds_back_everybody_at_that_host(service: Service, c
     assert started == [30.0, 30.0]
 
 
-async def test_a_pause_is_kept_by_the_host_that_asked_for_it_not_by_the_one_that_led_there(
+async def test_a_pause_applies_to_the_host_that_requested_it_not_to_the_redirecting_one(
     service: Service, clock: JumpClock
 ) -> None:
     asked: dict[str, list[float]] = {"here": [], "there": []}
@@ -490,7 +490,7 @@ async def test_a_pause_is_kept_by_the_host_that_asked_for_it_not_by_the_one_that
     assert asked == {"here": [0.0, 1.0, 30.0], "there": [0.0, 30.0, 30.0]}
 
 
-async def test_what_is_no_address_is_refused(clock: JumpClock) -> None:
+async def test_an_invalid_address_is_refused(clock: JumpClock) -> None:
     async def work(downloader: Downloader) -> None:
         for address in ("http://[/", "http://h:port/"):
             with pytest.raises(AddressRefused):
@@ -499,7 +499,7 @@ async def test_what_is_no_address_is_refused(clock: JumpClock) -> None:
     await using(work, clock)
 
 
-async def test_a_host_is_asked_by_so_many_at_a_time_only(service: Service, clock: JumpClock) -> None:
+async def test_concurrent_requests_to_a_host_are_limited(service: Service, clock: JumpClock) -> None:
     now = most = 0
 
     async def answer(_request: web.Request) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""What the clients and downloaders of one engine share, and what they keep from each other."""
+"""The resources that the clients and downloaders of one engine share, and those that they do not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def ask(client: Client, path: str = "/x") -> int:
 
 
 class Busy:
-    """Answers after a moment, and notes who asked, over which connection, and how many at a time at most."""
+    """Answers after a moment, and records each client and connection and the highest concurrency."""
 
     def __init__(self, service: Service, clock: JumpClock | None = None) -> None:
         self.connections: set[object] = set()
@@ -62,7 +62,7 @@ async def test_two_blogs_share_connections_throttle_and_statistics_but_no_creden
         assert (one.statistics.requests, other.statistics.requests, engine.statistics.requests) == (10, 10, 20)
         assert engine.statistics.bytes == one.statistics.bytes + other.statistics.bytes > 0
         assert one.budget is other.budget
-    assert busy.most == 3, "the strictest limit holds for both"
+    assert busy.most == 3, "the stricter limit must apply to both"
     assert len(busy.connections) == 3
     assert busy.tokens == {"Bearer 1st", "Bearer 2nd"}
 
@@ -76,7 +76,7 @@ async def test_no_representation_of_a_client_or_its_requests_shows_the_token() -
         assert "s3cret" not in repr(client) + repr(request)
 
 
-async def test_a_pause_that_one_blog_is_asked_for_holds_for_the_other(service: Service, clock: JumpClock) -> None:
+async def test_a_pause_for_one_blog_applies_to_the_other(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=429, headers={"Retry-After": "30"}), lambda: ok({}))
     async with Engine(clock=clock) as engine:
         one, other = engine.client(service.url), engine.client(service.url)
@@ -109,10 +109,10 @@ async def test_pictures_at_the_services_host_keep_its_pace(service: Service, clo
     assert clock.monotonic() >= 4.4
     assert all(later - earlier > 1 for earlier, later in zip(busy.arrivals, busy.arrivals[2:], strict=False))
     assert busy.most <= 2
-    assert len(busy.connections) <= 2, "where any address is allowed there is one pool"
+    assert len(busy.connections) <= 2, "if all addresses are allowed, there must be one pool"
 
 
-async def test_pictures_do_not_ride_on_a_connection_that_their_guard_would_not_have_made(service: Service) -> None:
+async def test_pictures_do_not_use_a_connection_that_their_guard_would_have_refused(service: Service) -> None:
     port = int(service.url.rpartition(":")[2])
     service.answers(lambda: ok({}))
     async with Engine() as engine:

@@ -1,4 +1,4 @@
-"""When hosts are asked no more, and when a service is waited for, believed to be alive, or given up."""
+"""When a host is given up, and when the program waits for a service, trusts it, or gives it up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.http.service import Service, raw_service, running_service, says
 from tests.http.sink import POLICY, Memory, leading_to, using
 
 
-async def test_a_longer_pause_than_obeyed_leaves_the_host_alone(service: Service, clock: JumpClock) -> None:
+async def test_a_pause_over_the_limit_gives_up_the_host(service: Service, clock: JumpClock) -> None:
     service.answers(lambda: web.Response(status=503, headers={"Retry-After": "61"}))
 
     async def work(downloader: Downloader) -> None:
@@ -43,7 +43,7 @@ async def test_a_longer_pause_than_obeyed_leaves_the_host_alone(service: Service
     assert clock.sleeps == []
 
 
-async def test_a_host_that_told_one_blogs_pictures_of_a_long_pause_is_left_alone_by_all(
+async def test_a_long_pause_for_the_pictures_of_one_blog_gives_up_the_host_for_all(
     service: Service, clock: JumpClock
 ) -> None:
     service.answers(lambda: web.Response(status=503, headers={"Retry-After": "61"}))
@@ -58,7 +58,7 @@ async def test_a_host_that_told_one_blogs_pictures_of_a_long_pause_is_left_alone
     assert clock.sleeps == []
 
 
-async def test_a_service_that_wishes_a_pause_is_waited_for_by_its_pictures_too(
+async def test_a_pause_that_the_service_requested_applies_to_its_own_pictures(
     service: Service, clock: JumpClock
 ) -> None:
     async def busy(_: web.Request) -> web.StreamResponse:
@@ -74,7 +74,7 @@ async def test_a_service_that_wishes_a_pause_is_waited_for_by_its_pictures_too(
     assert clock.monotonic() == 300
 
 
-async def test_a_silent_host_is_left_alone_after_three_addresses(clock: JumpClock) -> None:
+async def test_a_silent_host_is_given_up_after_three_addresses(clock: JumpClock) -> None:
     async def work(downloader: Downloader) -> None:
         for number in range(3):
             with pytest.raises(Unreachable):
@@ -85,7 +85,7 @@ async def test_a_silent_host_is_left_alone_after_three_addresses(clock: JumpCloc
     assert (await using(work, clock)).statistics.requests == 9
 
 
-async def test_a_host_that_hangs_is_left_alone_too(clock: JumpClock) -> None:
+async def test_a_host_that_hangs_is_given_up(clock: JumpClock) -> None:
     async with raw_service(says(then="hang")) as url:
 
         async def work(downloader: Downloader) -> None:
@@ -98,7 +98,7 @@ async def test_a_host_that_hangs_is_left_alone_too(clock: JumpClock) -> None:
         await using(work, clock, timeouts=Timeouts(connect=0.05, read=0.05), policy=RetryPolicy(retries=0))
 
 
-async def test_a_dead_host_behind_redirects_is_left_alone_and_those_that_lead_there_are_not(
+async def test_a_dead_host_behind_redirects_is_given_up_and_the_redirecting_hosts_are_not(
     service: Service, clock: JumpClock
 ) -> None:
     dead = "http://127.0.0.1:1"
@@ -117,11 +117,11 @@ async def test_a_dead_host_behind_redirects_is_left_alone_and_those_that_lead_th
             assert (await downloader.read(f"{service.url}/own", Memory())).status == 200
 
         downloader = await using(work, clock)
-    # Three addresses three times over both hops, one hop each of two that lead to it, and what the host itself has.
+    # Three addresses, tried three times over both hops; one hop for each of two redirects; and the host's own address.
     assert downloader.statistics.requests == 3 * 3 * 2 + 2 + 1
 
 
-async def test_a_host_behind_a_redirect_that_asks_for_a_long_pause_is_the_one_left_alone(
+async def test_a_host_behind_a_redirect_that_requests_a_long_pause_is_the_one_given_up(
     service: Service, clock: JumpClock
 ) -> None:
     async with running_service() as there:
@@ -139,13 +139,13 @@ async def test_a_host_behind_a_redirect_that_asks_for_a_long_pause_is_the_one_le
         await using(work, clock)
 
 
-# When nobody ever answered
+# When the service never answered
 
 
 @pytest.mark.parametrize(
     "failure", [Unreachable("no such name"), RequestTimeout("nothing there"), HtmlBody("a page"), status(500)]
 )
-async def test_a_host_that_never_answers_well_fails_once_retries_are_used_up(
+async def test_a_host_without_any_good_response_fails_once_all_retries_are_used(
     clock: JumpClock, failure: Outcome
 ) -> None:
     bench = Bench(clock, {"/x": [failure]})
@@ -164,16 +164,16 @@ async def test_a_network_that_comes_up_half_a_minute_late_is_waited_for(clock: J
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
-async def test_the_retries_are_as_many_as_were_set(clock: JumpClock, retries: int) -> None:
+async def test_the_number_of_retries_is_as_set(clock: JumpClock, retries: int) -> None:
     bench = Bench(clock, {"/x": [Unreachable("no such name")]}, RetryPolicy(retries=retries))
     await bench.failure()
     assert bench.sent() == 1 + retries
 
 
-# When the service lives and one thing fails
+# When the service works and one request fails
 
 
-async def test_one_broken_thing_fails_while_a_probe_answers(clock: JumpClock) -> None:
+async def test_one_broken_address_fails_while_a_probe_succeeds(clock: JumpClock) -> None:
     bench = Bench(clock, {"/list": [GOOD], "/x": [status(500)]})
     await bench.call("/list")
     bench.probe()
@@ -182,7 +182,7 @@ async def test_one_broken_thing_fails_while_a_probe_answers(clock: JumpClock) ->
     assert (bench.sent(), bench.sent("/list")) == (9, 2)
 
 
-async def test_one_broken_thing_fails_without_a_probe_while_others_are_answered(clock: JumpClock) -> None:
+async def test_one_broken_address_fails_without_a_probe_while_others_succeed(clock: JumpClock) -> None:
     bench = Bench(clock, {"/good": [GOOD], "/x": [status(500)]})
     await bench.call("/good")
     broken = asyncio.create_task(bench.failure())
@@ -193,7 +193,7 @@ async def test_one_broken_thing_fails_without_a_probe_while_others_are_answered(
     assert bench.sent() == 9
 
 
-# When the host as a whole is down
+# When the whole host is down
 
 
 async def test_an_outage_is_outlasted(clock: JumpClock) -> None:
@@ -208,7 +208,7 @@ async def test_an_outage_is_outlasted(clock: JumpClock) -> None:
     assert max(clock.sleeps) == 30
 
 
-async def test_a_good_answer_from_before_the_outage_does_not_count_as_life(clock: JumpClock) -> None:
+async def test_a_good_response_from_before_the_outage_does_not_count(clock: JumpClock) -> None:
     bench = Bench(clock, {"/list": [GOOD, GOOD, ConnectFailed("down")], "/x": [ConnectFailed("down")] * 20 + [GOOD]})
     await bench.call("/list")
     failing = asyncio.create_task(bench.call())

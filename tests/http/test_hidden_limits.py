@@ -1,4 +1,4 @@
-"""Services that do not say what they bear, met in virtual time; ``python -m benchmarks.throttle`` meets many more."""
+"""Services with unannounced limits, in virtual time; ``python -m benchmarks.throttle`` tries many more."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AT_RANDOM = {
     "429 to 5%, latency 0.05 s": 90.0,
     "429 to 20%, latency 0.05 s": 345.0,
 }
-"""One and a half times the seconds that halving takes: what a cleverer rule must not pass."""
+"""One and a half times the seconds that halving takes: the upper limit for a cleverer rule."""
 
 
 @pytest.mark.parametrize("ceiling", [8, 32])
@@ -57,7 +57,7 @@ def test_slower_requests_between_quick_ones_do_not_lower_the_limit() -> None:
 
 
 @pytest.mark.parametrize("name", AT_RANDOM)
-def test_refusals_that_do_not_depend_on_what_is_asked_cost_little_time(name: str) -> None:
+def test_refusals_that_do_not_depend_on_the_load_cost_little_time(name: str) -> None:
     assert SCENARIOS[name].run(8).seconds <= AT_RANDOM[name]
 
 
@@ -72,11 +72,11 @@ def test_refusals_that_do_not_depend_on_what_is_asked_cost_little_time(name: str
         ("no limit, some slow", 32, 10.25),
     ],
 )
-def test_a_service_without_a_limit_is_asked_as_much_as_may_be(name: str, ceiling: int, best: float) -> None:
+def test_a_service_without_a_limit_gets_the_highest_load(name: str, ceiling: int, best: float) -> None:
     assert SCENARIOS[name].run(ceiling).seconds <= 1.03 * best
 
 
-def test_the_table_names_what_was_asked_for_and_its_best_setting(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_names_the_requested_scenario_and_its_best_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert throttle.main(["6 at once, latency 0.01", "--requests=60"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3

@@ -1,4 +1,4 @@
-"""What answers take together: never more than is shared beside the oldest, and nobody waits for ever."""
+"""The memory for all responses: bounded for all but the oldest, and no response waits for ever."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ async def test_the_oldest_answer_continues_and_the_others_wait_for_it() -> None:
     assert not waiting.done()
     with first:
         assert first.take(1000)
-    # The second is the oldest now, and what it has no longer counts among the others.
+    # The second is the oldest now, and its bytes no longer count as shared.
     await waiting
     assert second.take(1000)
 
 
-async def test_what_waits_for_its_turn_is_held_only_where_it_fits() -> None:
+async def test_waiting_data_is_held_only_if_it_fits() -> None:
     budget = MemoryBudget(10)
     assert budget.hold(8)
     assert not budget.hold(3)
@@ -38,7 +38,7 @@ async def test_what_waits_for_its_turn_is_held_only_where_it_fits() -> None:
     assert second.take(3)
 
 
-async def test_forty_answers_come_to_their_end_whatever_their_size() -> None:
+async def test_forty_answers_of_any_size_are_completed() -> None:
     budget = MemoryBudget(10)
     most = held = 0
 

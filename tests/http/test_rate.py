@@ -1,4 +1,4 @@
-"""What arrives at a service in any second, and how much it works on at a time, measured by the service itself."""
+"""The requests that arrive in any second, and the concurrency, as the service itself measures them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(response: Response) -> int:
 
 
 async def ask_for(service: MeasuredService, seconds: float, wish: Callable[[], dict[str, str]], **limits: Any) -> None:
-    """Ask as much as the limits allow for some time."""
+    """Send as many requests as the limits allow for some time."""
 
     async def one() -> None:
         while True:
@@ -49,7 +49,7 @@ async def ask_for(service: MeasuredService, seconds: float, wish: Callable[[], d
                 await asyncio.gather(*(one() for _ in range(2 * limits["concurrency"])))
 
 
-async def test_no_more_than_the_rate_arrive_in_any_second_and_most_of_that_do(service: MeasuredService) -> None:
+async def test_arrivals_in_any_second_stay_below_the_rate_and_come_close_to_it(service: MeasuredService) -> None:
     await ask_for(service, 3.2, lambda: {"seconds": "0.005"}, concurrency=8, rate=100.0)
     found = service.measured()
     assert found.most_in_a_second <= 100
@@ -58,7 +58,7 @@ async def test_no_more_than_the_rate_arrive_in_any_second_and_most_of_that_do(se
     assert found.between(begin, begin + 2) >= 170
 
 
-async def test_nor_do_they_where_service_and_client_are_held_up_again_and_again(service: MeasuredService) -> None:
+async def test_the_rate_holds_when_service_and_client_are_often_delayed(service: MeasuredService) -> None:
     chance = random.Random(5)
 
     def wish() -> dict[str, str]:
@@ -75,7 +75,7 @@ async def test_nor_do_they_where_service_and_client_are_held_up_again_and_again(
 
 
 @pytest.mark.parametrize(("rate", "most", "seconds"), [(2.5, 3, 1.2), (0.8, 1, 1.25)])
-async def test_a_rate_that_is_no_whole_number_holds_over_its_own_time(
+async def test_a_fractional_rate_holds_over_its_own_period(
     service: MeasuredService, rate: float, most: int, seconds: float
 ) -> None:
     await ask_for(service, 2.6, dict, concurrency=4, rate=rate)
@@ -85,14 +85,14 @@ async def test_a_rate_that_is_no_whole_number_holds_over_its_own_time(
     assert len(found.arrivals) >= 2.6 * rate
 
 
-async def test_a_long_body_holds_up_no_other_request(service: MeasuredService) -> None:
+async def test_a_long_body_delays_no_other_request(service: MeasuredService) -> None:
     await ask_for(service, 1.3, lambda: {"seconds": "2.5", "head": "1"}, concurrency=8, rate=2.0)
     found = service.measured()
     assert found.arrivals[2] - found.arrivals[0] < 1.5
     assert found.most_in_a_second == 2
 
 
-async def test_one_without_an_answer_counts_until_it_is_given_up(service: MeasuredService) -> None:
+async def test_a_request_without_a_response_counts_until_it_is_given_up(service: MeasuredService) -> None:
     policy = RetryPolicy(retries=0)
     async with Engine() as engine:
         client = engine.client(service.url, rate=1.0, timeouts=Timeouts(read=0.5), policy=policy)
@@ -104,7 +104,7 @@ async def test_one_without_an_answer_counts_until_it_is_given_up(service: Measur
 
 
 @pytest.mark.parametrize("way", ["a time-out", "a cancellation"])
-async def test_what_was_cut_off_counts_as_under_way_until_the_service_has_noticed(
+async def test_a_cancelled_request_counts_as_under_way_until_the_service_has_noticed(
     service: MeasuredService, way: str
 ) -> None:
     async with Engine() as engine:
@@ -120,7 +120,7 @@ async def test_what_was_cut_off_counts_as_under_way_until_the_service_has_notice
     assert service.measured().most_at_once == 2
 
 
-async def test_places_that_are_all_taken_are_waited_for(clock: JumpClock) -> None:
+async def test_a_request_waits_when_all_permits_are_taken(clock: JumpClock) -> None:
     window = RateWindow(1.0, clock)
     await window.take(1)
     waiting = asyncio.create_task(window.take(2))

@@ -1,4 +1,4 @@
-"""Which failures are tried again, after how long a wait, and how everybody waits for Retry-After."""
+"""Which failures are retried, after which delay, and that all requests wait for Retry-After."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_a_good_answer_needs_one_request_and_no_wait(clock: JumpClock) -> 
         status(429),
     ],
 )
-async def test_what_may_pass_is_tried_again(clock: JumpClock, failure: Outcome) -> None:
+async def test_temporary_failures_are_tried_again(clock: JumpClock, failure: Outcome) -> None:
     bench = Bench(clock, {"/x": [failure, failure, GOOD]})
     assert await bench.call() == b"good"
     assert bench.sent() == 3
@@ -74,14 +74,14 @@ async def test_what_may_pass_is_tried_again(clock: JumpClock, failure: Outcome) 
         ServiceError("anything else"),
     ],
 )
-async def test_what_is_final_is_not(clock: JumpClock, failure: ServiceError) -> None:
+async def test_final_failures_are_not_tried_again(clock: JumpClock, failure: ServiceError) -> None:
     bench = Bench(clock, {"/x": [failure]})
     assert await bench.failure() is failure
     assert bench.sent() == 1
     assert bench.events == []
 
 
-async def test_what_is_final_after_a_retry_ends_it(clock: JumpClock) -> None:
+async def test_a_final_failure_after_a_retry_ends_it(clock: JumpClock) -> None:
     gone = ApiError("entry/get", {}, 404, "gone")
     bench = Bench(clock, {"/x": [BadBody("cut"), gone, GOOD]})
     assert await bench.failure() is gone
@@ -107,7 +107,7 @@ def test_each_wait_lies_between_half_and_all_of_its_step(failures: int, chance: 
 
 @pytest.mark.parametrize("number", [429, 503])
 @pytest.mark.parametrize("wish", ["120", "Sat, 31 Jan 2026 12:02:00 GMT"])
-async def test_retry_after_is_obeyed_by_everybody(clock: JumpClock, number: int, wish: str) -> None:
+async def test_retry_after_delays_all_requests(clock: JumpClock, number: int, wish: str) -> None:
     busy = status(number, retry_after=wish)
     bench = Bench(clock, {"/x": [busy, GOOD], "/y": [GOOD]})
     waiting = asyncio.create_task(bench.call())
@@ -120,7 +120,7 @@ async def test_retry_after_is_obeyed_by_everybody(clock: JumpClock, number: int,
 
 
 @pytest.mark.parametrize("retries", [0, 1])
-async def test_retry_after_is_obeyed_also_where_the_request_is_not_sent_again(clock: JumpClock, retries: int) -> None:
+async def test_retry_after_is_obeyed_even_if_the_request_is_not_repeated(clock: JumpClock, retries: int) -> None:
     busy = status(503, retry_after="120")
     bench = Bench(clock, {"/x": [busy], "/y": [GOOD]}, RetryPolicy(retries=retries))
     await bench.failure()
@@ -128,7 +128,7 @@ async def test_retry_after_is_obeyed_also_where_the_request_is_not_sent_again(cl
     assert bench.transport.times["/y"] == [120.0 * (1 + retries)]
 
 
-async def test_a_pause_that_another_was_told_of_is_waited_for_or_ends_the_run(clock: JumpClock) -> None:
+async def test_a_pause_from_another_response_is_waited_for_or_ends_the_run(clock: JumpClock) -> None:
     bench = Bench(clock, {"/x": [GOOD]})
     bench.retrying.throttles.of(HOST).pause_until(1801.0)
     error = await bench.failure()
@@ -140,7 +140,7 @@ async def test_a_pause_that_another_was_told_of_is_waited_for_or_ends_the_run(cl
     assert bench.transport.times["/x"] == [1801.0]
 
 
-async def test_a_busy_service_that_names_no_time_pauses_everybody_for_the_backoff(clock: JumpClock) -> None:
+async def test_a_busy_service_without_retry_after_pauses_all_for_the_backoff(clock: JumpClock) -> None:
     bench = Bench(clock, {"/x": [status(429), GOOD], "/y": [GOOD]})
     waiting = asyncio.create_task(bench.call())
     await clock.sleep(0.1)
@@ -150,14 +150,14 @@ async def test_a_busy_service_that_names_no_time_pauses_everybody_for_the_backof
 
 
 @pytest.mark.parametrize("wish", ["-5", "0", "soon", "", "Sat, 31 Jan 1970 12:02:00 GMT"])
-async def test_a_senseless_wish_is_replaced_by_the_backoff(clock: JumpClock, wish: str) -> None:
+async def test_an_invalid_retry_after_is_replaced_by_the_backoff(clock: JumpClock, wish: str) -> None:
     bench = Bench(clock, {"/x": [status(503, retry_after=wish), GOOD]})
     await bench.call()
     assert bench.transport.times["/x"] == [0.0, 0.25]
 
 
 @pytest.mark.parametrize("wish", ["3601", "9" * 400, "Sat, 31 Jan 2099 12:02:00 GMT"])
-async def test_a_wish_beyond_the_patience_ends_the_run_and_names_the_wait(clock: JumpClock, wish: str) -> None:
+async def test_a_delay_over_the_limit_ends_the_run_and_names_the_wait(clock: JumpClock, wish: str) -> None:
     bench = Bench(clock, {"/x": [status(503, retry_after=wish), GOOD]})
     error = await bench.failure()
     assert type(error) is LongPause
@@ -167,14 +167,14 @@ async def test_a_wish_beyond_the_patience_ends_the_run_and_names_the_wait(clock:
     assert clock.monotonic() == 0
 
 
-async def test_a_wish_within_the_patience_is_obeyed(clock: JumpClock) -> None:
+async def test_a_delay_within_the_limit_is_obeyed(clock: JumpClock) -> None:
     policy = RetryPolicy(give_up_after=7200)
     bench = Bench(clock, {"/x": [status(503, retry_after="7000"), GOOD]}, policy)
     assert await bench.call() == b"good"
     assert clock.monotonic() == 7000
 
 
-async def test_wishes_repeated_do_not_outlast_the_patience(clock: JumpClock) -> None:
+async def test_repeated_delays_do_not_exceed_the_limit(clock: JumpClock) -> None:
     bench = Bench(clock, {"/x": [status(429, retry_after="3")]}, RetryPolicy(give_up_after=5))
     error = await bench.failure()
     assert "no good answer for 5 s, the longest this run waits (give_up_after)" in str(error)
@@ -183,7 +183,7 @@ async def test_wishes_repeated_do_not_outlast_the_patience(clock: JumpClock) -> 
     assert clock.monotonic() == 5
 
 
-async def test_one_thing_that_is_put_off_again_and_again_is_given_up_while_others_are_answered(
+async def test_one_address_with_repeated_delays_is_given_up_while_others_succeed(
     clock: JumpClock,
 ) -> None:
     bench = Bench(clock, {"/good": [GOOD], "/x": [status(503, retry_after="1700")]})
@@ -195,7 +195,7 @@ async def test_one_thing_that_is_put_off_again_and_again_is_given_up_while_other
     assert bench.transport.times["/x"] == [0.0, 1700.0, 3400.0]
 
 
-async def test_a_request_carries_how_long_anybody_waits_for_it(clock: JumpClock) -> None:
+async def test_every_try_is_limited_to_the_remaining_wait(clock: JumpClock) -> None:
     bench = Bench(clock, {"/x": [BadBody("cut"), BadBody("cut"), GOOD]}, RetryPolicy(give_up_after=60))
     await bench.call()
     assert bench.transport.patience == [60, 59.75, 59.25]

@@ -1,4 +1,4 @@
-"""What changes a service is sent once: after a failure it is looked for before it is sent again."""
+"""A request that changes a service is sent once: after a failure, the client checks for it before a retry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POST = Request("records", "/records", {}, {"Content-Type": "application/json"}, 
 
 
 class Kept:
-    """A service that keeps what is sent to it, and loses the first so many answers on their way."""
+    """A service that stores its requests, and loses a number of first responses on their way."""
 
     def __init__(self, service: Service, lost: int = 0, *, before: bool = False) -> None:
         self.records: list[bytes] = []
@@ -60,7 +60,7 @@ async def test_content_method_and_type_arrive_and_the_whole_answer_comes_back(
     assert (service.seen[0].method, service.seen[0].headers["Content-Type"]) == ("POST", "application/json")
 
 
-async def test_what_was_received_although_no_answer_came_is_not_sent_again(service: Service, clock: JumpClock) -> None:
+async def test_a_request_that_arrived_without_a_response_is_not_repeated(service: Service, clock: JumpClock) -> None:
     kept = Kept(service, lost=1)
 
     async def recover() -> tuple[int, int] | None:
@@ -70,7 +70,7 @@ async def test_what_was_received_although_no_answer_came_is_not_sent_again(servi
     assert len(kept.records) == 1
 
 
-async def test_what_was_not_received_is_sent_again(service: Service, clock: JumpClock) -> None:
+async def test_a_request_that_did_not_arrive_is_sent_again(service: Service, clock: JumpClock) -> None:
     kept = Kept(service, lost=2, before=True)
     asked = []
 
@@ -84,7 +84,7 @@ async def test_what_was_not_received_is_sent_again(service: Service, clock: Jump
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_what_changes_something_follows_no_redirect(service: Service, clock: JumpClock, status: int) -> None:
+async def test_a_changing_request_follows_no_redirect(service: Service, clock: JumpClock, status: int) -> None:
     service.answers(lambda: web.Response(status=status, headers={"Location": "/other"}))
     with pytest.raises(RedirectRefused, match="redirects what is sent to it"):
         await send(service, clock)

@@ -18,7 +18,7 @@ from tests.http.scripted import NoBody
 
 
 class Permit:
-    """The turn of one request; a test sets ``status`` where there is an answer."""
+    """A permit for one request; a test sets ``status`` if there is a response."""
 
     def __init__(self, throttle: Throttle) -> None:
         self._throttle = throttle
@@ -162,7 +162,7 @@ async def test_an_unused_rate_is_not_saved_up(clock: JumpClock) -> None:
     assert clock.monotonic() == pytest.approx(before + 2.002)
 
 
-async def test_a_pause_holds_everybody(clock: JumpClock) -> None:
+async def test_a_pause_holds_all_requests(clock: JumpClock) -> None:
     throttle = Throttle(4, None, clock)
     throttle.pause_until(30.0)
     throttle.pause_until(10.0)
@@ -208,7 +208,7 @@ async def test_a_pause_that_begins_while_waiting_for_the_rate_holds_too(clock: J
 
 
 async def used(clock: JumpClock, max_concurrency: int = 8) -> Throttle:
-    """A throttle that has grown to its limit and was refused once since."""
+    """A throttle that was refused once and has grown to its limit again."""
     throttle = Throttle(max_concurrency, None, clock)
     await use(throttle, clock, status=429)
     for _ in range(100):
@@ -239,7 +239,7 @@ async def together(throttle: Throttle, refused: int, status: int) -> None:
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(("refused", "limit"), [(1, 7), (2, 6), (4, 4), (8, 4)])
-async def test_of_those_under_way_together_each_refused_takes_one_off_down_to_half(
+async def test_each_refusal_among_concurrent_requests_lowers_the_limit_by_one_down_to_half(
     clock: JumpClock, status: int, refused: int, limit: int
 ) -> None:
     throttle = await used(clock)
@@ -247,7 +247,7 @@ async def test_of_those_under_way_together_each_refused_takes_one_off_down_to_ha
     assert throttle.limit == limit
 
 
-async def test_where_nothing_is_answered_any_more_one_at_a_time_is_left(clock: JumpClock) -> None:
+async def test_without_any_success_the_limit_falls_to_one(clock: JumpClock) -> None:
     throttle = await used(clock)
     await together(throttle, 8, 503)
     await together(throttle, 4, 503)
@@ -257,7 +257,7 @@ async def test_where_nothing_is_answered_any_more_one_at_a_time_is_left(clock: J
     assert throttle.limit == 8
 
 
-async def test_the_rest_before_one_more_grows_with_each_that_is_refused(clock: JumpClock) -> None:
+async def test_the_time_before_an_increase_grows_with_each_refusal(clock: JumpClock) -> None:
     throttle = await used(clock, 4)
     rests = []
     for _ in range(5):
@@ -279,7 +279,7 @@ async def test_other_failures_do_not_slow_it_down(clock: JumpClock, status: int 
     assert throttle.limit == 4
 
 
-async def test_a_smaller_limit_is_kept_by_those_who_wait(clock: JumpClock) -> None:
+async def test_waiting_requests_obey_a_lower_limit(clock: JumpClock) -> None:
     throttle = Throttle(4, None, clock)
     now = 0
     seen: list[int] = []
@@ -308,7 +308,7 @@ async def test_rising_latency_backs_off(clock: JumpClock) -> None:
     assert throttle.limit < 8
 
 
-async def test_small_and_steady_latencies_do_not(clock: JumpClock) -> None:
+async def test_small_and_steady_latencies_do_not_back_off(clock: JumpClock) -> None:
     quick, slow = Throttle(8, None, clock), Throttle(8, None, clock)
     for seconds in (0.001, 0.4) * 20:
         await use(quick, clock, seconds=seconds)
@@ -327,7 +327,7 @@ async def test_a_service_that_has_become_slow_for_good_is_used_in_full_again(clo
     assert limits[-1] == 8
 
 
-async def test_of_limits_set_twice_the_strictest_hold(clock: JumpClock) -> None:
+async def test_of_two_limits_the_stricter_one_applies(clock: JumpClock) -> None:
     throttles = Throttles(clock, 6)
     throttles.restrict("http://h", 8, 2.0)
     throttles.restrict("http://h", 4, None)
@@ -381,7 +381,7 @@ async def test_only_the_time_before_the_body_makes_a_host_look_busy(
 
 @pytest.mark.parametrize("rate", [None, 2.0])
 @pytest.mark.parametrize("at_once", [1, 4])
-async def test_a_pause_that_grows_beyond_what_is_waited_for_ends_the_wait(
+async def test_a_pause_that_grows_over_the_limit_ends_the_wait(
     clock: JumpClock, rate: float | None, at_once: int
 ) -> None:
     throttles = Throttles(clock, at_once)
@@ -399,7 +399,7 @@ async def test_a_pause_that_grows_beyond_what_is_waited_for_ends_the_wait(
     assert clock.monotonic() == 200.0
 
 
-async def test_a_long_pause_ends_the_wait_for_a_place_too(clock: JumpClock) -> None:
+async def test_a_long_pause_ends_the_wait_for_a_permit(clock: JumpClock) -> None:
     throttle = Throttle(4, 0.1, clock)
     first = await throttle.enter()
     waiting = asyncio.create_task(throttle.enter(60.0))

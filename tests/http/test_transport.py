@@ -1,4 +1,4 @@
-"""The transport against real sockets: each hazard of the HTTP library has its test here."""
+"""The transport against real sockets: one test for each pitfall of the HTTP library."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def failure(url: str, **given: Any) -> BlogExporterError:
     return caught.value
 
 
-# What is sent
+# Requests
 
 
 async def test_path_parameters_and_headers_arrive_as_given(service: Service) -> None:
@@ -148,12 +148,12 @@ async def test_compressed_bodies_are_read(encoding: str) -> None:
         assert (await get(url)).body == body
 
 
-async def test_bytes_that_are_not_in_the_encoding_they_claim_are_bad() -> None:
+async def test_bytes_in_another_encoding_than_declared_are_bad() -> None:
     async with raw_service(says(HEAD + b"Content-Encoding: gzip\r\nContent-Length: 7\r\n\r\nnotgzip")) as url:
         assert isinstance(await failure(url), BadBody)
 
 
-async def test_an_encoding_nobody_asked_for_is_bad_or_left_to_the_reader() -> None:
+async def test_an_unrequested_encoding_is_bad_or_left_to_the_reader() -> None:
     async with raw_service(says(HEAD + b"Content-Encoding: br\r\nContent-Length: 3\r\n\r\n\x0b\x02\x80")) as url:
         assert isinstance(await failure(url), BadBody)
 
@@ -173,7 +173,7 @@ async def test_a_gzip_bomb_is_stopped_at_the_cap_with_little_memory() -> None:
     assert peak < 40 * len(mib)
 
 
-async def test_the_cap_counts_plain_bytes_too(service: Service) -> None:
+async def test_the_cap_applies_to_uncompressed_bodies(service: Service) -> None:
     service.answers(lambda: web.Response(body=bytes(1001)))
     assert isinstance(await failure(service.url, max_body=1000), BodyTooLarge)
     service.answers(lambda: web.Response(body=bytes(1000)))
@@ -203,12 +203,12 @@ async def test_a_body_shorter_than_it_claims_is_bad(answer: bytes) -> None:
         assert isinstance(await failure(url), BadBody)
 
 
-async def test_a_cut_that_http_cannot_show_comes_out_as_what_arrived() -> None:
+async def test_a_cut_that_http_cannot_detect_returns_the_received_bytes() -> None:
     async with raw_service(says(HEAD + b'Connection: close\r\n\r\n{"json":')) as url:
         assert (await get(url)).body == b'{"json":'
 
 
-async def test_a_cut_gzip_stream_of_matching_length_comes_out_short_or_as_an_error() -> None:
+async def test_a_cut_gzip_stream_of_matching_length_is_short_or_an_error() -> None:
     body = os.urandom(20_000).hex().encode()
     cut = gzip.compress(body)[:-5000]
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(cut)
@@ -259,7 +259,7 @@ async def test_an_unknown_host_is_unreachable() -> None:
     assert isinstance(await failure("http://no-such-host.invalid"), Unreachable)
 
 
-async def test_plain_http_where_tls_is_expected_is_unreachable(service: Service) -> None:
+async def test_plain_http_instead_of_tls_is_unreachable(service: Service) -> None:
     assert isinstance(await failure(service.url.replace("http:", "https:")), Unreachable)
 
 
@@ -297,13 +297,13 @@ async def test_silence_within_a_body_times_out() -> None:
     assert "silent for" in str(error)
 
 
-async def test_each_piece_starts_the_silence_anew() -> None:
+async def test_each_piece_restarts_the_silence_timeout() -> None:
     pieces = [b"x"] * 8
     async with raw_service(says(HEAD + b"Content-Length: 8\r\n\r\n", *pieces, pause=0.08)) as url:
         assert (await get(url, timeouts=Timeouts(read=0.5))).body == b"x" * 8
 
 
-async def test_dripping_for_ever_is_ended_by_the_total() -> None:
+async def test_endless_dripping_is_ended_by_the_total_timeout() -> None:
     async with raw_service(says(HEAD + b"Content-Length: 99\r\n\r\n", *[b"x"] * 99, pause=0.01)) as url:
         error = await failure(url, timeouts=Timeouts(read=10, total=0.1))
     assert isinstance(error, RequestTimeout)
@@ -331,7 +331,7 @@ async def test_connecting_times_out() -> None:
     assert "cannot connect to h.example:9: no answer within 0.05 s: check the address" in str(error)
 
 
-async def test_nobody_waits_longer_than_the_patience() -> None:
+async def test_no_request_waits_longer_than_the_limit() -> None:
     async with raw_service(says(then="hang")) as url:
         error = await failure(url, policy=RetryPolicy(give_up_after=0.05))
     assert "no good answer for 0 s" in str(error)
@@ -391,7 +391,7 @@ async def test_a_redirect_to_another_origin_is_refused_and_nothing_is_sent_there
         "javascript:alert(1)",
     ],
 )
-async def test_every_way_off_the_origin_is_refused(service: Service, location: str) -> None:
+async def test_every_redirect_to_another_origin_is_refused(service: Service, location: str) -> None:
     service.answers(lambda: to(location.format(port=service.url.rsplit(":", 1)[1])))
     error = await failure(service.url)
     assert isinstance(error, RedirectRefused)
@@ -408,13 +408,13 @@ async def test_five_redirects_are_followed_and_a_sixth_is_not(service: Service) 
     assert len(service.seen) == 6
 
 
-async def test_a_redirect_that_names_no_place_is_an_answer(service: Service) -> None:
+async def test_a_redirect_without_a_location_is_returned(service: Service) -> None:
     service.answers(lambda: web.Response(status=302))
     assert (await get(service.url)).status == 302
 
 
 class Leading:
-    """A transport that redirects to one place, and there answers."""
+    """A transport that redirects to one address, and answers there."""
 
     def __init__(self, location: str) -> None:
         self._location = location
@@ -434,7 +434,7 @@ class Leading:
         ("https://g.example/海", "https://g.example/%E6%B5%B7"),
     ],
 )
-async def test_a_redirect_is_followed_to_what_it_says(location: str, target: str) -> None:
+async def test_a_redirect_is_followed_to_its_location(location: str, target: str) -> None:
     leading = Leading(location)
     request = HttpRequest(URL("http://h.example/a"), "http://h.example", {}, NoBody(), Sender(Timeouts(), Statistics()))
     response = await Redirecting(leading, lambda url: url).send(request)

@@ -1,4 +1,4 @@
-"""Every exception of the HTTP library becomes one of ours, and every base URL is right or refused."""
+"""Every exception of the HTTP library becomes one of the program's, and every base URL is valid or refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.http.scripted import NoBody
 
 
 def library_exceptions() -> list[type[Exception]]:
-    """All exceptions of aiohttp's client side, from every module that is not the server's or the tests'."""
+    """All exceptions of aiohttp's client, from every module except those of the server and the tests."""
     found: set[type[Exception]] = set()
     for module in pkgutil.iter_modules(aiohttp.__path__):
         if module.name.startswith(("web", "test", "pytest", "worker", "_")):
@@ -55,7 +55,7 @@ NOT_RAISED_BY_A_GET = {
 
 
 def raised(kind: type[Exception]) -> Exception:
-    """Make an instance without the arguments its class wants, as only its class matters."""
+    """Make an instance without the required arguments, because only its class matters."""
     shown = type(kind.__name__, (kind,), {"__str__": lambda self: f"a {kind.__name__}", "__init__": lambda self: None})
     made: Exception = shown()
     return made
@@ -87,7 +87,7 @@ async def failure(kind: type[Exception], place: str | None) -> BlogExporterError
 
 @pytest.mark.parametrize("place", ["api.example:9", None])
 @pytest.mark.parametrize("kind", library_exceptions(), ids=lambda kind: kind.__name__)
-async def test_no_exception_of_the_library_comes_out(kind: type[Exception], place: str | None) -> None:
+async def test_no_exception_of_the_library_is_raised(kind: type[Exception], place: str | None) -> None:
     if kind.__name__ in NOT_RAISED_BY_A_GET:
         assert not issubclass(kind, aiohttp.ClientError | OSError)
         return
@@ -96,7 +96,7 @@ async def test_no_exception_of_the_library_comes_out(kind: type[Exception], plac
     assert isinstance(error, TransportError)
     assert (place or "its host") in str(error)
     assert ("check the address" in str(error)) <= (place is not None)
-    assert kind.__name__ not in str(error) or place is not None, "what is kept does not depend on the library"
+    assert kind.__name__ not in str(error) or place is not None, "a stored message must not name the library"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_no_exception_of_the_library_comes_out(kind: type[Exception], plac
         (BrokenPipeError, ConnectFailed),
     ],
 )
-async def test_each_becomes_what_it_means(kind: type[Exception], ours: type[BlogExporterError]) -> None:
+async def test_each_exception_becomes_the_right_error(kind: type[Exception], ours: type[BlogExporterError]) -> None:
     error = await failure(kind, "api.example")
     assert type(error) is ours
     assert error.__cause__ is None

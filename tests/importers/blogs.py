@@ -1,4 +1,4 @@
-"""The blogs that are moved: the made-up one and the hostile one, with what a new home must show of them."""
+"""The blogs to move, the sample one and the hostile one, with the records that a new home must show."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from tests.importers.ledger import Count
 
 BLOGS = ("demo", "hostile")
 LINKED = 50
-"""How many entries the blog of links has."""
+"""Number of entries in the blog of links."""
 
 LINKED_TITLES = ("海の日", "Umi no Hi", "旅 & <食>", "2024年の夏！", "ÉCLAIR カモメ")
 
 
 @dataclass
 class Blog:
-    """A blog to move, and where its pictures are."""
+    """A blog to move, and the folder of its pictures."""
 
     name: str
     records: RecordSource
     root: Path
 
     def export(self, form: str, target: Path, **options: Any) -> dict[str, Any]:
-        """Write an export, without options of what is public, and return its report."""
+        """Write an export, by default of public records, and return its report."""
         chosen = ExportOptions(**{"declared": SAID, **options})
         report = Report()
         write_export(FORMATS[form].files(self.records, chosen, report), self.root, target)
         return report.document()
 
     def posts(self) -> list[ExportPost]:
-        """What is public."""
+        """The public posts."""
         return list(Posts(self.records, ExportOptions(declared=SAID), Report()))
 
     def marks(self) -> Counter[str]:
-        """Return letters of each comment as far as every importer shows them, and how many comments have the same."""
+        """Return the letters of each comment that every importer shows, and the number of comments with these."""
         return self._marks(self.posts())
 
     def comments_in(self, text: str) -> int:
@@ -74,13 +74,13 @@ class Blog:
         return [post.title for post in self.posts() if bare(post.title.replace("\ud83d", "")) not in letters]
 
     def pictures(self) -> set[str]:
-        """Return the names of the pictures that the archive holds of public posts."""
+        """Return the names of the stored pictures of public posts."""
         posts = Posts(self.records, ExportOptions(declared=SAID), Report())
         media = Media(posts)
         return {picture.name for post in posts for picture in media.pictures(post) if picture.source is not None}
 
     def count(self) -> Count:
-        """Count what is public."""
+        """Count the public records."""
         posts = self.posts()
         return Count(
             posts=len(posts),
@@ -107,7 +107,7 @@ def blog(name: str, folder: Path) -> Iterator[Blog]:
 
 
 def linked_blog() -> Memory:
-    """Return a blog in which each entry links to eight places of its own and two other entries, and has a picture."""
+    """Return a blog of entries with a picture each, and links to eight places on the page and to two other entries."""
     made = Memory()
     for number in range(1, LINKED + 1):
         other, far = number % LINKED + 1, (number * 7) % LINKED + 1
@@ -134,11 +134,11 @@ def _found(marks: Counter[str], text: str) -> int:
 
 
 def shown(html: str) -> str:
-    """Return the text of a page, its white space out of the way."""
+    """Return a page's text with white space normalized."""
     html = re.sub(r"<(script|style)\b.*?</\1>", "", html, flags=re.DOTALL | re.IGNORECASE)
     return "".join(unescape(re.sub(r"<[^<>]*>", "", html)).split())
 
 
 def bare(text: str) -> str:
-    """Return what of a title every importer keeps: its letters and digits."""
+    """Return the part of a title that every importer keeps: its letters and digits."""
     return "".join(char for char in text if char.isalnum())

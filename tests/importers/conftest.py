@@ -1,4 +1,4 @@
-"""The importers themselves: run only when asked for with ``-m importers``, and then a missing tool is a failure."""
+"""Tests with real importers: they run only with ``-m importers``, and then fail if a tool is missing."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ LEDGER = pytest.StashKey[Ledger]()
 
 
 class Tool:
-    """Runs programs of the importers' environment or of the system.
+    """Runs programs from the importers' environment or the system.
 
     Attributes:
-        seconds: how long they took together.
-        modules: the packages of npm.
+        seconds: total time of the programs.
+        modules: the folder of npm packages.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Tool:
         return path
 
     def __call__(self, name: str, *arguments: object, cwd: Path | None = None, into: Path | None = None) -> str:
-        """Return what a program printed; with ``into``, its output goes there and its messages are returned."""
+        """Return the output of a program; with ``into``, write it there and return the error output."""
         environ = {**os.environ, "PATH": self._places(), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
         environ |= {"HOME": str(cwd or ROOT), "NODE_PATH": str(NODE_MODULES)}
         begun = time.perf_counter()
@@ -66,7 +66,7 @@ class Tool:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder on this machine; yields its address."""
+    """Serve a folder on this machine; yield its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     thread = Thread(target=server.serve_forever)
     thread.start()
@@ -80,7 +80,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Say nothing."""
+        """Log nothing."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,7 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave these tests out unless the marker was named: they need tools that no user needs."""
+    """Leave these tests out unless the marker is named, because they need tools that users do not need."""
     mine = [item for item in items if Path(__file__).parent in item.path.parents]
     for item in mine:
         item.add_marker("importers")
@@ -106,5 +106,5 @@ def tool() -> Tool:
 
 @pytest.fixture
 def ledger(request: pytest.FixtureRequest) -> Ledger:
-    """Where each test enters what went in and what came out."""
+    """The counts of records before and after each import."""
     return request.config.stash[LEDGER]

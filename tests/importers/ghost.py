@@ -1,4 +1,4 @@
-"""Ghost itself, started on an SQLite database of its own and spoken to as its administration pages do."""
+"""Ghost itself, started on a new SQLite database, with requests like those of its administration pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OWNER: Final = {"email": "owner@new.example.com", "password": "a-long-and-odd-p
 
 
 class Ghost:
-    """A running Ghost with an owner who is logged in."""
+    """A running Ghost, logged in as its owner."""
 
     def __init__(self, address: str, content: Path) -> None:
         self.address = address
@@ -40,7 +40,7 @@ class Ghost:
         self._ask("DELETE", "db/")
 
     def tell_zone(self, name: str) -> None:
-        """Set the time zone in which days are shown, as its settings do."""
+        """Set the time zone of displayed days, as its settings page does."""
         self._ask("PUT", "settings/", json={"settings": [{"key": "timezone", "value": name}]})
 
     def take(self, file: Path) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Ghost:
         return requests.get(f"{self.address}/{slug}/", timeout=60).text
 
     def _settled(self) -> dict[str, Any]:
-        """Return the export once it has stopped to grow: Ghost imports in the background."""
+        """Return the export once it has stopped growing, because Ghost imports in the background."""
         before = ""
         for _ in range(60):
             data = self._ask("GET", "db/").json()["db"][0]["data"]
@@ -74,7 +74,7 @@ class Ghost:
 
 @contextmanager
 def running(folder: Path, node: str) -> Iterator[Ghost]:
-    """Start Ghost; everything it writes is in the folder."""
+    """Start Ghost; all files that it writes are in the folder."""
     content = folder / "content"
     for name in ("images", "media", "files", "data", "logs", "settings", "public", "adapters"):
         (content / name).mkdir(parents=True)
@@ -83,7 +83,7 @@ def running(folder: Path, node: str) -> Iterator[Ghost]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
-    # Ghost looks for its settings in the folder of the program, or here.
+    # Ghost reads its settings from the program's folder, or from here.
     settings = {
         "NODE_ENV": "production",
         "url": address,

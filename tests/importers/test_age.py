@@ -1,4 +1,4 @@
-"""Encrypted copies in the hands of Debian's age, jq and sh: made for them, opened by them, and damaged."""
+"""Encrypted copies with Debian's age, jq and sh: read by them, written by them, and damaged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEFT_OUT = {"settings.toml", "index.html", "最初にお読みください.txt",
 
 
 def recipe(copy: Path, key: Path) -> str:
-    """The lines of the copy's README.txt, with the two places in them."""
+    """The recipe in the copy's README.txt, with its two paths filled in."""
     found = re.search(
         r"^    copy=/path/to/this/folder\n    key=/path/to/key\.txt\n(.*?\n)\n", README, re.MULTILINE | re.DOTALL
     )
@@ -39,7 +39,7 @@ class Copied:
     recipient: str
 
     def recovered(self, folder: Path) -> str:
-        """Run the recipe in a new folder; return what it said."""
+        """Run the recipe in a new folder; return its output."""
         folder.mkdir()
         done = subprocess.run(["sh"], input=recipe(self.copy, self.key), cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -63,7 +63,7 @@ def copied(tool: Tool, runs: Runs, tmp_path: Path) -> Copied:
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """All that a copy has of an archive."""
+    """All files of an archive that a copy holds."""
     return {
         name: path.read_bytes()
         for path in root.rglob("*")
@@ -71,14 +71,14 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
-def test_age_and_jq_get_everything_back(copied: Copied, tmp_path: Path) -> None:
+def test_age_and_jq_restore_everything(copied: Copied, tmp_path: Path) -> None:
     assert copied.recovered(tmp_path / "back") == ""
     assert files(tmp_path / "back") == files(copied.archive)
     assert len(files(tmp_path / "back")) > 20
     assert (copied.copy / "README.txt").read_text("utf-8") == README
 
 
-def test_age_and_jq_get_a_fleet_back(copied: Copied, runs: Runs, tmp_path: Path) -> None:
+def test_age_and_jq_restore_a_fleet(copied: Copied, runs: Runs, tmp_path: Path) -> None:
     fleet = tmp_path / "fleet"
     for name in ("one.blog.example.jp", "two.blog.example.jp"):
         shutil.copytree(copied.archive, archive_place(fleet, name), ignore=shutil.ignore_patterns(".work"))
@@ -94,7 +94,7 @@ def test_age_and_jq_get_a_fleet_back(copied: Copied, runs: Runs, tmp_path: Path)
     assert files(tmp_path / "back") == wanted
 
 
-def test_the_recipe_names_what_is_damaged_forged_or_missing(copied: Copied, tool: Tool, tmp_path: Path) -> None:
+def test_the_recipe_names_damaged_forged_and_missing_files(copied: Copied, tool: Tool, tmp_path: Path) -> None:
     stored = sorted((copied.copy / "versions/000001").iterdir())
     cut = copied.copy / "versions/000001/comments.jsonl.age"
     cut.write_bytes(cut.read_bytes()[:-5])
@@ -118,17 +118,15 @@ def test_the_recipe_names_what_is_damaged_forged_or_missing(copied: Copied, tool
     assert len(stored) == 8
 
 
-def test_the_recipe_names_a_version_that_is_not_there(copied: Copied, tmp_path: Path) -> None:
+def test_the_recipe_names_a_missing_version(copied: Copied, tmp_path: Path) -> None:
     numbers = sorted((copied.copy / "versions").iterdir())
     assert len(numbers) > 1
     shutil.rmtree(numbers[-2])
     assert "a version is missing before versions/" in copied.recovered(tmp_path / "back")
 
 
-def test_the_program_reads_what_age_made_and_age_what_it_made(
-    copied: Copied, tool: Tool, runs: Runs, tmp_path: Path
-) -> None:
-    """The same objects, encrypted again by age, as whoever re-encrypts a copy by hand would."""
+def test_the_program_and_age_read_each_others_files(copied: Copied, tool: Tool, runs: Runs, tmp_path: Path) -> None:
+    """The same objects, encrypted again with age, as a person would do by hand."""
     for path in copied.copy.rglob("*.age"):
         plain = tmp_path / "plain"
         tool("age", "-d", "-i", copied.key, "-o", plain, path)
@@ -142,7 +140,7 @@ def test_the_program_reads_what_age_made_and_age_what_it_made(
     assert files(back) == files(copied.archive)
 
 
-def test_a_passphrase_on_the_identity_is_said_not_to_be_supported(
+def test_an_identity_with_a_passphrase_is_reported_as_unsupported(
     copied: Copied, tool: Tool, runs: Runs, tmp_path: Path
 ) -> None:
     for options in (["-a"], []):

@@ -1,4 +1,4 @@
-"""Blogger's file is what a schema written from its description and from the RFCs allows, and its readers find everything.
+"""Blogger's file is valid by a schema from its description and the RFCs, and its readers find everything.
 
 Blogger itself cannot be run here; pelican-import reads the files that Blogger's own backups were.
 """
@@ -53,7 +53,7 @@ def test_the_schema_allows_it(tool: Tool, tmp_path: Path, name: str, options: di
         (r'ref="[^"]*"', ""), ("LIVE", "DRAFT"), (r'(ns#" term=")[^"]*', r"\1a@b"),
     ],
 )  # fmt: skip
-def test_the_schema_refuses_what_is_wrong(tool: Tool, tmp_path: Path, found: str, instead: str) -> None:
+def test_the_schema_refuses_invalid_files(tool: Tool, tmp_path: Path, found: str, instead: str) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         moved.export("blogger-atom", tmp_path / "out")
     good = (tmp_path / "out" / "blogger-public.xml").read_text(encoding="utf-8")
@@ -114,7 +114,7 @@ def test_pelican_holds_every_draft_back(tool: Tool, tmp_path: Path, name: str) -
 
 
 def imported(tool: Tool, file: Path) -> tuple[list[str], list[str]]:
-    """Give the posts and the comments that pelican-import makes of a file."""
+    """Return the posts and the comments that pelican-import makes from a file."""
     content = file.parent.parent / "content"
     content.mkdir()
     tool("pelican-import", "--blogger", "--wp-custpost", file, "-o", content, "-m", "markdown", cwd=file.parent.parent)

@@ -1,4 +1,4 @@
-"""What is kept and read: EPUBCheck and a browser open the books, the bag validates."""
+"""Formats for archiving and reading: EPUBCheck and a browser open the books, and the bag is valid."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_browser_opens_and_prints_the_page(tool: Tool, ledger: Ledger, tmp_pat
             posts=len(re.findall(r"<article\b", dom)),
             comments=moved.comments_in(text),
             categories=len({post.category for post in moved.posts() if shown(post.category) in text}),
-            # The pictures of the hostile blog have the same bytes, and are shown once each.
+            # The hostile blog's pictures all have the same bytes, and each appears once.
             pictures=len(pictures if name == "hostile" else set(pictures)),
         )
         ledger.enter("html", "Chromium", name, moved.count(), count, report, tool.seconds)

@@ -1,4 +1,4 @@
-"""Comparisons with real homes: a WordPress that took the WXR file, a Hugo site, and a hundred losses among 2,000 posts."""
+"""Comparisons with real homes: a WordPress after an import, a Hugo site, and a hundred losses in 2,000 posts."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ MOST_SECONDS = 60
 KNOWN = {
     "demo": {},
     "hostile": {
-        "30": {Fault.TEXT},  # &copy without its semicolon is shown as it is written
+        "30": {Fault.TEXT},  # &copy without its semicolon is shown literally
         "38": {Fault.TEXT},  # an attribute that holds what looks like another one becomes text
-        **{str(number): {Fault.PICTURE_ON_OLD_HOST} for number in range(8, 41, 8)},  # which the archive does not hold
+        **{str(number): {Fault.PICTURE_ON_OLD_HOST} for number in range(8, 41, 8)},  # not in the archive
     },
 }
-"""What WordPress does show otherwise, and why."""
+"""The known differences in WordPress, with their reasons."""
 
 
 def expected(moved: Blog, **options: Any) -> Arrivals:
-    """Return what should have arrived."""
+    """Return the posts that the home should have."""
     chosen = ExportOptions(**{"declared": SAID, "hidden_comments": True, "old_urls": OLD_URLS, **options})
     posts = Posts(moved.records, chosen, Report(), holds_back=True)
     return Arrivals(list(old_posts(posts, asked=True)), posts.report.old_hosts, {})
@@ -63,7 +63,7 @@ async def compared(place: str, arrivals: Arrivals, site: Site | None = None) -> 
 
 
 @pytest.mark.parametrize("name", BLOGS)
-async def test_wordpress_has_what_its_importer_took(tool: Tool, installed: Path, tmp_path: Path, name: str) -> None:
+async def test_wordpress_has_all_imported_posts(tool: Tool, installed: Path, tmp_path: Path, name: str) -> None:
     with blog(name, tmp_path / "archive") as moved, running_site(tool, installed, tmp_path / "site") as site:
         links = {"old_urls": OLD_URLS, "new_url": AddressPattern(f"{site.url}/?p={{entry_id}}", "--new-url")}
         moved.export("wxr", tmp_path / "pictures", media_folder=True)
@@ -82,7 +82,7 @@ both_bodies = pytest.mark.parametrize("body", ["markdown", "html"])
 
 
 async def check(place: Path | str, moved: Blog) -> None:
-    """Check that a home without faults is said to have none."""
+    """Check that a comparison with a complete home finds no fault."""
     found = await compared(str(place), expected(moved))
     assert named(found) == {}
     assert found.identical == len(moved.posts())
@@ -90,7 +90,7 @@ async def check(place: Path | str, moved: Blog) -> None:
 
 
 def spoil_pages(public: Path, moved: Blog) -> dict[str, set[Fault]]:
-    """Let lines run together, and links between posts lead elsewhere, in what Hugo built; returns what must be named."""
+    """Join lines and change links between posts in Hugo's output; return the faults to find."""
     linking = [post for post in expected(moved).posts if post.own_links and post.asked]
     assert len(linking) >= 3
     pages = {page: page.read_text("utf-8") for page in public.rglob("index.html")}
@@ -113,7 +113,7 @@ def spoil_pages(public: Path, moved: Blog) -> dict[str, set[Fault]]:
 
 
 @both_bodies
-async def test_hugo_shows_what_was_exported(tool: Tool, tmp_path: Path, body: str) -> None:
+async def test_hugo_shows_all_exported_posts(tool: Tool, tmp_path: Path, body: str) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         moved.export("hugo", tmp_path / "site", body=body, **LINKED)
         layouts, public = tmp_path / "site" / "layouts" / "_default", tmp_path / "site" / "public"
@@ -133,7 +133,7 @@ async def test_hugo_shows_what_was_exported(tool: Tool, tmp_path: Path, body: st
         await check(tmp_path / "site" / "content", moved)
 
 
-async def test_jekyll_shows_what_was_exported(tool: Tool, tmp_path: Path) -> None:
+async def test_jekyll_shows_all_exported_posts(tool: Tool, tmp_path: Path) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         moved.export("jekyll", tmp_path / "site", body="html", **LINKED)
         (tmp_path / "site" / "_layouts").mkdir()
@@ -147,20 +147,20 @@ async def test_jekyll_shows_what_was_exported(tool: Tool, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("form", ["jekyll", "pelican"])
-async def test_sources_of_a_site_are_what_was_exported(tmp_path: Path, form: str) -> None:
+async def test_sources_of_a_site_equal_the_export(tmp_path: Path, form: str) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         moved.export(form, tmp_path / "site", **LINKED)
         await check(tmp_path / "site", moved)
 
 
-async def test_pelican_shows_what_was_exported(tool: Tool, tmp_path: Path) -> None:
+async def test_pelican_shows_all_exported_posts(tool: Tool, tmp_path: Path) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         moved.export("pelican", tmp_path / "site", body="html", **LINKED)
         tool("pelican", "content", "-o", "output", "-e", f"TIMEZONE={json.dumps('Asia/Tokyo')}", cwd=tmp_path / "site")
         await check(tmp_path / "site" / "output", moved)
 
 
-async def test_eleventy_shows_what_was_exported(tool: Tool, tmp_path: Path) -> None:
+async def test_eleventy_shows_all_exported_posts(tool: Tool, tmp_path: Path) -> None:
     with blog("demo", tmp_path / "archive") as moved:
         site = tmp_path / "site"
         moved.export("markdown", site, body="markdown", **LINKED)
@@ -177,9 +177,7 @@ async def test_eleventy_shows_what_was_exported(tool: Tool, tmp_path: Path) -> N
         await check(site / "_site", moved)
 
 
-async def test_a_hundred_losses_among_2000_posts_are_all_named_and_nothing_else(
-    tool: Tool, installed: Path, tmp_path: Path
-) -> None:
+async def test_exactly_a_hundred_losses_among_2000_posts_are_named(tool: Tool, installed: Path, tmp_path: Path) -> None:
     moved = moved_blog(2000)
     posts = Posts(moved.archive, ExportOptions(declared=SAID, hidden_comments=True), Report(), holds_back=True)
     arrivals = Arrivals(list(old_posts(posts, asked=True)), posts.report.old_hosts, {})
@@ -196,11 +194,11 @@ async def test_a_hundred_losses_among_2000_posts_are_all_named_and_nothing_else(
         busy = time.process_time() - begun
         assert named(found) == {entry_id: {kind} for entry_id, kind in harmed.items()}
         assert (found.identical, found.extra) == (1900, [])
-        assert busy < MOST_SECONDS  # beside the time that WordPress takes
+        assert busy < MOST_SECONDS  # in addition to WordPress' own time
 
 
 def fill(tool: Tool, site: Site, moved: Moved, file: Path) -> None:
-    """Put a blog into a WordPress."""
+    """Import a blog into a WordPress."""
     media = site.folder / "wp-content" / "uploads" / "old"
     media.mkdir(parents=True)
     for name, content in moved.files.items():
@@ -230,7 +228,7 @@ def fill(tool: Tool, site: Site, moved: Moved, file: Path) -> None:
 
 
 def spoil(tool: Tool, site: Site, moved: Moved, harmed: dict[str, Fault], file: Path) -> None:
-    """Do harm to a WordPress."""
+    """Damage a WordPress."""
     file.write_text(
         json.dumps(
             [

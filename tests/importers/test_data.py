@@ -1,4 +1,4 @@
-"""Programs that read tables: DuckDB reads CSV, JSON lines and Parquet, Datasette serves and searches the database."""
+"""Programs for tables: DuckDB reads CSV, JSON lines and Parquet, and Datasette serves and searches the database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ADDRESSES = "not exported, the bodies keep their addresses"
 
 
 def asked(tool: Tool, *queries: str) -> list[list[list[Any]]]:
-    """Ask DuckDB; returns the rows of each query."""
+    """Run queries in DuckDB; return the rows of each."""
     return list(json.loads(tool("python", "-c", QUERY, *queries)))
 
 
@@ -82,7 +82,7 @@ def test_datasette_finds_words_of_any_length(tool: Tool, tmp_path: Path, words: 
 
 
 def served(tool: Tool, folder: Path, query: str) -> list[list[Any]]:
-    """Return what Datasette answers to a query, with the metadata that came with the database."""
+    """Return Datasette's response to a query, with the exported metadata of the database."""
     asked = "/blog-public.json?" + urlencode({"sql": query, "_shape": "arrays", "_size": "max"})
     metadata = [each for path in folder.glob("*metadata*.json") for each in ("--metadata", path)]
     answer = json.loads(tool("datasette", folder / "blog-public.sqlite", *metadata, "--get", asked))

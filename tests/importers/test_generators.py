@@ -1,4 +1,4 @@
-"""Site generators build the exports, and the built pages hold every public title, picture and comment."""
+"""Site generators build the exports, and the built pages contain every public title, picture and comment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMED = re.compile(r'<i class="category">(.*?)</i>')
 
 
 def found_in(site: Path, moved: Blog, pages: list[Path], categories: int | None = None) -> Count:
-    """Count what of a blog the pages of a built site show; no title and no text may be missing."""
+    """Count the records of a blog on the pages of a built site; fail if a title or a text is missing."""
     html = "\n".join(path.read_text(encoding="utf-8") for path in site.rglob("*.html"))
     text = shown(html)
     assert moved.titles_missing(text) == []

@@ -1,4 +1,4 @@
-"""Ghost imports the ZIP, and its own export and pages hold every post, tag and picture."""
+"""Ghost imports the ZIP, and its own export and pages contain every post, tag and picture."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sent(file: Path) -> dict[str, Any]:
 
 
 def posts_of(data: dict[str, Any], address: str) -> dict[str, dict[str, Any]]:
-    """Return what there is of each post by its slug, the address of the blog as in an export."""
+    """Return the fields of each post by its slug, with the same blog address as in an export."""
     tags = {tag["id"]: tag["name"] for tag in data["tags"] if not tag["name"].startswith("#Import ")}
     named: dict[Any, list[str]] = {}
     for pair in data["posts_tags"]:
@@ -56,7 +56,7 @@ def posts_of(data: dict[str, Any], address: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", BLOGS)
-def test_what_ghost_exports_again_is_what_it_was_given(
+def test_ghosts_own_export_equals_the_import(
     tool: Tool, ledger: Ledger, ghost: Ghost, tmp_path: Path, name: str
 ) -> None:
     with blog(name, tmp_path / "archive") as moved:
@@ -105,7 +105,7 @@ def test_links_lead_to_posts_and_places(ghost: Ghost, tmp_path: Path) -> None:
 
 
 def content(page: str) -> str:
-    """Return what a page shows of a post's body."""
+    """Return the body of a post on its page."""
     return page.partition("gh-content")[2].partition("</section>")[0]
 
 
@@ -119,6 +119,6 @@ def test_visitors_see_posts_with_their_pictures(ghost: Ghost, tmp_path: Path) ->
         assert post["title"] in page
         body, _, comments = post["lexical"][0][1].replace(HOME, ghost.address).partition("\n<hr>\n<h2>コメント")
         assert body.strip() in page
-        # Ghost adds its own parameter to links that lead out.
+        # Ghost adds its own parameter to external links.
         assert comments
         assert shown(comments) in shown(page)

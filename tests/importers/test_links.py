@@ -1,4 +1,4 @@
-"""In the pages that site generators make, every link of a text to itself and to other entries leads somewhere."""
+"""In the pages of site generators, every link of a text to itself and to other entries leads somewhere."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TITLES = ("海の日", "Umi no Hi", "旅 & <食>", "2024年の夏！", "ÉCLAIR 
 
 
 def linked_blog() -> Memory:
-    """Return a blog in which each entry links to eight places of its own, and to four of other entries."""
+    """Return a blog in which each entry has eight links within itself, and four to other entries."""
     blog = Memory()
     for number in range(1, ENTRIES + 1):
         other, far = number % ENTRIES + 1, (number * 7) % ENTRIES + 1
@@ -51,7 +51,7 @@ def linked_blog() -> Memory:
 
 
 def lettered_blog() -> Memory:
-    """Return a blog whose names, files and places are in letters, as they are and percent-encoded, in its links."""
+    """Return a blog with Japanese names, files and ids in its links, both literal and percent-encoded."""
     blog = Memory()
     for number in (1, 2, 3):
         other = number % 3 + 1
@@ -62,12 +62,12 @@ def lettered_blog() -> Memory:
         )
         body = f'<p>{links}{pictures}</p><p id="注">注 <a href="#注">ここ</a></p>'
         blog.entry(str(number), title=f"潮だまり（{number}）", entry_text=body, name=f"潮だまり-{number}")
-    blog.picture(f"https://files.example.jp/{quote('海と空.png')}", entry_id="1")  # the spelling that a backup keeps
+    blog.picture(f"https://files.example.jp/{quote('海と空.png')}", entry_id="1")  # the spelling in a backup
     return blog
 
 
 def led_astray(html: str, parts: str = "article") -> list[str]:
-    """Return the links of a page's parts to places on it that are not in the same part, or not there alone."""
+    """Return the links with a target outside of their part of the page, or with an ambiguous one."""
     ids = Counter(map(unescape, re.findall(r'\bid="([^"]*)"', html)))
     astray = []
     for part in re.findall(rf"<{parts}>.*?</{parts}>", html, re.DOTALL):
@@ -78,7 +78,7 @@ def led_astray(html: str, parts: str = "article") -> list[str]:
 
 
 def dead_links(site: Path, pages: list[Path]) -> list[str]:
-    """Return the links of pages that lead to no place of the site."""
+    """Return the links of pages whose targets do not exist on the site."""
     dead = []
     for page in pages:
         html = page.read_text(encoding="utf-8")
@@ -95,7 +95,7 @@ def dead_links(site: Path, pages: list[Path]) -> list[str]:
 
 
 def noted_blog() -> Memory:
-    """Return a blog with three entries that have footnotes; what is in the last one goes on behind its first part."""
+    """Return a blog with three entries that have footnotes, the last one also in its continuation."""
     blog = Memory()
     for number, (body, more) in enumerate([(HATENA, ""), (TWICE, ""), (HATENA, WORDPRESS)], 1):
         blog.entry(str(number), title=f"注{number}", entry_text=body, ps_text=more)
@@ -122,7 +122,7 @@ def test_every_link_leads_somewhere(
     assert min(text.count('href="#') for text in texts) >= IN_PAGE
     assert sum(text.count(BLOG) for text in texts) == 0
     assert dead_links(built, pages) == []
-    # Lists and feeds show texts elsewhere than their pages do.
+    # Lists and feeds show the texts on other pages.
     lists = [page for page in built.rglob("*") if page.suffix in {".html", ".xml"} and page not in pages]
     around = "".join(unescape(page.read_text(encoding="utf-8")) for page in lists)
     assert re.findall(r'href="(?![a-z]+:|[/#])[^"]*-\d+(?:/|\.html)[^"]*"', around) == []
@@ -131,7 +131,7 @@ def test_every_link_leads_somewhere(
 
 @pytest.mark.parametrize("body", ["markdown", "html"])
 @every_generator
-def test_addresses_in_letters_lead_somewhere(
+def test_addresses_with_japanese_letters_lead_somewhere(
     tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, generator: Generator, body: str
 ) -> None:
     monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")

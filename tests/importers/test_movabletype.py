@@ -1,6 +1,6 @@
-"""Two readers of Movable Type's format, a strict one and one with the habits of old importers, find the same.
+"""Two readers of Movable Type's format, a strict one and one like old importers, find the same.
 
-The services that take the format have no importer that could be run here; these are written from its public rules.
+The services that import the format have no importer to run here, so both are written from its public rules.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def test_movable_type(
         ledger.enter("movabletype", reader, name, moved.count(), count, report, seconds)
 
 
-def test_the_careless_reader_is_one_that_would_be_misled() -> None:
+def test_the_careless_reader_would_misread_unescaped_bodies() -> None:
     body = "TITLE: にせ\n" + "あ" * 5_000
     data = f"TITLE: 題\nSTATUS: Publish\nDATE: 01/01/2020 00:00:00 AM\n-----\nBODY:\n{body}\n-----\n--------\n".encode()
     (entry,) = read_carelessly(data)

@@ -1,4 +1,4 @@
-"""A blog moved into a real WordPress, and killed fifty times on its way."""
+"""A blog moved into a real WordPress by a command that is killed fifty times."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ __all__ = ["installed", "page"]
 
 KILLS = 50
 MOST_LINES = 4
-"""New lines of the map in one life at most: fifty lives are not enough for the whole blog."""
+"""Maximum of new lines in the map before a kill, so that fifty runs do not move the whole blog."""
 OLD_HOSTS = re.compile(r"https?://(?:pictures\.example\.jp|shiodamari\.blog\.example\.jp)/[^\s\"'<>]*")
 ENTRY = re.compile(r"/entry/([0-9]+) [0-9a-f]{16}\"")
 LOST = "https://pictures.example.jp/album/2016/kieta.jpg"
-"""The one picture that the archive does not hold either."""
+"""The one picture that is missing from the archive as well."""
 PATIENCE = 120.0
 
 
@@ -50,7 +50,7 @@ def site(tool: Tool, installed: Path, tmp_path: Path) -> Iterator[Site]:
 
 
 class Mover:
-    """The command, on the made-up blog."""
+    """The command, on the sample blog."""
 
     def __init__(self, site: Site, folder: Path) -> None:
         self.map = folder / "map.jsonl"
@@ -67,7 +67,7 @@ class Mover:
         )
 
     def run(self) -> dict[str, Any]:
-        """Run it to its end, which must be a good one."""
+        """Run the command to its end; fail if it fails."""
         process = self.start()
         said, errors = process.communicate(timeout=600)
         assert process.returncode == 0, errors.decode()
@@ -78,7 +78,7 @@ class Mover:
         return self.map.read_bytes().count(b"\n") if self.map.exists() else 0
 
     def live_and_die(self, chance: random.Random) -> None:
-        """Start it, and kill it at a moment that only chance knows."""
+        """Start the command, and kill it at a random moment."""
         until = self.lines() + chance.randint(0, MOST_LINES)
         deadline = time.monotonic() + PATIENCE
         process = self.start()
@@ -93,13 +93,13 @@ class Mover:
 
 
 def rows(site: Site, query: str) -> list[tuple[Any, ...]]:
-    """Ask the database of WordPress itself."""
+    """Query the database of WordPress itself."""
     with closing(sqlite3.connect(site.folder / "wp-content" / "database" / ".ht.sqlite", timeout=30)) as database:
         return database.execute(query).fetchall()
 
 
 def check(site: Site) -> None:
-    """Everything public is there, each once, and nothing is shown from the old host that the archive holds."""
+    """Check that all public records exist exactly once, and that stored files no longer load from the old host."""
     with blog("demo", site.folder) as source:
         wanted = source.count()
         titles = Counter(post.title for post in source.posts())
@@ -141,12 +141,12 @@ def test_the_demo_arrives_and_shows_the_same_texts(tool: Tool, site: Site, tmp_p
         assert seen(page, "".join(more), lines=True) == seen(page, as_html(record.more), lines=True), entry_id
 
 
-def test_killed_fifty_times_it_makes_nothing_twice_and_loses_nothing(site: Site, tmp_path: Path) -> None:
+def test_after_fifty_kills_nothing_is_duplicated_or_lost(site: Site, tmp_path: Path) -> None:
     mover, chance = Mover(site, tmp_path), random.Random(os.environ.get("SEED", "house"))
     for _ in range(KILLS):
         mover.live_and_die(chance)
     things = mover.run()["sides"][0]["things"]
-    assert things["posts"]["made"] > 0, "the last life had something to do"
+    assert things["posts"]["made"] > 0, "the kills left nothing for the last run"
     check(site)
     done = mover.lines()
     before = (

@@ -1,4 +1,4 @@
-"""What a second move does in a real WordPress, where drafts and closed posts take no comments."""
+"""A second move into a real WordPress that accepts no comments on drafts and closed posts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.move.moving import counts, move, small_blog
 __all__ = ["installed"]
 
 
-async def test_drafts_take_comments_are_published_and_what_is_private_is_not(
+async def test_drafts_get_comments_and_are_published_and_private_posts_are_not(
     tool: Tool, installed: Path, tmp_path: Path
 ) -> None:
     with running_site(tool, installed, tmp_path / "site") as site:
@@ -46,7 +46,7 @@ async def check(site: Site, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-async def test_a_comment_that_changed_is_changed_once_and_what_a_person_changed_is_not(
+async def test_a_changed_comment_is_updated_once_and_edits_by_people_are_kept(
     tool: Tool, installed: Path, tmp_path: Path
 ) -> None:
     query = "SELECT comment_author, comment_content, comment_approved FROM wp_comments ORDER BY comment_ID"

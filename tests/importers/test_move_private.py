@@ -1,4 +1,4 @@
-"""What a real WordPress shows to visitors, and whom it notifies, after a move of public and private entries."""
+"""A move of public and private entries into a real WordPress: the content for visitors, and the notifications sent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ echo json_encode( array( count( get_posts( array( 'nopaging' => true, 'meta_key'
 
 
 def blog() -> Memory:
-    """Return a blog with links, a private entry and a picture and a category that only that one has."""
+    """Return a blog with links, and a private entry with a picture and a category that no other entry has."""
     source = small_blog()
     source.picture("https://pictures.example.jp/secret.png", entry_id="8")
     links = '<p><a href="https://other.example/a.html">x</a> https://plain.example/b.html <a href="//third.example/c?d">y</a></p>'
@@ -110,7 +110,7 @@ async def test_visitors_see_nothing_private_and_no_blog_is_notified(
         assert done[0].links.total() == (0 if drafts else 4)
 
 
-async def test_what_an_earlier_program_left_exposed_is_found_and_then_hidden(
+async def test_posts_exposed_by_an_earlier_version_are_found_and_then_hidden(
     tool: Tool, installed: Path, tmp_path: Path
 ) -> None:
     with running_site(tool, installed, tmp_path / "site") as site:
@@ -133,7 +133,7 @@ async def test_what_an_earlier_program_left_exposed_is_found_and_then_hidden(
 
 
 def command(site: Site, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Move the made-up blog by the command line, everything of it."""
+    """Move the whole sample blog with the command line."""
     words = [
         sys.executable, "-m", "exporter", "move", "wordpress", str(ROOT / "sample_output"), "--to", site.url,
         "--map", str(folder / "map.jsonl"), "--new-home-user", "owner", "--public-open-flg", "1",
@@ -144,9 +144,7 @@ def command(site: Site, folder: Path, *more: str) -> subprocess.CompletedProcess
     return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=400)
 
 
-def test_everything_moves_and_ends_well_and_after_an_import_nothing_is_sent(
-    tool: Tool, installed: Path, tmp_path: Path
-) -> None:
+def test_everything_moves_and_after_an_import_nothing_is_sent(tool: Tool, installed: Path, tmp_path: Path) -> None:
     count = "SELECT count(*) FROM wp_posts WHERE post_type = 'post'"
     with running_site(tool, installed, tmp_path / "empty") as site:
         done = command(site, tmp_path, "--only", "all", "--json")

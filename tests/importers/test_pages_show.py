@@ -1,4 +1,4 @@
-"""The pages that generators make of Markdown show of every body what a browser shows of it."""
+"""The pages that generators make from Markdown show the same text as a browser shows of each body."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ MISREAD = (
         for word, line in zip(WORDS, LINES, strict=False)
     ),
 )
-"""What one reader of Markdown or another takes for more than text."""
+"""Text that one Markdown reader or another takes for markup."""
 
 FRAME = re.compile(r'<iframe[^>]*? src="([^"]*)"[^>]*></iframe>')
 
 
 @pytest.mark.parametrize("name", ["demo", "made up"])
 @every_generator
-def test_the_text_is_that_of_the_blog(
+def test_the_text_equals_that_of_the_blog(
     tool: Tool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, page: Page, name: str, generator: Generator
 ) -> None:
     monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")
@@ -81,7 +81,7 @@ def test_the_text_is_that_of_the_blog(
 
 
 def check(tool: Tool, site: Path, page: Page, moved: Blog, generator: Generator) -> None:
-    """Build a blog's pages and compare the text that is shown."""
+    """Build a blog's pages and compare their text."""
     moved.export(generator.form, site, preset=generator.preset, comments=Comments.NONE)
     built = generator.build(tool, site)
     posts = Posts(moved.records, ExportOptions(declared=SAID), Report(), spelling=plain_name)
@@ -89,7 +89,7 @@ def check(tool: Tool, site: Path, page: Page, moved: Blog, generator: Generator)
     for post in posts:
         html = generator.page_of(built, post.id, posts.name(post.id)).read_text(encoding="utf-8")
         (shown,) = MAIN.findall(html)
-        # A cell of ideographic spaces is an empty one to some.
+        # Some generators treat a cell of ideographic spaces as empty.
         texts = [re.sub("\t\u3000+\t", "\t\t", seen(page, each, lines=False)) for each in (shown, source(post))]
         if texts[0] != texts[1]:
             different[post.id] = texts
@@ -97,7 +97,7 @@ def check(tool: Tool, site: Path, page: Page, moved: Blog, generator: Generator)
 
 
 def source(post: ExportPost) -> str:
-    """Return the body of a post, the title of what continues it, and that, with a link in place of each frame."""
+    """Return a post's body, the title of its continuation, and the latter, with a link in place of each frame."""
     lead = f"<h2>{post.record.more_title}</h2>" if post.record.more_title.strip() else ""
     html = f"{safe_body(post.record.body)}{lead}{safe_body(post.record.more)}"
     return FRAME.sub(lambda found: f"<div>{found[1]}</div>", html)

@@ -1,4 +1,4 @@
-"""Astro and Eleventy build the presets as their starters do, and every link of Obsidian's vault leads somewhere."""
+"""Astro and Eleventy build the presets as their starters do, and every link in Obsidian's vault has a target."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_every_link_of_a_vault_leads_somewhere(ledger: Ledger, tmp_path: Path, n
         vault = tmp_path / "vault"
         report = moved.export("markdown", vault, preset=Preset.OBSIDIAN, **LINKED)
         files = [path for path in vault.rglob("*") if path.is_file()]
-        # Obsidian finds a note by its name without the ending, and any other file by its whole name.
+        # Obsidian finds a note by its name without the extension, and any other file by its full name.
         known = {path.stem if path.suffix == ".md" else path.name for path in files}
         assert len(known) == len(files)
         notes = {path.stem: path.read_text(encoding="utf-8") for path in (vault / "posts").glob("*.md")}
@@ -105,6 +105,6 @@ def test_every_link_of_a_vault_leads_somewhere(ledger: Ledger, tmp_path: Path, n
 
 
 def links_of(text: str) -> list[str]:
-    """The targets of the links in a note, its code left out."""
+    """The targets of links in a note, outside of code."""
     plain = re.sub(r"(?s)```.*?```|`[^`\n]*`", "", text)
     return [found.rstrip("\\") for found in re.findall(r"(?<!\\)\[\[([^\]|\n]+)(?:\|[^\]\n]*)?\]\]", plain)]

@@ -56,7 +56,7 @@ def options() -> dict[str, Any]:
 
 @contextmanager
 def served(tool: Tool, server: str, redirects: Path, folder: Path) -> Iterator[int]:
-    """Start a server with the redirects; yields its port."""
+    """Start a server with the redirects; yield its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""What each home shows is what the blog showed: text, links, pictures, comments and days, read by one browser."""
+"""Each home shows the same as the blog: text, links, pictures, comments and days, read by one browser."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KNOWN: dict[tuple[str, str], Known] = {
     ("epub", "demo"): {"text": (f"{ALONE}; folded parts are open", {"41", "45", "67", "80", "87"})},
     ("html", "demo"): {"text": (ALONE, {"41", "67", "80", "87"})},
 }
-"""What a home shows otherwise, why, and of which posts."""
+"""The known differences in each home, with the reason and the posts."""
 
 both_blogs = pytest.mark.parametrize("name", ["demo", "linked"])
 
@@ -63,7 +63,7 @@ def page() -> Iterator[Page]:
 def check(
     tool: Tool, ledger: Ledger, page: Page, folder: Path, name: str, home: Home, form: str, consumer: str
 ) -> None:  # fmt: skip
-    """Move a blog, read it in its home, and enter what is shown."""
+    """Move a blog, read it in its new home, and enter the numbers."""
     with blog(name, folder / "archive") as moved, home(tool, moved, folder) as (places, report):
         given, found, missed = shown_of(page, moved, places)
         ledger.enter_shown(form, consumer, name, given, found, missed, KNOWN.get((form, name), {}))
@@ -75,7 +75,7 @@ def check(
 
 @both_blogs
 @pytest.mark.parametrize(("form", "consumer"), HOMES)
-def test_a_home_shows_what_the_blog_showed(
+def test_a_home_shows_the_same_as_the_blog(
     tool: Tool,
     ledger: Ledger,
     monkeypatch: pytest.MonkeyPatch,
@@ -91,18 +91,18 @@ def test_a_home_shows_what_the_blog_showed(
 
 @both_blogs
 @pytest.mark.parametrize(("form", "style"), WORDPRESS)
-def test_wordpress_shows_what_the_blog_showed(
+def test_wordpress_shows_the_same_as_the_blog(
     tool: Tool, ledger: Ledger, installed: Path, page: Page, tmp_path: Path, name: str, form: str, style: str
 ) -> None:
     label = f"wxr, {style}" if form == "wxr" else form
     check(tool, ledger, page, tmp_path, name, wordpress(form, style, installed), label, "WordPress 6.5")
 
 
-def test_what_is_less_needs_a_reason_for_each_post() -> None:
+def test_a_loss_needs_a_reason_for_each_post() -> None:
     given, found = Shown(text=3), Shown(text=2)
-    with pytest.raises(AssertionError, match="nobody says why"):
+    with pytest.raises(AssertionError, match="no reason is given"):
         Ledger().enter_shown("wxr", "WordPress", "demo", given, found, ["7: text"], {})
-    with pytest.raises(AssertionError, match="nobody says why"):
+    with pytest.raises(AssertionError, match="no reason is given"):
         Ledger().enter_shown("wxr", "WordPress", "demo", given, given, [], {"text": ("it shows less", ["7"])})
     ledger = Ledger()
     ledger.enter_shown("wxr", "WordPress", "demo", given, found, ["7: text"], {"text": ("it shows less", ["7"])})

@@ -1,4 +1,4 @@
-"""The page names every format that is proven, and every format is."""
+"""The page names every tested format, and every format is tested."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def test_every_format_has_a_consumer() -> None:
     assert rows - {"Format", "---"} == set(FORMATS)
 
 
-def test_less_needs_a_reason() -> None:
+def test_a_loss_needs_a_reason() -> None:
     ledger = Ledger()
     ledger.enter("atom", "reader", "demo", Count(1, 3), Count(1), REPORT, 0.1)
     assert ledger.rows[0].why == "comments: no place"
-    with pytest.raises(AssertionError, match="nobody says why"):
+    with pytest.raises(AssertionError, match="no reason is given"):
         ledger.enter("atom", "reader", "demo", Count(2, 3), Count(1, 3), REPORT, 0.1)
     with pytest.raises(AssertionError, match="does have all"):
         ledger.enter("atom", "reader", "demo", Count(2), Count(2), REPORT, 0.1, posts="it does not care")
 
 
-def test_what_is_not_public_is_no_reason() -> None:
+def test_private_records_are_not_a_reason() -> None:
     for reason in ("not public: is_private is 't'", "delete_flg 't' is not visible", "its entry is not in the archive"):
         row: dict[str, Any] = {"kind": "comments", "reason": reason, "count": 1, "ids": []}
         report: dict[str, Any] = {"left_out": [row], "by_address": []}
-        with pytest.raises(AssertionError, match="nobody says why"):
+        with pytest.raises(AssertionError, match="no reason is given"):
             Ledger().enter("atom", "reader", "demo", Count(1, 3), Count(1, 2), report, 0.1)
 
 

@@ -1,4 +1,4 @@
-"""WordPress takes a WXR file, and its own export gives back every post, comment, category, picture and flag."""
+"""WordPress imports a WXR file, and its own export returns every post, comment, category, picture and flag."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Move = Callable[..., "Home"]
 
 @dataclass
 class Home:
-    """What WordPress refused, and what it then exported."""
+    """The items that WordPress refused, and its export."""
 
     refused: list[list[str]]
     export: Path
@@ -63,7 +63,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def move(installed: Path, tmp_path: Path) -> Move:
-    """Let an empty WordPress of its own take files, each in a run of its own."""
+    """Import files into a separate empty WordPress, one process per file."""
 
     def run(tool: Tool, *files: Path) -> Home:
         site = shutil.copytree(installed, tmp_path / "wordpress")
@@ -75,7 +75,7 @@ def move(installed: Path, tmp_path: Path) -> Move:
 
 
 def posts_of(path: Path) -> dict[str, dict[str, Any]]:
-    """Read what a WXR file says of each post, its comments in their order."""
+    """Read the fields of each post in a WXR file, and its comments in their order."""
     posts = {}
     for item in ET.parse(path).iter("item"):
         if item.findtext(f"{WP}post_type") == "post":
@@ -97,7 +97,7 @@ def posts_of(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def without_rel(html: str | None) -> str:
-    """Leave out what WordPress adds to links: ``rel="noopener"`` in posts, ``rel="nofollow ugc"`` in comments."""
+    """Remove WordPress' additions to links: ``rel="noopener"`` in posts, ``rel="nofollow ugc"`` in comments."""
     return re.sub(r' rel="[^"]*"', "", html or "")
 
 
@@ -108,7 +108,7 @@ def metas(element: ET.Element, name: str) -> list[tuple[str | None, str | None]]
 
 
 def attachments(path: Path) -> dict[str, str]:
-    """Read the addresses of the attachments, by their names."""
+    """Read the attachments' addresses by name."""
     items = [each for each in ET.parse(path).iter("item") if each.findtext(f"{WP}post_type") == "attachment"]
     addresses = [each.findtext(f"{WP}attachment_url") or "" for each in items]
     return {address.rpartition("/")[2]: address for address in addresses}
@@ -121,7 +121,7 @@ def categories(path: Path) -> set[tuple[str | None, str | None]]:
 
 
 @pytest.mark.parametrize("name", BLOGS)
-def test_what_wordpress_exports_again_is_what_it_was_given(
+def test_wordpress_own_export_equals_the_import(
     tool: Tool, ledger: Ledger, move: Move, tmp_path: Path, name: str
 ) -> None:
     with blog(name, tmp_path / "archive") as moved:
@@ -205,7 +205,7 @@ STATUSES = {Side.PUBLIC: "publish", Side.REST: "private", Side.DRAFTS: "draft"}
 
 
 @pytest.mark.parametrize("side", Side)
-def test_wordpress_takes_what_it_could_lose(tool: Tool, move: Move, tmp_path: Path, side: Side) -> None:
+def test_wordpress_imports_entries_that_it_could_lose(tool: Tool, move: Move, tmp_path: Path, side: Side) -> None:
     private = "t" if side is Side.REST else "f"
     awkward = Memory()
     awkward.entry("1", title="", entry_text="", is_private=private)

@@ -1,4 +1,4 @@
-"""WordPress shows of every body what a browser shows of it, and its editor knows every block."""
+"""WordPress shows the same text of every body as a browser, and its editor knows every block."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MORE = re.compile(r'(?:<p>)?<span id="more-[0-9]*"></span>(?:</p>)?')
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    """A page of a browser that fetches nothing."""
+    """A page of a browser that loads nothing from the network."""
     with chromium(None) as browser:
         opened = browser.new_page()
         opened.route("**/*", lambda route: route.abort())
@@ -44,7 +44,7 @@ def page() -> Iterator[Page]:
 
 
 def seen(page: Page, html: str, *, lines: bool) -> str:
-    """Return the text that a browser shows of HTML; without ``lines``, empty ones do not count."""
+    """Return the text that a browser shows of HTML; without ``lines``, empty lines do not count."""
     text: str = page.evaluate(
         "html => { const at = document.querySelector('div'); at.innerHTML = html; return at.innerText }", html
     )
@@ -61,7 +61,7 @@ def made_up() -> Memory:
 
 @pytest.mark.parametrize("name", ["demo", "made up"])
 @pytest.mark.parametrize(("form", "style"), [("wxr", "html"), ("wxr", "blocks"), ("movabletype", "html")])
-def test_the_text_is_that_of_the_blog(
+def test_the_text_equals_that_of_the_blog(
     tool: Tool, installed: Path, tmp_path: Path, page: Page, name: str, form: str, style: str
 ) -> None:
     if name == "demo":
@@ -73,11 +73,11 @@ def test_the_text_is_that_of_the_blog(
 
 
 def check(tool: Tool, site: Path, folder: Path, page: Page, moved: Blog, form: str, style: str) -> None:
-    """Import a blog and compare what is shown of each body, and of what continues it."""
+    """Import a blog and compare the text of each body and of its continuation."""
     moved.export(form, folder / "out", wordpress_body=style)
     (file,) = (folder / "out").iterdir()
     if form == "wxr":
-        # Pictures are not of interest here, and their host is nowhere.
+        # Pictures do not matter here, and their host does not exist.
         without = re.sub(
             r"<item>(?:(?!</item>).)*<wp:attachment_url>.*?</item>\n", "", file.read_text(), flags=re.DOTALL
         )
@@ -120,7 +120,7 @@ def test_the_editor_knows_every_block(tool: Tool, installed: Path, page: Page) -
 
 
 def scripts(tool: Tool, site: Path) -> list[Path]:
-    """Return the scripts of the editor's blocks, each behind those that it needs."""
+    """Return the block editor's scripts, each after its dependencies."""
     of = site / "wp-includes" / "assets" / "script-loader-packages.min.php"
     needs = json.loads(tool("php", "-r", f'echo json_encode(require "{of}");'))
     vendors = {"react": [], "react-dom": ["react"], "moment": [], "lodash": []}

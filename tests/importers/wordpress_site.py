@@ -20,10 +20,10 @@ SCRIPT = Path(__file__).parent / "wordpress_home.php"
 _WORKERS = 4
 _PATIENCE = 60.0
 _CONFIG = "<?php define( 'DISABLE_WP_CRON', true );\n"
-"""What else WordPress does now and then, such as looking for a newer one, is none of a test's business."""
+"""Turns off WordPress' background jobs, such as looking for updates."""
 _BRIDGE = Path("wp-content/plugins/sqlite-database-integration/wp-includes/sqlite/class-wp-sqlite-translator.php")
 _HASTY, _CALM = "PDO::ATTR_TIMEOUT           => 5,", "PDO::ATTR_TIMEOUT           => 600,"
-"""After so many seconds of a lock WordPress goes on without what it was to write, and says nothing."""
+"""When a lock lasts this number of seconds, WordPress silently skips the write."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Site:
 
 @contextmanager
 def running_site(tool: Tool, empty: Path, folder: Path) -> Iterator[Site]:
-    """Run a WordPress of its own; fill it through ``tool`` before or while it answers."""
+    """Run a separate WordPress; ``tool`` may fill it before or while it runs."""
     shutil.copytree(empty, folder)
     _settle(folder)
     with socket.socket() as free:
@@ -45,7 +45,7 @@ def running_site(tool: Tool, empty: Path, folder: Path) -> Iterator[Site]:
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     password = tool("php", SCRIPT, "open", folder, url).strip()
-    # Application passwords are refused over plain http, but on a machine for trying things out.
+    # WordPress refuses application passwords over plain http unless the environment is local.
     environ = {**os.environ, "WP_ENVIRONMENT_TYPE": "local", "PHP_CLI_SERVER_WORKERS": str(_WORKERS)}
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
@@ -61,7 +61,7 @@ def running_site(tool: Tool, empty: Path, folder: Path) -> Iterator[Site]:
 
 
 def _settle(site: Path) -> None:
-    """Let WordPress do what it is asked for, all of it and nothing else, however busy the machine is."""
+    """Let WordPress complete each request, and do nothing else, even on a busy machine."""
     config, bridge = site / "wp-config.php", site / _BRIDGE
     config.write_text(config.read_text().replace("<?php", _CONFIG, 1))
     hasty = bridge.read_text()

@@ -1,7 +1,7 @@
-"""A second service, written from the API document alone on the standard library, sharing nothing with the first.
+"""A second service, written from the API document alone with the standard library; it shares nothing with the first.
 
-It speaks differently where the document leaves room: ASCII escapes and spaces in its JSON, one connection for each
-request, plain text errors, oldest first, numbers where the document shows strings.
+If the document allows several forms, it uses other ones than the sample service. It sends ASCII escapes and spaces in
+JSON, plain text errors, the oldest first, and numbers in the places of strings, with one connection for each request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PREFIX = "/blog/v1/"
 
 @dataclass
 class Content:
-    """What the service holds, and how it pages."""
+    """The service's content and its page size."""
 
     blog_id: str = "independent.blog.example"
     entries: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager

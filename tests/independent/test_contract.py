@@ -1,4 +1,4 @@
-"""The real command line against a service that shares nothing with ours, and the archive read by the contract alone."""
+"""The real command line against an unrelated service; the test reads the archive by the published format alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def canonical(data: Any) -> bytes:
 
 
 def fold(archive: Path) -> dict[str, dict[str, Any]]:
-    """Read the newest state as the contract describes it: with json and hashlib alone."""
+    """Read the newest state as the format describes it, with json and hashlib alone."""
     state: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
     for folder in sorted((archive / "versions").iterdir()):
         for kind in KINDS:
@@ -131,7 +131,7 @@ def test_the_page_parameter_can_be_named(program: Program, tmp_path: Path) -> No
     check_identical(archive, made)
 
 
-def test_an_unknown_blog_is_one_clear_line(program: Program, tmp_path: Path) -> None:
+def test_an_unknown_blog_gives_a_one_line_error(program: Program, tmp_path: Path) -> None:
     with served(content(1, 0, 0)) as url:
         found = program("backup", "unknown.example", "--base-url", url, "--archive", tmp_path / "archive")
     assert found.code == 20

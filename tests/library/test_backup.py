@@ -1,4 +1,4 @@
-"""A backup as a library call: its events, its lock, and how it ends before its end."""
+"""A backup as a library call: its events, its lock, and early ends."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_a_dry_run_writes_nothing(service: DemoService, tmp_path: Path) ->
     assert list(os.scandir(tmp_path)) == []
 
 
-async def test_what_is_damaged_in_latest_is_told_and_made_again(service: DemoService, tmp_path: Path) -> None:
+async def test_damage_in_latest_is_reported_and_repaired(service: DemoService, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     await back_up(service, root)
     page = root / "latest" / "markdown" / "index.md"
@@ -135,7 +135,7 @@ async def test_a_stop_while_waiting_for_the_lock_is_obeyed_at_once(service: Demo
     assert [line["outcome"] for line in Archive.open(root).runs()] == ["saved"]
 
 
-async def test_leaving_early_lets_the_archive_go_and_keeps_what_was_read(service: DemoService, tmp_path: Path) -> None:
+async def test_leaving_early_releases_the_lock_and_keeps_read_records(service: DemoService, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     wanted = settings(service, site=False)
     async with exporter.open_service(blog_id(service), wanted) as opened:

@@ -1,4 +1,4 @@
-"""Pages rendered by a second process are those rendered here, and none of its failures goes unseen."""
+"""Pages rendered by a second process equal pages rendered here, and all of its failures are reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _records() -> Records:
 
 
 def _page(number: int, call: Callable[..., Any] = max, around: Any = 0) -> ViewFile:
-    """Return a page that is its number where it was made elsewhere."""
+    """Return a page with its number as content if another process makes it, else ``here``."""
     remote = RemotePage(around, call, lambda: (number,), lambda made: str(made).encode())
     return ViewFile(f"{number}.md", b"", lambda: b"here", remote)
 
@@ -40,7 +40,7 @@ def _pages(count: int, **how: Any) -> Iterator[ViewFile]:
     return (_page(number, **how) for number in range(count))
 
 
-def test_its_pages_are_those_made_here() -> None:
+def test_its_pages_equal_those_made_here() -> None:
     alone, helped = MarkdownView(), MarkdownView()
     expected = {file.path: (file.fingerprint, file.render()) for file in alone.files(_records())}
     files = list(with_help(helped.files(_records()), lambda _: False, alone=3))
@@ -49,7 +49,7 @@ def test_its_pages_are_those_made_here() -> None:
     assert helped.replaced == alone.replaced > 0
 
 
-def test_it_takes_some_of_many_pages() -> None:
+def test_it_renders_some_of_many_pages() -> None:
     made = {file.path: file.render() for file in with_help(_pages(60), lambda _: False, alone=10)}
     assert made.keys() == {f"{number}.md" for number in range(60)}
     elsewhere = {path: content for path, content in made.items() if content != b"here"}
@@ -83,7 +83,7 @@ def _crash(*_: object) -> None:
     os._exit(7)
 
 
-def test_it_ends_when_nobody_wants_more_pages() -> None:
+def test_it_ends_when_no_more_pages_are_wanted() -> None:
     files = with_help(_pages(9), lambda _: False, alone=0)
     assert next(files).path == "0.md"
     files.close()  # type: ignore[attr-defined]  # it is a generator

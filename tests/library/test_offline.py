@@ -1,4 +1,4 @@
-"""What the library does with an archive alone: exports, copies of the site, status, prune, rebuild and repair."""
+"""Library calls without a service: exports, site copies, status, prune, rebuild and repair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DECLARED = exporter.Declared(public_access=frozenset({"1"}), visible_comment_fla
 OPTIONS = exporter.ExportOptions(declared=DECLARED)
 
 
-def test_an_export_says_what_it_wrote(archive: Path, tmp_path: Path) -> None:
+def test_an_export_returns_its_report(archive: Path, tmp_path: Path) -> None:
     public, private = exporter.export_blog(archive, "jsonl", tmp_path / "out", OPTIONS, only="all")
     assert (public.private, private.private) == (False, True)
     assert private.folder == tmp_path / "out.NOT-PUBLIC"
@@ -42,7 +42,7 @@ def test_an_export_says_what_it_wrote(archive: Path, tmp_path: Path) -> None:
         ("csv", exporter.ExportOptions(declared=exporter.Declared(all_as_draft=True)), {}, "csv has no drafts"),
     ],
 )
-def test_an_export_that_cannot_be_right_writes_nothing(
+def test_an_invalid_export_writes_nothing(
     archive: Path, tmp_path: Path, form: str, options: exporter.ExportOptions, more: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -50,7 +50,7 @@ def test_an_export_that_cannot_be_right_writes_nothing(
     assert not list(tmp_path.glob("out*"))
 
 
-def test_an_export_of_a_category_that_is_not_there_writes_nothing(archive: Path, tmp_path: Path) -> None:
+def test_an_export_of_an_unknown_category_writes_nothing(archive: Path, tmp_path: Path) -> None:
     options = exporter.ExportOptions(declared=DECLARED, category="none such")
     with pytest.raises(NoSuchRecord, match=r"^No entry is of the category none such\.$"):
         exporter.export_blog(archive, "wxr", tmp_path / "out", options)
@@ -78,7 +78,7 @@ def test_the_status_names_the_worst(archive: Path) -> None:
     assert exporter.status(opened, max_age=timedelta(days=1)).problem is StatusProblem.LAST_RUN_DIED
 
 
-def test_what_writes_takes_the_lock_and_leaves_latest_right(archive: Path) -> None:
+def test_writing_calls_take_the_lock_and_update_latest(archive: Path) -> None:
     opened, settings = Archive.open(archive), Settings()
     with opened.lock() as lock:
         lock.acquire(SystemClock().now())

@@ -1,4 +1,4 @@
-"""``index.html`` and 最初にお読みください.txt: there when they are true, right after every run, and never in the way."""
+"""``index.html`` and 最初にお読みください.txt: they exist while they are correct, after every run, and block nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JAPANESE = readme_ja().decode("utf-8-sig").replace("\r\n", "\n")
 
 
 class Page(HTMLParser):
-    """What a browser would see: its links, its tags, its policy."""
+    """A page as a browser sees it: its links, its tags, its policy."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def doors(root: Path) -> tuple[bool, bool]:
     return layout.index.exists(), layout.readme_ja.exists()
 
 
-def test_the_page_leads_to_what_is_there_and_runs_nothing(archive: Path) -> None:
+def test_the_page_links_to_existing_files_and_runs_nothing(archive: Path) -> None:
     data = (archive / "index.html").read_bytes()
     page = Page(data)
     assert page.links == ["latest/site/index.html", page.links[1], "README.txt"]
@@ -96,7 +96,7 @@ def test_both_texts_name_the_same_files_and_commands() -> None:
         assert command in JAPANESE.splitlines()[-1]
 
 
-def test_an_older_archive_gets_them_and_nothing_else_changes(archive: Path, program: Program) -> None:
+def test_an_older_archive_gets_both_and_nothing_else_changes(archive: Path, program: Program) -> None:
     before = outside_of_work(archive)
     for name in ("index.html", "最初にお読みください.txt"):
         (archive / name).unlink()
@@ -120,7 +120,7 @@ def test_there_is_no_page_without_the_site(archive: Path, program: Program) -> N
 
 
 @pytest.mark.parametrize("name", ["index.html", "最初にお読みください.txt"])
-def test_damage_is_named_and_made_good(archive: Path, program: Program, name: str) -> None:
+def test_damage_is_named_and_repaired(archive: Path, program: Program, name: str) -> None:
     path = archive / name
     good = path.read_bytes()
     for bad in (good[:-10] + b"x", good[3000:], b""):
@@ -133,7 +133,7 @@ def test_damage_is_named_and_made_good(archive: Path, program: Program, name: st
 
 
 @pytest.mark.parametrize("name", ["index.html", "最初にお読みください.txt"])
-def test_one_that_is_endless_keeps_nobody_from_saving(archive: Path, name: str) -> None:
+def test_an_endless_file_does_not_prevent_backups(archive: Path, name: str) -> None:
     layout, path = Layout(archive), archive / name
     blog_id, good, endless = Archive.open(archive).info.blog_id, path.read_bytes(), b"x" * ((1 << 20) + 1)
     path.write_bytes(endless)
@@ -147,7 +147,7 @@ def test_one_that_is_endless_keeps_nobody_from_saving(archive: Path, name: str) 
 
 @pytest.mark.parametrize("odd", [b"{", b"[1]", b"", b'{"root_files":[1]}', b'{"root_files":{"../README.txt":"00"}}'])
 @pytest.mark.parametrize("name", ["index.html", "最初にお読みください.txt"])
-def test_what_the_program_did_not_write_stays(archive: Path, name: str, odd: bytes) -> None:
+def test_files_of_others_are_kept(archive: Path, name: str, odd: bytes) -> None:
     layout, path = Layout(archive), archive / name
     blog_id = Archive.open(archive).info.blog_id
     good = path.read_bytes()

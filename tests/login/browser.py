@@ -1,4 +1,4 @@
-"""A browser for ``BROWSER``: opens an address, decides at once, and goes where it is sent."""
+"""A browser for ``BROWSER``: opens an address, decides at once, and follows the redirect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A keyring that works, for processes of their own: a file named by the variable ``CHEST``."""
+"""A working keyring for separate processes, in a file named by the variable ``CHEST``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyring.backend import KeyringBackend
 
 
 class FileChest(KeyringBackend):
-    """Keeps passwords in plain sight, as only a test may."""
+    """Stores passwords unencrypted, for tests only."""
 
     priority = 5.0
 

@@ -1,4 +1,4 @@
-"""A guarded service, a home of its own for sign-ins, and a browser that agrees at once."""
+"""A guarded service, a new home for sign-ins, and a browser that agrees at once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def server(blog: Blog) -> Iterator[OAuthServer]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
-    """The environment of somebody with an empty home, without a keyring, and a browser that agrees at once."""
+    """A user's environment with an empty home, no keyring, and a browser that agrees at once."""
     return {
         "XDG_DATA_HOME": str(tmp_path / "data"),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),

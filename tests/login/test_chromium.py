@@ -31,11 +31,11 @@ def browser() -> Iterator[Browser]:
 
 
 class Login:
-    """``login`` in a process of its own, which shows an address and waits; use it in ``with``."""
+    """``login`` in a separate process, which shows an address and waits; use it in ``with``."""
 
     def __init__(self, server: OAuthServer, home: dict[str, str], *options: str) -> None:
         words = [sys.executable, "-m", "exporter", "login", "--base-url", server.base_url, *options]
-        # The test's browser opens the address, as `true` opens none and says that all is well.
+        # The test's browser opens the address; `true` opens nothing and reports success.
         environ = {**os.environ, **home, "BROWSER": "true"}
         self.process = subprocess.Popen(
             words,
@@ -81,10 +81,10 @@ def test_agreeing_in_the_browser_signs_in(browser: Browser, server: OAuthServer,
     assert "Signed in." in said
     assert not [secret for secret in server.issued if secret in said]
     assert len(kept(home)) == 1
-    assert [text for text in wrong if "404" not in text] == []  # which an icon gets
+    assert [text for text in wrong if "404" not in text] == []  # the icon gets it
 
 
-def test_denying_in_the_browser_is_said(browser: Browser, server: OAuthServer, home: dict[str, str]) -> None:
+def test_denying_in_the_browser_is_reported(browser: Browser, server: OAuthServer, home: dict[str, str]) -> None:
     page = browser.new_page()
     with Login(server, {**home, "LANG": "ja_JP.UTF-8", "LC_ALL": "ja_JP.UTF-8"}) as login:
         page.goto(login.address)

@@ -1,4 +1,4 @@
-"""Signing in and what follows, by the real command against a real server."""
+"""Signing in, and the commands afterwards, with the real command and a real server."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_sign_in_whoami_backup_and_sign_out(
     assert "or sign in: blog-exporter login --base-url" in refused.err
 
 
-def test_pasting_by_hand_and_with_nobody_there(server: OAuthServer, home: dict[str, str], runs: Runs) -> None:
+def test_pasting_an_address_and_running_without_a_person(server: OAuthServer, home: dict[str, str], runs: Runs) -> None:
     words = [sys.executable, "-m", "exporter", "login", "--base-url", server.base_url, "--no-browser", "-q"]
     process = subprocess.Popen(
         words, cwd=ROOT, env={**os.environ, **home}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -77,9 +77,7 @@ def test_pasting_by_hand_and_with_nobody_there(server: OAuthServer, home: dict[s
     assert "No browser could be opened here." in asked.err
 
 
-def test_a_keyring_is_used_where_it_works(
-    runs: Runs, server: OAuthServer, home: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_working_keyring_is_used(runs: Runs, server: OAuthServer, home: dict[str, str], tmp_path: Path) -> None:
     chest = {
         **home, "PYTHON_KEYRING_BACKEND": "tests.login.chest.FileChest", "CHEST": str(tmp_path / "chest.json"),
         "BLOG_EXPORTER_OAUTH_REVOKE_URL": f"{server.base_url}/oauth/revoke",
@@ -109,7 +107,7 @@ def test_a_keyring_is_used_where_it_works(
     assert "The keyring cannot keep the sign-in" in only.err
 
 
-def test_a_service_that_takes_nothing_back(runs: Runs, server: OAuthServer, home: dict[str, str]) -> None:
+def test_a_service_without_revocation(runs: Runs, server: OAuthServer, home: dict[str, str]) -> None:
     server.manners = replace(server.manners, revokes=False, said=None, refreshes=False)
     environ = {**home, "BLOG_EXPORTER_OAUTH_REVOKE_URL": "{base_url}/oauth/revoke"}
     base = ("--base-url", server.base_url, "--account", "me")
@@ -122,7 +120,7 @@ def test_a_service_that_takes_nothing_back(runs: Runs, server: OAuthServer, home
     assert "the service did not revoke them (it refused)" in out.err
 
 
-def test_a_token_of_the_settings_goes_first(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:
+def test_a_token_from_the_settings_precedes_a_sign_in(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:
     with serving(generated_blog(3, 1, 1), require_token="a-token-1") as service:
         environ = {**home, "BLOG_EXPORTER_TOKEN": "a-token-1"}
         who = runs.run("whoami", "--base-url", service.base_url, environ=environ)
@@ -133,7 +131,7 @@ def test_a_token_of_the_settings_goes_first(runs: Runs, tmp_path: Path, home: di
     assert "Which service?" in nowhere.err
 
 
-def test_a_backup_shows_a_token_in_addresses_to_nobody(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:
+def test_a_backup_never_shows_a_token_in_addresses(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:
     root, token = tmp_path / "archive", "in-the-query+/1="
 
     async def before(request: web.Request) -> web.StreamResponse | None:

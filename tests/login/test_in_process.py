@@ -1,4 +1,4 @@
-"""The commands in the tests' own process, against the same server."""
+"""The same commands in the tests' own process, with the same server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_in_and_out(at_home: Program, server: OAuthServer, monkeypatch: pytest.M
     assert at_home("whoami", *base).code == 12
 
 
-def test_nobody_answers(at_home: Program, server: OAuthServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_answer(at_home: Program, server: OAuthServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_CLIENT_SECRET", "")
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     refused = at_home("login", "--base-url", server.base_url, "--no-browser")

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while ``login`` asks: it ends at once, and the terminal shows again what is typed."""
+"""Ctrl-C and SIGTERM at a question of ``login``: it ends at once, and the terminal shows typed text again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 
 def wait_until_it_waits(process: subprocess.Popen[bytes]) -> None:
-    """Return once the process sleeps: what comes between its prompt and its reading is only seen when that ends."""
+    """Return once the process sleeps; a signal between its prompt and its read is handled only after the read."""
     asleep = 0
     while asleep < 10:
         state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]

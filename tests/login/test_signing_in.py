@@ -1,4 +1,4 @@
-"""Signing in: what is asked, what the browser and others send to the port, and what is pasted."""
+"""Signing in: the questions, the requests of browsers and others to the port, and pasted addresses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> SignInStore:
 
 
 class Person:
-    """Answers questions, and remembers what was said."""
+    """Answers questions, and records the output."""
 
     def __init__(self, *answers: str | Callable[[str], str]) -> None:
         self.answers = list(answers)
@@ -69,7 +69,7 @@ def get(address: str, **headers: str) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
-async def test_what_the_browser_is_sent_to(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_the_address_for_the_browser(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
     settings = replace(settings, oauth_scope="blog.read user", oauth_scope_separator=",")
     person = Person(visited)
     done = await sign_in(settings, ask=person, open_browser=None, say=person.say, store=store)
@@ -100,7 +100,9 @@ async def test_client_id_and_secret_are_asked_for(server: OAuthServer, settings:
     assert "wr0ng" not in str(caught.value)
 
 
-async def test_what_is_pasted_wrongly_is_said(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_a_wrongly_pasted_address_is_reported(
+    server: OAuthServer, settings: Settings, store: SignInStore
+) -> None:
     async def attempt(answer: str | Callable[[str], str]) -> str:
         person = Person(answer)
         with pytest.raises(NotAuthorised) as caught:
@@ -117,7 +119,7 @@ async def test_what_is_pasted_wrongly_is_said(server: OAuthServer, settings: Set
     assert store.accounts(server.base_url) == []
 
 
-async def test_a_registered_address_elsewhere_is_pasted_from(
+async def test_the_code_is_pasted_from_a_registered_address(
     server: OAuthServer, settings: Settings, store: SignInStore
 ) -> None:
     settings = replace(settings, oauth_redirect_uri="https://me.example/back")
@@ -126,7 +128,9 @@ async def test_a_registered_address_elsewhere_is_pasted_from(
     assert "https://me.example/back" in person.said[2]
 
 
-async def test_a_registered_port_is_waited_at(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_the_command_listens_at_a_registered_port(
+    server: OAuthServer, settings: Settings, store: SignInStore
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -175,7 +179,7 @@ async def test_strangers_at_the_port_change_nothing(
     assert sum("and was ignored" in line for line in person.said) == 3
 
 
-async def test_no_browser_a_refusal_and_nobody(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_no_browser_a_refusal_and_no_answer(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
     person = Person(visited)
     await sign_in(settings, ask=person, open_browser=lambda _: False, say=person.say, store=store)
     assert "No browser could be opened here." in person.said
@@ -200,7 +204,7 @@ async def test_no_browser_a_refusal_and_nobody(server: OAuthServer, settings: Se
         ({"base_url": "https://x.example", "oauth_revoke_url": "https://me:pw@x.example"}, "oauth_revoke_url must not"),
     ],
 )
-async def test_addresses_that_cannot_be_right(changed: dict[str, str | None], said: str) -> None:
+async def test_invalid_addresses(changed: dict[str, str | None], said: str) -> None:
     with pytest.raises(UsageError, match=said) as caught:
         await sign_in(Settings(**changed), ask=Person(), open_browser=None)  # type: ignore[arg-type]  # of any type
     assert "s3cret" not in str(caught.value)
@@ -236,7 +240,7 @@ def test_an_answer_without_a_token(status: int, body: bytes) -> None:
         read_tokens(status, body, 0.0)
 
 
-def test_an_answer_with_a_moment() -> None:
+def test_an_answer_with_an_expiry_time() -> None:
     found = read_tokens(200, b'{"access_token": "t", "expires": 1700000000, "refresh_token": 5}', 1.6e9)
     assert (found.expires_at, found.refresh_token) == (1.7e9, None)
     found = read_tokens(200, b'{"access_token": "t", "expires": 1e300, "refresh_token_expires_in": "60"}', 100.0)
@@ -246,7 +250,7 @@ def test_an_answer_with_a_moment() -> None:
     assert "t" not in repr(found).split("(")[1].split("expires")[0]
 
 
-async def test_a_token_that_no_header_can_carry_is_refused(
+async def test_a_token_that_is_invalid_in_a_header_is_refused(
     server: OAuthServer, settings: Settings, store: SignInStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "_secret", lambda kind: f"{kind}\n{len(server.codes)}" if kind == "access" else kind)
@@ -256,7 +260,7 @@ async def test_a_token_that_no_header_can_carry_is_refused(
     assert store.accounts(server.base_url) == []
 
 
-async def test_signing_out_gives_the_tokens_back(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_signing_out_revokes_the_tokens(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
     assert await sign_out(settings, store=store) is None
     settings = replace(settings, oauth_revoke_url=f"{server.base_url}/oauth/revoke")
 

@@ -1,4 +1,4 @@
-"""Staying signed in: tokens that end in a run, are renewed once by whoever comes first, or cannot be renewed."""
+"""Staying signed in: tokens expire during a run, are renewed once by the first caller, or cannot be renewed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ USER = Request("user", "/v1/user", {}, {})
 
 
 class Later(SystemClock):
-    """A clock that is some seconds ahead, and does not wait."""
+    """A clock that is some seconds ahead, and never waits."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
@@ -82,7 +82,7 @@ async def signed_in(settings: Settings, store: SignInStore, **how: Any) -> SignI
 
 
 class Caller:
-    """Asks the service as a run does."""
+    """Sends requests to the service as a run does."""
 
     def __init__(self, settings: Settings, store: SignInStore, clock: Later | None = None) -> None:
         self.settings, self.store, self.clock = settings, store, clock or Later()
@@ -105,7 +105,9 @@ class Caller:
         return await self.client.fetch(USER, parse)
 
 
-async def test_a_token_is_renewed_before_it_ends(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_a_token_is_renewed_before_it_expires(
+    server: OAuthServer, settings: Settings, store: SignInStore
+) -> None:
     first = await signed_in(settings, store)
     assert first.expires_at is not None
     clock = Later()
@@ -136,7 +138,7 @@ async def test_a_token_that_is_refused_is_renewed_once(
     assert server.counts["refreshed"] == 1
 
 
-async def test_what_was_revoked_is_said(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_a_revoked_token_is_reported(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
     first = await signed_in(settings, store)
     server.revoke_all()
     async with Caller(settings, store) as caller:
@@ -157,7 +159,7 @@ async def test_a_refresh_that_fails_at_first_is_tried_again(
     assert (server.counts["500"], server.counts["refreshed"]) == (2, 1)
 
 
-async def test_a_refresh_that_fails_for_good_ends_the_run_only_when_the_token_has(
+async def test_a_refresh_that_fails_for_good_ends_the_run_only_after_the_token_expired(
     server: OAuthServer, settings: Settings, store: SignInStore
 ) -> None:
     await signed_in(settings, store)
@@ -166,7 +168,7 @@ async def test_a_refresh_that_fails_for_good_ends_the_run_only_when_the_token_ha
     async with Caller(settings, store, clock) as caller:
         assert await caller.ask() == 200
         assert await caller.ask() == 200
-        assert server.counts["500"] == 3  # not asked again at once
+        assert server.counts["500"] == 3  # no second try at once
         server.expire_all()
         with pytest.raises(ServiceError, match=r"could not be renewed: .*500.*Run again later") as caught:
             await caller.ask()
@@ -192,7 +194,7 @@ async def test_without_a_refresh_token_one_must_sign_in_again(
 @pytest.mark.parametrize(
     ("said", "known"), [(None, False), ("soon", False), (0, False), (True, False), (1e400, False), (7.5, True)]
 )
-async def test_how_long_a_token_lasts_may_be_said_in_any_way(
+async def test_the_lifetime_of_a_token_may_have_any_form(
     server: OAuthServer, settings: Settings, store: SignInStore, said: Any, known: bool
 ) -> None:
     server.manners = replace(server.manners, refreshes=False, said=said)
@@ -200,7 +202,7 @@ async def test_how_long_a_token_lasts_may_be_said_in_any_way(
     assert (sign_in_ends(settings, store=store) is not None) is known
 
 
-async def test_a_sign_in_that_is_gone_or_another_accounts(
+async def test_a_deleted_sign_in_and_one_of_another_account(
     server: OAuthServer, settings: Settings, store: SignInStore
 ) -> None:
     mine = await signed_in(replace(settings, account="me"), store)
@@ -222,7 +224,7 @@ async def test_a_sign_in_that_is_gone_or_another_accounts(
     assert token_facts(settings, store=store).account == "you"
 
 
-async def test_without_any_token_the_advice_is_to_sign_in(settings: Settings, store: SignInStore) -> None:
+async def test_without_any_token_the_message_says_to_sign_in(settings: Settings, store: SignInStore) -> None:
     async with Caller(settings, store) as caller:
         with pytest.raises(
             NotAuthorised, match=r"^set BLOG_EXPORTER_TOKEN .*, or sign in: blog-exporter login --base-url http://\S+"
@@ -233,7 +235,7 @@ async def test_without_any_token_the_advice_is_to_sign_in(settings: Settings, st
     assert sign_in_ends(settings, store=store) is None
 
 
-async def test_a_token_that_is_refused_is_said_to_be_and_where_it_is_from(
+async def test_a_refused_token_is_reported_with_its_source(
     server: OAuthServer, store: SignInStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "wr0ng-token-1")
@@ -244,9 +246,7 @@ async def test_a_token_that_is_refused_is_said_to_be_and_where_it_is_from(
     assert server.counts["401"] == 1
 
 
-async def test_a_token_in_the_address_reaches_the_service_and_no_message(
-    server: OAuthServer, store: SignInStore
-) -> None:
+async def test_a_token_in_the_address_is_sent_but_not_shown(server: OAuthServer, store: SignInStore) -> None:
     settings = settings_of(server, auth_query="access_token")
     first = await signed_in(settings, store)
     heard: list[str] = []
@@ -280,7 +280,7 @@ async def test_a_notice_comes_days_before(server: OAuthServer, settings: Setting
     assert warned == []
 
 
-# From here on the real command, in processes of their own.
+# From here on the real command, in separate processes.
 
 
 @pytest.fixture
@@ -289,7 +289,7 @@ def short_lived(blog: Blog) -> Iterator[OAuthServer]:
         yield running
 
 
-def test_a_token_that_ends_in_a_run_does_not_fail_it(
+def test_a_token_that_expires_during_a_run_does_not_fail_it(
     runs: Runs, short_lived: OAuthServer, home: dict[str, str], tmp_path: Path
 ) -> None:
     server, root = short_lived, tmp_path / "archive"
@@ -342,7 +342,7 @@ def test_two_runs_at_once_renew_it_once(server: OAuthServer, runs: Runs, home: d
     assert not [secret for secret in server.issued for line in lines if secret.encode() in line]
 
 
-def test_a_status_warns_of_a_sign_in_that_ends(
+def test_a_status_warns_of_an_expiring_sign_in(
     runs: Runs, server: OAuthServer, home: dict[str, str], tmp_path: Path
 ) -> None:
     server.manners = replace(server.manners, refreshes=False, said="36000")

@@ -1,4 +1,4 @@
-"""Where sign-ins are kept: a private file, or a keyring that works; and what is found there that should not be."""
+"""The storage of sign-ins: a private file, or a working keyring; and damaged or unsafe contents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sign_in(account: str = "", token: str = "acc3ss-1") -> SignIn:
 
 
 class Chest(KeyringBackend):
-    """A keyring that works, or fails as real ones do."""
+    """A keyring that works, or fails like real ones."""
 
     priority = 5.0
 
@@ -93,12 +93,12 @@ def test_a_file_is_private_and_holds_all(store: SignInStore, tmp_path: Path, war
     assert store.note(ORIGIN, "") is None
 
 
-def test_nothing_shows_a_secret() -> None:
+def test_no_representation_shows_a_secret() -> None:
     assert "acc3ss" not in repr(sign_in())
     assert "r3fresh" not in f"{sign_in()}"
 
 
-def test_a_keyring_holds_the_secrets_and_the_file_none(store: SignInStore, chest: Chest, tmp_path: Path) -> None:
+def test_a_keyring_holds_the_secrets_and_the_file_has_none(store: SignInStore, chest: Chest, tmp_path: Path) -> None:
     assert store.write(sign_in()).path is None
     text = only_file(tmp_path).read_text()
     assert "acc3ss" not in text
@@ -138,7 +138,7 @@ def test_a_keyring_that_does_not_open_is_named(store: SignInStore, chest: Chest)
 
 
 @pytest.mark.parametrize("trouble", [RuntimeError("locked"), RuntimeError()])
-def test_a_keyring_that_fails_gives_way_to_the_file(
+def test_a_failing_keyring_is_replaced_by_the_file(
     store: SignInStore, chest: Chest, tmp_path: Path, trouble: Exception
 ) -> None:
     chest.trouble = trouble
@@ -151,7 +151,7 @@ def test_a_keyring_that_fails_gives_way_to_the_file(
     assert store.write(sign_in("b")).reason == "the keyring did not keep it"
 
 
-def test_without_the_extra_a_file_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_there_is_no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "keyring", None)
     assert "no keyring is installed" in (keyring_set("a", "b") or "")
     assert keyring_get("a") == (None, "no keyring is installed (the extra named keyring)")
@@ -189,7 +189,7 @@ def test_links_are_not_followed(store: SignInStore, tmp_path: Path) -> None:
         json.dumps({"origin": ORIGIN, "account": "", "client_id": "", "token_url": "", "obtained_at": 1, "expires_at": None, "refresh_ends_at": 1, "kept": "file"}),
     ],
 )  # fmt: skip
-def test_a_damaged_file_is_named_and_keeps_nobody_from_another(
+def test_a_damaged_file_is_named_and_does_not_affect_others(
     store: SignInStore, tmp_path: Path, warned: list[str], text: str
 ) -> None:
     store.write(sign_in(), "file")

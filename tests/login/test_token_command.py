@@ -1,4 +1,4 @@
-"""A token that a command prints, run without a shell, once, and once more where the service refuses it."""
+"""A token from a command: run without a shell, once, and a second time if the service refuses the token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def python(script: str) -> str:
     return shlex.join([sys.executable, "-c", script])
 
 
-def test_what_is_printed_is_the_token() -> None:
+def test_the_output_is_the_token() -> None:
     assert token_of(python("print('  t0ken ')")) == "t0ken"
     assert token_of("printf $HOME;x") == "$HOME;x"
 
@@ -39,20 +39,20 @@ def test_what_is_printed_is_the_token() -> None:
         (python("print('a' * 20_000)"), NotAuthorised, "must print one line, the token"),
     ],
 )
-def test_what_fails_is_one_line(command: str, kind: type[BlogExporterError], said: str) -> None:
+def test_a_failure_is_one_line(command: str, kind: type[BlogExporterError], said: str) -> None:
     with pytest.raises(kind, match=said) as caught:
         token_of(command)
     assert "\n" not in str(caught.value)
 
 
-def test_what_takes_too_long_is_ended_with_all_that_it_started() -> None:
+def test_a_slow_command_is_killed_with_its_children() -> None:
     begun = time.monotonic()
     with pytest.raises(NotAuthorised, match=r"sh printed no token within 0.3 s"):
         token_of("sh -c 'sleep 30 & sleep 30'", 0.3)
     assert time.monotonic() - begun < 10
 
 
-def test_a_run_asks_the_command_again_where_its_token_is_refused(runs: Runs, tmp_path: Path) -> None:
+def test_a_run_repeats_the_command_if_its_token_is_refused(runs: Runs, tmp_path: Path) -> None:
     count = tmp_path / "count"
     script = (
         f"import pathlib; p = pathlib.Path({str(count)!r}); n = len(p.read_text()) if p.exists() else 0; "
@@ -73,7 +73,7 @@ def test_a_run_asks_the_command_again_where_its_token_is_refused(runs: Runs, tmp
         assert path.is_dir() or TOKEN.encode() not in path.read_bytes()
 
 
-def test_no_archive_names_a_command(runs: Runs, tmp_path: Path) -> None:
+def test_no_archive_stores_the_command(runs: Runs, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     with serving(generated_blog(3, 1, 1)) as service:
         assert runs.run(*backup_command(service, root, "--no-site", "--assets", "none")).code == 0

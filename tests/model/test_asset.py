@@ -1,4 +1,4 @@
-"""What an asset's record says, and what it means where it does not say so."""
+"""An asset's fields, and their meaning if they are missing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SHA = "ab" * 32
 
 
 @pytest.mark.parametrize("state", [AssetState.PENDING, AssetState.LOST, AssetState.LEFT_OUT, AssetState.REFUSED])
-def test_a_record_reads_back_with_why_there_is_no_file(state: AssetState) -> None:
+def test_a_record_reads_back_with_the_reason_for_a_missing_file(state: AssetState) -> None:
     asset = Asset("http://h/a.gif", 404, error="why", refs=({"entry": "1"},), absence=state)
     assert asset.data()["state"] == str(state)
     assert Asset.from_raw(asset.data()) == asset
     assert asset.state is state
 
 
-def test_a_stored_file_is_saved_whatever_else_is_said() -> None:
+def test_a_stored_file_counts_as_saved_in_any_case() -> None:
     stored = Asset("http://h/a.gif", 200, "image/gif", 9, SHA)
     assert stored.state is AssetState.SAVED
     assert "state" not in stored.data()
@@ -32,7 +32,7 @@ def test_a_stored_file_is_saved_whatever_else_is_said() -> None:
     [(404, AssetState.LOST), (410, AssetState.LOST), (403, AssetState.PENDING), (200, AssetState.PENDING),
      (None, AssetState.PENDING), ("404", AssetState.PENDING)],
 )  # fmt: skip
-def test_without_a_usable_state_the_status_tells(told: Any, status: Any, state: AssetState) -> None:
+def test_without_a_valid_state_the_status_decides(told: Any, status: Any, state: AssetState) -> None:
     raw = {"url": "http://h/a.gif", "status": status, "sha256": None, "state": told}
     assert Asset.from_raw(raw).state is state
     del raw["state"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from exporter.model.kinds import Kind, key_of, sort_key
 
 
-def test_the_names_of_kinds_are_those_of_the_format() -> None:
+def test_the_names_of_kinds_match_the_format() -> None:
     assert [str(kind) for kind in Kind] == ["entries", "entry_list", "comments", "files", "user", "assets"]
 
 
@@ -20,7 +20,7 @@ def test_the_names_of_kinds_are_those_of_the_format() -> None:
     [("42", "42"), (42, "42"), (-1, "-1"), (0, "0"), ("", None), (None, None), (True, None), (False, None),
      (1.5, None), ([], None), ({}, None), ("\ud83d", "\ud83d"), (" 1", " 1"), (2**80, str(2**80))],
 )  # fmt: skip
-def test_an_id_is_text_also_where_a_number_was_sent(value: Any, key: str | None) -> None:
+def test_a_numeric_id_becomes_text(value: Any, key: str | None) -> None:
     assert key_of(value) == key
 
 
@@ -30,5 +30,5 @@ def test_ids_are_ordered_by_number_and_the_others_last() -> None:
 
 
 @given(st.lists(st.integers(0)))
-def test_numbers_stand_in_their_own_order(numbers: list[int]) -> None:
+def test_numbers_are_sorted_numerically(numbers: list[int]) -> None:
     assert sorted(map(str, numbers), key=sort_key) == [str(number) for number in sorted(numbers)]

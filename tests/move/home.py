@@ -1,8 +1,12 @@
-"""A WordPress on loopback that takes posts, comments, files and categories as a real one was seen to, and can die.
+"""A fake WordPress on loopback that accepts posts, comments, files and categories, and can break its connections.
 
-Written from what a WordPress 6.5 answered to the same requests: an address that is taken gets a number, a new post
-counts as changed when it is dated, the content of a comment is given as a whole only, a comment needs a name and an address, none goes to a draft or where comments are
-closed, and a file of a kind that is not taken is refused with the status of a broken server.
+It answers as a WordPress 6.5 answered the same requests:
+
+- A slug that is already used gets a number.
+- A new post with a date counts as changed.
+- The content of a comment is sent only in full.
+- A comment needs a name and an e-mail address. Drafts and posts with closed comments accept none.
+- A file of a forbidden type is refused with status 500.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ POST = {"title": "", "content": "", "status": "draft", "comment_status": "open",
 
 @dataclass
 class Death:
-    """Where the connection breaks: at a number of those requests that change something, before or after they do."""
+    """The number of the writing request at which the connection breaks, and whether the change is made before."""
 
     at: int = -1
     after: bool = False
@@ -42,17 +46,17 @@ class Death:
 
 @dataclass
 class Home(FakeWordPress):
-    """What can be moved into.
+    """A WordPress that a blog can be moved to.
 
     Attributes:
-        rights: what the user may do.
-        writes: the requests that changed something, in their order.
-        reads: how many others there were.
-        death: where a connection breaks.
-        refuse_write: gives the answer to a request that is refused.
-        spoil: changes what is sent, as a plugin does.
-        makes_folders_carelessly: of uploads that come while the first is still being taken, none is, as in WordPress.
-        late: the kind of the next record that is made twice, as by a request that went on and another in its place.
+        rights: the capabilities of the user.
+        writes: the requests that changed something, in order.
+        reads: the number of other requests.
+        death: the request at which the connection breaks.
+        refuse_write: returns the answer to a refused request, or ``None``.
+        spoil: changes the fields that are sent, like a plugin.
+        makes_folders_carelessly: refuse uploads that arrive during the first upload, as WordPress does.
+        late: the kind of record to make twice once, as if a delayed request arrived after its retry.
     """
 
     rights: tuple[str, ...] = RIGHTS
@@ -241,12 +245,12 @@ class Home(FakeWordPress):
 
 
 def japan(moment: str) -> str:
-    """Return a moment of UTC as clocks in Japan showed it."""
+    """Convert a UTC time to Japanese time."""
     return (datetime.fromisoformat(moment) + timedelta(hours=9)).isoformat()
 
 
 @asynccontextmanager
 async def running_home(**given: Any) -> AsyncIterator[Home]:
-    """Run an empty one."""
+    """Run an empty WordPress."""
     async with running_service() as service:
         yield Home(service, **given)

@@ -1,4 +1,4 @@
-"""Moves of blogs in memory into a home on loopback."""
+"""Move blogs in memory to a WordPress on loopback."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def small_blog() -> Memory:
 
 
 class Place(Protocol):
-    """A home, as far as it is moved into."""
+    """The part of a WordPress that a move needs."""
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The address of the WordPress."""
 
 
 async def move(
@@ -71,7 +71,7 @@ async def move(
     brought: Container[str] | None = None,
     **options: Any,
 ) -> MoveOutcome:
-    """Move what is public, unless told otherwise; ``folder`` holds the map and the pictures."""
+    """Move the public content of a blog; ``options`` can include more. ``folder`` holds the map and the pictures."""
     blog.write_pictures(folder)
     clock = clock or FixedClock(NOW)
     report = report or Report()
@@ -96,5 +96,5 @@ async def move(
 
 
 def counts(outcome: MoveOutcome, did: Did) -> dict[str, int]:
-    """Return how many of each thing had a fate, without those that none had."""
+    """Return the number of records of each kind with this result, without zeros."""
     return {str(thing): outcome.counts[thing][did] for thing in Thing if outcome.counts[thing][did]}

@@ -1,4 +1,4 @@
-"""What becomes of a comment that was moved and then changed, hidden or removed, in the old blog or in the new one."""
+"""Moves of comments that were changed, hidden or removed after the first move, in the old blog or in the new one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def home() -> AsyncIterator[Home]:
 
 
 def rewritten(text: str = "書き直した", **changes: Any) -> Memory:
-    """Return the blog with a comment that its writer changed."""
+    """Return the blog with a comment that its author changed."""
     blog = small_blog()
     blog.comment("1", "1", **{"name": "<管理人>", "cm_text": text, **changes})
     return blog
@@ -42,11 +42,11 @@ def named(outcome: MoveOutcome) -> dict[str, list[str]]:
     return {why: keys for (thing, _, why), keys in outcome.named.items() if thing is Thing.COMMENT}
 
 
-async def test_what_changed_in_the_old_blog_is_brought_up_to_date_once(home: Home, tmp_path: Path) -> None:
+async def test_a_change_in_the_old_blog_is_moved_once(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     number, tried = first(home)["id"], await move(home, rewritten(), tmp_path, dry_run=True)
     assert counts(tried, Did.CHANGED) == {"comments": 1}
-    assert first(home)["content"] == "どうも", "nothing is sent that is only tried"
+    assert first(home)["content"] == "どうも", "a dry run sends nothing"
     outcome = await move(home, rewritten(), tmp_path)
     assert (outcome.whole, counts(outcome, Did.CHANGED)) == (True, {"comments": 1})
     assert (first(home)["id"], first(home)["content"]) == (number, "書き直した")
@@ -58,15 +58,15 @@ async def test_what_changed_in_the_old_blog_is_brought_up_to_date_once(home: Hom
     assert (first(home)["author_name"], first(home)["content"]) == ("別名", "もう一度")
 
 
-async def test_a_comment_on_a_day_that_moves_by_seconds_is_the_same(home: Home, tmp_path: Path) -> None:
+async def test_a_comment_whose_time_shifts_by_seconds_is_unchanged(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     blog = small_blog()
-    blog.comment("0", "1", name="x", cm_text="先に")  # of the same moment as all others, which make room for it
+    blog.comment("0", "1", name="x", cm_text="先に")  # has the same time as all others, which shift by a second
     outcome = await move(home, blog, tmp_path)
     assert (counts(outcome, Did.MADE), counts(outcome, Did.CHANGED)) == ({"comments": 1}, {})
 
 
-async def test_what_a_person_changed_there_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_persons_changes_are_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     first(home)["content"] = "私の返事"
     outcome = await move(home, small_blog(), tmp_path)
@@ -75,10 +75,10 @@ async def test_what_a_person_changed_there_is_left_alone(home: Home, tmp_path: P
         outcome = await move(home, rewritten(), tmp_path)
         assert named(outcome) == {CHANGED_THERE: ["1"]}
         assert first(home)["content"] == "私の返事"
-    assert outcome.whole, "it was a person's will"
+    assert outcome.whole, "a change by a person is no failure"
 
 
-async def test_what_a_person_wrote_anew_by_another_program_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_comment_that_a_person_rewrote_with_another_program_is_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     first(home).update(content="私の返事", author_user_agent="wp-iphone/1.0")
     assert named(await move(home, small_blog(), tmp_path)) == {CHANGED_THERE: ["1"]}
@@ -86,7 +86,7 @@ async def test_what_a_person_wrote_anew_by_another_program_is_left_alone(home: H
     assert named(await move(home, small_blog(), tmp_path)) == {}
 
 
-async def test_what_a_person_changes_while_others_are_moved_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_persons_changes_during_a_move_are_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
 
     def meddle(event: Any) -> None:
@@ -104,7 +104,7 @@ async def test_without_the_map_nothing_that_may_be_a_persons_is_changed(home: Ho
     assert first(home)["content"] == "どうも"
 
 
-async def test_a_map_that_was_lost_is_made_again_where_nothing_changed(home: Home, tmp_path: Path) -> None:
+async def test_a_lost_map_is_made_again_if_nothing_changed(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     (tmp_path / "map.jsonl").unlink()
     await move(home, small_blog(), tmp_path)
@@ -119,7 +119,7 @@ async def test_a_death_while_one_is_changed(home: Home, tmp_path: Path, after: b
         await move(home, rewritten(), tmp_path)
     home.death.at = -1
     if after:
-        first(home)["content"] += " "  # WordPress does not keep all as it is sent
+        first(home)["content"] += " "  # WordPress does not keep the content exactly as sent
     outcome = await move(home, rewritten(), tmp_path)
     assert (outcome.whole, named(outcome), first(home)["content"].strip()) == (True, {}, "書き直した")
     assert counts(await move(home, rewritten("もう一度"), tmp_path), Did.CHANGED) == {"comments": 1}
@@ -138,17 +138,17 @@ async def test_a_change_may_be_refused(home: Home, tmp_path: Path) -> None:
     assert counts(await move(home, rewritten(), tmp_path), Did.CHANGED) == {"comments": 1}
 
 
-async def test_what_was_hidden_is_held_back_where_hidden_ones_go_along(home: Home, tmp_path: Path) -> None:
+async def test_a_hidden_comment_is_held_if_hidden_comments_are_moved(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     hidden = rewritten("どうも", delete_flg="t")
     assert named(await move(home, hidden, tmp_path)) == {ONLY_THERE: ["1"]}
     assert first(home)["status"] == "approved"
     outcome = await move(home, hidden, tmp_path, hidden_comments=True)
     assert (counts(outcome, Did.CHANGED), first(home)["status"]) == ({"comments": 1}, "hold")
-    assert named(await move(home, hidden, tmp_path)) == {}, "nobody sees it"
+    assert named(await move(home, hidden, tmp_path)) == {}, "readers do not see it"
 
 
-async def test_what_was_removed_is_named_and_not_deleted(home: Home, tmp_path: Path) -> None:
+async def test_removed_comments_are_named_and_not_deleted(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     blog = small_blog()
     del blog.kinds[Kind.COMMENTS]["1"]

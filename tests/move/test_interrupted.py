@@ -1,4 +1,4 @@
-"""A move that is cut short at any request, or whose answers are lost, makes nothing twice and loses nothing."""
+"""A move that is interrupted at any request, or that loses answers, makes no record twice and loses none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EACH = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 
 
 def canonical(home: Home) -> list[object]:
-    """Return what the home shows, without the numbers that its records have."""
+    """Return the content of the WordPress without the numbers of its records."""
     posts = [
         {
             name: re.sub(r"/2026/02/\d+-", "/", str(each[name]).replace("&#47;&#47;", "//"))
@@ -38,12 +38,12 @@ def canonical(home: Home) -> list[object]:
 
 @pytest.fixture
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for a move without any trouble."""
+    """A folder for a move without interruptions."""
     return tmp_path_factory.mktemp("calm")
 
 
 async def undisturbed(folder: Path) -> tuple[list[object], int]:
-    """Move without any trouble; return what is there then, and how many requests changed something."""
+    """Move without interruptions; return the resulting content and the number of requests that changed something."""
     async with running_home() as home:
         await move(home, small_blog(), folder)
         return [str(part).replace(home.url, "") for part in canonical(home)], len(home.writes)
@@ -76,13 +76,13 @@ async def test_a_death_at_any_request(tmp_path: Path, calm: Path, after: bool) -
 @EACH
 @pytest.mark.parametrize("keep", [True, False], ids=["with the map", "without"])
 async def test_every_run_dies_at_its_next_request(tmp_path: Path, calm: Path, after: bool, keep: bool) -> None:
-    """The map may be lost as well each time: the home itself tells what was moved."""
+    """Even if the map is also lost each time, the WordPress itself shows which records were moved."""
     wanted, requests = await undisturbed(calm)
     async with running_home() as home:
         home.death.after = after
         deaths = 0
         while True:
-            # A request that is lost before it does anything is only of use when the one before it went through.
+            # A request that is lost before it changes anything brings progress only if the request before it succeeded.
             home.death.at = len(home.writes) + (0 if after else 1)
             try:
                 outcome = await move(home, small_blog(), tmp_path, concurrency=3)
@@ -98,7 +98,7 @@ async def test_every_run_dies_at_its_next_request(tmp_path: Path, calm: Path, af
 
 
 @EACH
-async def test_an_answer_that_is_lost_is_looked_for_before_anything_is_sent_again(
+async def test_after_a_lost_answer_the_record_is_looked_up_before_a_retry(
     tmp_path: Path, calm: Path, after: bool
 ) -> None:
     wanted, requests = await undisturbed(calm)
@@ -112,7 +112,7 @@ async def test_an_answer_that_is_lost_is_looked_for_before_anything_is_sent_agai
             check(home, wanted)
 
 
-async def test_a_request_that_may_still_be_under_way_is_waited_for_and_comes_last(tmp_path: Path) -> None:
+async def test_a_run_waits_for_a_request_that_may_still_arrive(tmp_path: Path) -> None:
     clock = JumpClock()
     async with running_home() as home:
         home.death.at = 2  # the first post
@@ -128,10 +128,10 @@ async def test_a_request_that_may_still_be_under_way_is_waited_for_and_comes_las
 
 
 @pytest.mark.parametrize("kind", ["posts", "media"])
-async def test_what_arrives_after_all_waiting_stays_and_the_second_one_goes(
+async def test_if_a_delayed_request_arrives_after_the_wait_the_duplicate_is_deleted(
     tmp_path: Path, calm: Path, kind: str
 ) -> None:
-    """A request went on behind a gate that had given up: it is carried out just before the one sent in its place."""
+    """The server carries out a delayed request just before its retry."""
     wanted, _ = await undisturbed(calm)
     async with running_home(late=kind) as home:
         outcome = await move(home, small_blog(), tmp_path)

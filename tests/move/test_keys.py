@@ -1,4 +1,4 @@
-"""What is put beside records is found again, is no longer than its place, and is nobody else's."""
+"""The keys stored with records can be found again, fit their fields, and never match records of other programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_mark_is_found_again_for_every_id(blog_id: str, entry_id: str, digest:
     made = mark(key, digest)
     assert marks_in(f"い\n\n{made}") == (key, digest)
     assert made.isascii()
-    assert made.count("--") == 2, "what the block editor would escape is not in it"
+    assert made.count("--") == 2, "it has no character that the block editor would escape"
 
 
 @given(st.text(), st.text(min_size=1))
@@ -34,7 +34,7 @@ def test_an_address_is_one_that_wordpress_takes(blog_id: str, comment_id: str) -
     assert address.isascii()
 
 
-def test_keys_are_readable_where_ids_are() -> None:
+def test_keys_are_readable_if_ids_are() -> None:
     assert post_key("Umi.blog.example.jp", "42") == "umi.blog.example.jp/entry/42"
     assert comment_address("umi.blog.example.jp", "7") == "comment-7@umi.blog.example.jp.invalid"
     assert file_slug("ab" * 32) == f"file-{'ab' * 16}"
@@ -42,7 +42,7 @@ def test_keys_are_readable_where_ids_are() -> None:
     assert blog_key("a" * 41).startswith("x")
 
 
-def test_what_others_wrote_is_none_of_ours() -> None:
+def test_records_of_other_programs_have_no_key_of_ours() -> None:
     assert marks_in("<p>blog-exporter umi/entry/1 reserved</p>") is None
     assert not is_comment_address("someone@mail.example")
     two = mark("a/entry/1", RESERVED) + mark("a/entry/2", RESERVED)

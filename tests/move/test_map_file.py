@@ -1,4 +1,4 @@
-"""The map of a move survives deaths, belongs to one blog and one home, and is written by one process."""
+"""The map file survives crashes, belongs to one blog and one WordPress, and is written by one process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "map.jsonl"
 
 
-def test_what_was_made_and_what_was_being_sent_is_known_again(path: Path) -> None:
+def test_made_and_pending_records_are_read_back(path: Path) -> None:
     with opened(path) as made:
         made.sending("posts", "1", NOW)
         made.made("posts", "1", Mapped(7, "https://new.example/a/", "abc"))
@@ -44,7 +44,7 @@ def test_what_was_made_and_what_was_being_sent_is_known_again(path: Path) -> Non
 
 
 @pytest.mark.parametrize("cut", range(1, 35))
-def test_a_torn_last_line_is_none(path: Path, cut: int) -> None:
+def test_a_torn_last_line_is_ignored(path: Path, cut: int) -> None:
     with opened(path) as made:
         made.made("posts", "1", Mapped(7))
         made.made("posts", "2", Mapped(8))
@@ -52,7 +52,7 @@ def test_a_torn_last_line_is_none(path: Path, cut: int) -> None:
     path.write_bytes(whole[:-cut])
     with opened(path, keep=False) as tried:
         assert (tried.of("posts", "1"), tried.of("posts", "2")) == (Mapped(7), None)
-    assert path.read_bytes() == whole[:-cut], "what is only tried writes nothing"
+    assert path.read_bytes() == whole[:-cut], "a dry run writes nothing"
     with opened(path) as again:
         again.made("posts", "2", Mapped(9))
     with opened(path) as again:
@@ -98,7 +98,7 @@ def test_an_odd_line_is_refused(path: Path, line: str) -> None:
         opened(path)
 
 
-def test_what_is_no_file_is_refused(path: Path) -> None:
+def test_a_path_that_is_not_a_file_is_refused(path: Path) -> None:
     path.mkdir()
     with pytest.raises(UsageError, match="is not a file"):
         opened(path)
@@ -114,7 +114,7 @@ def test_only_one_process_writes_it(path: Path) -> None:
         pass
 
 
-def test_what_is_only_tried_makes_no_file(path: Path) -> None:
+def test_a_dry_run_makes_no_file(path: Path) -> None:
     with opened(path, keep=False) as tried:
         tried.sending("posts", "1", NOW)
         tried.made("posts", "1", Mapped(7))

@@ -1,4 +1,4 @@
-"""What is moved, what a second run does, and what is left alone."""
+"""Moving a blog: the result, a second run, and content that is left alone."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ async def home() -> AsyncIterator[Home]:
 
 
 def stored(home: Home, title: str) -> dict[str, Any]:
-    """Return the only post of a title as it is stored."""
+    """Return the only post with a title, in its stored form."""
     (found,) = [each for each in home.rest_posts.values() if each["title"] == title]
     return found
 
 
 def post(home: Home, title: str) -> dict[str, Any]:
-    """Return the only post of a title, its addresses as a browser reads them."""
+    """Return the only post with a title, with its addresses decoded as in a browser."""
     found = stored(home, title)
     return {**found, "content": found["content"].replace("&#47;&#47;", "//")}
 
 
 def shown(content: str) -> str:
-    """Return what a WordPress shows of blocks, and of HTML in them."""
+    """Return the HTML that a WordPress shows for blocks and the HTML in them."""
     return re.sub(r"<!-- /?wp:.*?-->|<!--more.*?-->", "", content, flags=re.DOTALL).strip()
 
 
@@ -81,7 +81,7 @@ async def test_names_in_any_script_are_kept_in_addresses(home: Home, tmp_path: P
     assert counts(await move(home, blog, tmp_path), Did.THERE)["posts"] == 4
 
 
-async def test_nobody_sees_a_post_before_it_is_whole(home: Home, tmp_path: Path) -> None:
+async def test_a_post_is_not_public_before_it_is_complete(home: Home, tmp_path: Path) -> None:
     seen = []
 
     def watch(route: str, _fields: Any) -> None:
@@ -106,7 +106,7 @@ async def test_a_second_run_does_nothing(home: Home, tmp_path: Path, lost: bool)
     assert home.rest_posts == posts
 
 
-async def test_a_move_that_is_only_tried_sends_nothing_and_says_what_it_would_do(home: Home, tmp_path: Path) -> None:
+async def test_a_dry_run_sends_nothing_and_reports_its_plan(home: Home, tmp_path: Path) -> None:
     outcome = await move(home, small_blog(), tmp_path, dry_run=True)
     assert (counts(outcome, Did.MADE), home.writes) == (ALL, [])
     assert not (tmp_path / "map.jsonl").exists()
@@ -116,7 +116,7 @@ async def test_a_move_that_is_only_tried_sends_nothing_and_says_what_it_would_do
     assert (counts(outcome, Did.THERE), len(home.writes)) == (ALL, writes)
 
 
-async def test_what_changed_in_the_old_blog_is_brought_up_to_date(home: Home, tmp_path: Path) -> None:
+async def test_changes_in_the_old_blog_are_moved(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     blog = small_blog()
     blog.entry("1", title="一つ目、改", name="first", entry_text="書き直した")
@@ -130,7 +130,7 @@ async def test_what_changed_in_the_old_blog_is_brought_up_to_date(home: Home, tm
 
 
 @pytest.mark.parametrize("drafts", [False, True])
-async def test_a_late_comment_gets_where_none_are_taken(home: Home, tmp_path: Path, drafts: bool) -> None:
+async def test_a_late_comment_reaches_a_post_with_closed_comments(home: Home, tmp_path: Path, drafts: bool) -> None:
     said = replace(SAID, all_as_draft=drafts)
     side = Side.DRAFTS if drafts else Side.PUBLIC
     await move(home, small_blog(), tmp_path, declared=said, side=side)
@@ -153,7 +153,7 @@ async def test_drafts_keep_their_comments_and_nothing_is_public(home: Home, tmp_
     assert f'href="{home.url}/second/"' in post(home, "一つ目")["content"], "the address it will be published at"
 
 
-async def test_what_is_private_stays_private(home: Home, tmp_path: Path) -> None:
+async def test_private_posts_stay_private(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     blog.entry("9", title="秘密", name="himitsu", is_private="t")
     blog.comment("9", "9", delete_flg="t", cm_text="隠した")
@@ -166,11 +166,11 @@ async def test_what_is_private_stays_private(home: Home, tmp_path: Path) -> None
 
 
 def edited(home: Home, title: str, **changes: Any) -> None:
-    """Let a person change a post."""
+    """Edit a post as a person would."""
     stored(home, title).update(modified_gmt=LATER, **changes)
 
 
-async def test_what_a_person_changed_there_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_persons_changes_are_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     mine = post(home, "一つ目")["content"].replace("二</a>", "二</a> 私の追記")
     edited(home, "一つ目", content=mine)
@@ -183,7 +183,7 @@ async def test_what_a_person_changed_there_is_left_alone(home: Home, tmp_path: P
     assert outcome.named[Thing.POST, Did.LEFT, "changed there since it was moved"] == ["1"]
 
 
-async def test_what_a_person_changes_while_others_are_moved_is_left_alone(home: Home, tmp_path: Path) -> None:
+async def test_a_persons_changes_during_a_move_are_left_alone(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
 
     def meddle(event: Any) -> None:
@@ -208,7 +208,7 @@ async def test_without_the_map_nothing_that_may_be_a_persons_is_changed(home: Ho
 
 
 async def test_a_half_made_post_that_a_person_took_over_is_left_alone(home: Home, tmp_path: Path) -> None:
-    home.death.at = 8  # the posts are made, and have no text
+    home.death.at = 8  # the posts exist but have no text
     with pytest.raises(Exception, match="broke"):
         await move(home, small_blog(), tmp_path)
     edited(home, "二つ目", content=post(home, "二つ目")["content"] + "私の文")
@@ -218,7 +218,7 @@ async def test_a_half_made_post_that_a_person_took_over_is_left_alone(home: Home
     assert outcome.named[Thing.POST, Did.LEFT, "changed there since it was moved"] == ["2"]
 
 
-async def test_what_a_person_deleted_there_is_not_made_again(home: Home, tmp_path: Path) -> None:
+async def test_a_post_deleted_by_a_person_is_not_made_again(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     del home.rest_posts[post(home, "一つ目")["id"]]
     edited(home, "二つ目", status="trash")
@@ -235,7 +235,7 @@ async def test_what_a_person_deleted_there_is_not_made_again(home: Home, tmp_pat
         "changed there since it was moved": ["3"],
     }
     assert counts(outcome, Did.LEFT)["pictures"] == 1
-    assert outcome.whole, "it was a person's will"
+    assert outcome.whole, "a deletion by a person is no failure"
     assert report.document()["out"]["entries"] == 0
 
 
@@ -247,7 +247,7 @@ async def test_a_deleted_comment_stays_deleted(home: Home, tmp_path: Path) -> No
     assert len(home.rest_comments) == 2
 
 
-async def test_what_is_there_from_others_is_neither_changed_nor_taken_for_ours(home: Home, tmp_path: Path) -> None:
+async def test_records_of_other_programs_are_not_changed_or_adopted(home: Home, tmp_path: Path) -> None:
     theirs = {"title": "私の記事", "content": "x", "slug": "first", "date_gmt": LATER, "status": "publish"}
     home.take_post(theirs)
     home.take_term({"name": "日記", "slug": "nikki"})
@@ -272,7 +272,7 @@ async def test_a_file_that_is_not_taken_is_named_and_keeps_its_address(home: Hom
     outcome = await move(home, small_blog(), tmp_path, report=report, retries=3)
     assert not outcome.whole
     assert counts(outcome, Did.REFUSED) == {"pictures": 2}
-    assert home.writes.count("POST wp/v2/media") == 2, "another time brings no other answer"
+    assert home.writes.count("POST wp/v2/media") == 2, "a retry would be refused again"
     assert 'src="https://pictures.example.jp/1.png"' in post(home, "一つ目")["content"]
     (row,) = report.document()["by_address"]
     assert (row["reason"], row["count"]) == ("the new home does not take it", 2)
@@ -291,7 +291,7 @@ async def test_no_two_pictures_are_sent_at_once_before_one_has_arrived(home: Hom
 @pytest.mark.parametrize(("route", "thing", "count"), [
     ("wp/v2/posts", Thing.POST, 3), ("wp/v2/comments", Thing.COMMENT, 3), ("wp/v2/categories", Thing.CATEGORY, 2),
 ])  # fmt: skip
-async def test_what_is_refused_is_named_and_the_rest_goes_on(
+async def test_refused_records_are_named_and_the_rest_continues(
     home: Home, tmp_path: Path, route: str, thing: Thing, count: int
 ) -> None:
     page = web.Response(status=403, text="<p>Firewall", content_type="text/html")
@@ -328,7 +328,7 @@ async def test_a_post_that_loses_its_mark_later_is_named(home: Home, tmp_path: P
     assert outcome.named[Thing.POST, Did.REFUSED, "sent an unexpected answer"] == ["1", "2", "3"]
 
 
-async def test_what_would_open_a_post_for_comments_may_be_refused(home: Home, tmp_path: Path) -> None:
+async def test_opening_a_post_for_comments_may_be_refused(home: Home, tmp_path: Path) -> None:
     await move(home, small_blog(), tmp_path)
     blog = small_blog()
     blog.comment("4", "2", name="x", cm_text="後から")
@@ -338,7 +338,7 @@ async def test_what_would_open_a_post_for_comments_may_be_refused(home: Home, tm
     assert len(home.rest_comments) == 3
 
 
-async def test_a_category_may_be_made_by_somebody_meanwhile(home: Home, tmp_path: Path) -> None:
+async def test_another_user_may_make_a_category_during_the_move(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     blog.entry("5", title="五", entry_text="五", category="長" * 300)
 
@@ -367,7 +367,7 @@ async def test_the_text_of_a_post_may_be_refused(home: Home, tmp_path: Path) -> 
     assert post(home, "")["status"] == "private"
 
 
-async def test_what_vanishes_meanwhile_is_missed(home: Home, tmp_path: Path) -> None:
+async def test_records_that_vanish_during_the_move_are_reported(home: Home, tmp_path: Path) -> None:
     def lose(event: Any) -> None:
         if str(getattr(event, "stage", "")) == "looking again":
             home.rest_comments.popitem()
@@ -405,7 +405,7 @@ async def test_a_hostile_body_is_no_block_and_no_mark(home: Home, tmp_path: Path
     assert len(home.rest_posts) == 2
 
 
-async def test_pictures_belong_to_the_post_that_decides_who_sees_them(home: Home, tmp_path: Path) -> None:
+async def test_pictures_belong_to_the_post_that_decides_their_visibility(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     blog.picture("https://pictures.example.jp/8.png", entry_id="8")
     blog.entry(
@@ -418,7 +418,7 @@ async def test_pictures_belong_to_the_post_that_decides_who_sees_them(home: Home
     assert set(parents.values()) == {stored(home, title)["id"] for title in ("一つ目", "二つ目", "秘密")}
     assert outcome.named[Thing.CATEGORY, Did.LEFT, LeftAlone.WOULD_BE_PUBLIC] == ["箱"]
     assert [each["name"] for each in home.terms.values()] == ["日記", "旅"]
-    # Versions before this one uploaded them without a post, for everybody to see.
+    # Earlier releases uploaded them without a post, where everyone could see them.
     number = next(number for number, each in home.media.items() if each["post"] == stored(home, "秘密")["id"])
     home.media[number]["post"] = 0
     await move(home, blog, tmp_path, side=Side.REST)
@@ -437,7 +437,7 @@ async def test_a_private_picture_whose_post_is_in_the_trash_is_private_itself(ho
     assert [(each["post"], each["status"]) for each in home.media.values()] == [(0, "private")]
 
 
-async def test_a_link_is_written_so_that_wordpress_notifies_nobody(home: Home, tmp_path: Path) -> None:
+async def test_a_link_causes_no_notifications_by_wordpress(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     links = (
         '<a href="https://other.example/a">x</a> //y.example/ <script src="https://z.example/z.js">a = 1 // b</script>'

@@ -1,4 +1,4 @@
-"""What is sent to a WordPress, and what its answers mean."""
+"""Requests that are sent to a WordPress, and the meaning of its answers."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ async def api(home: Home) -> AsyncIterator[WordPressApi]:
 
 
 async def nothing() -> None:
-    """Find nothing that was made."""
+    """Find no record that was made."""
 
 
 def answers(home: Home, response: web.Response) -> None:
     home.refuse_write = lambda _route, _fields: response
 
 
-async def test_fields_arrive_as_json_with_what_is_asked_of_the_answer(home: Home, api: WordPressApi) -> None:
+async def test_fields_arrive_as_json_with_the_requested_fields_of_the_answer(home: Home, api: WordPressApi) -> None:
     got: list[Any] = []
     home.refuse_write = lambda route, fields: got.append((route, fields))
     made = await api.send("wp/v2/categories", {"name": "海", "slug": "umi"}, {"_fields": "id"}, nothing)
@@ -49,7 +49,7 @@ async def test_fields_arrive_as_json_with_what_is_asked_of_the_answer(home: Home
     assert (request.headers["Content-Type"], request.query["_fields"]) == ("application/json", "id")
 
 
-async def test_a_refusal_says_its_name_its_words_and_what_it_knows(home: Home, api: WordPressApi) -> None:
+async def test_a_refusal_has_a_code_a_text_and_data(home: Home, api: WordPressApi) -> None:
     body = {"code": "term_exists", "message": "There\x07 already.", "data": {"term_id": 7}}
     answers(home, web.json_response(body, status=400))
     refused = await api.send("wp/v2/categories", {}, {})
@@ -64,14 +64,12 @@ async def test_a_refusal_says_its_name_its_words_and_what_it_knows(home: Home, a
         (json.dumps({"code": 1, "data": []}), RestRefusal("", "answered 403", {})),
     ],
 )
-async def test_who_stands_before_it_may_refuse_too(
-    home: Home, api: WordPressApi, body: str, refusal: RestRefusal
-) -> None:
+async def test_a_proxy_may_refuse_too(home: Home, api: WordPressApi, body: str, refusal: RestRefusal) -> None:
     answers(home, web.Response(status=403, text=body))
     assert await api.send("wp/v2/posts", {}, {}) == refusal
 
 
-async def test_a_password_that_is_not_known_any_more_ends_it(home: Home, api: WordPressApi) -> None:
+async def test_a_revoked_password_ends_the_move(home: Home, api: WordPressApi) -> None:
     answers(home, home.refuse(401, "rest_cannot_create"))
     with pytest.raises(NotAuthorised):
         await api.send("wp/v2/posts", {}, {})

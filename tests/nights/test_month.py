@@ -1,4 +1,4 @@
-"""A month of nights: nothing when all is well, once when something breaks, once when it heals; and the page is current."""
+"""A month of nights: one notification when something breaks, one when it heals, else none; and the page is current."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def test_the_monitor_is_up_only_after_a_success(nights: list[Night]) -> None:
     assert all((night.monitor == "up") is (night.code == 0) for night in nights)
 
 
-def test_nothing_that_is_told_is_secret(nights: list[Night]) -> None:
+def test_no_notification_has_a_secret(nights: list[Night]) -> None:
     assert "tok-3n" not in page(nights)

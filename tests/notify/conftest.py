@@ -1,4 +1,4 @@
-"""A monitor over real HTTP that writes down what it is sent."""
+"""A monitor over real HTTP that records its requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Ping:
-    """One request: the path behind the check's address, the query, the body and the headers by lower-case name."""
+    """One request: the path below the check's address, the query, the body, and the headers by lower-case name."""
 
     path: str
     query: dict[str, list[str]]
@@ -25,7 +25,7 @@ class Ping:
 
 @dataclass
 class FakeMonitor:
-    """What it was sent; ``statuses`` are given out one after another before it answers 200, ``delay`` before each."""
+    """Records requests; it answers with each of ``statuses`` in turn and then with 200, each after its ``delay``."""
 
     url: str = ""
     pings: list[Ping] = field(default_factory=list)
@@ -58,11 +58,11 @@ def watching() -> Iterator[FakeMonitor]:
             self.wfile.write(b"OK")
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
-            """Say nothing of those who leave early."""
+            """Ignore clients that disconnect early."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
         fake.url = f"http://127.0.0.1:{server.server_port}/check"

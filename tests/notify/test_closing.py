@@ -1,4 +1,4 @@
-"""How long a service is there, and what readers of the blog do not see."""
+"""The time until a service closes, and the content that readers of the blog do not see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def nights(count: int, gap: timedelta, last: datetime) -> list[datetime]:
     return [last - number * gap for number in range(count)]
 
 
-def test_days_are_those_of_the_blogs_clocks() -> None:
+def test_days_are_in_the_time_zone_of_the_blog() -> None:
     late = datetime(2026, 12, 30, 15, 30, tzinfo=UTC)
     assert countdown(DAY, late, UTC, ()).days == 1
     assert countdown(DAY, late, JAPAN, ()).days == 0
@@ -27,12 +27,12 @@ def test_days_are_those_of_the_blogs_clocks() -> None:
     ("gap", "backups"),
     [(timedelta(days=1), 11), (timedelta(hours=6), 44), (timedelta(days=7), 1), (timedelta(days=30), 0)],
 )
-def test_backups_come_at_the_pace_of_the_last_ones(gap: timedelta, backups: int) -> None:
+def test_the_pace_of_the_last_backups_is_extrapolated(gap: timedelta, backups: int) -> None:
     now = datetime(2026, 12, 21, 3, tzinfo=UTC)
     assert countdown(DAY, now, UTC, nights(9, gap, now)) == Countdown(DAY, 10, backups)
 
 
-def test_one_late_night_and_runs_by_hand_change_no_pace() -> None:
+def test_a_late_night_and_manual_runs_do_not_change_the_pace() -> None:
     now = datetime(2026, 12, 21, 3, tzinfo=UTC)
     begun = [now, now - timedelta(minutes=2), *nights(5, timedelta(days=1), now - timedelta(days=5))]
     assert countdown(DAY, now, UTC, begun).backups == 11
@@ -43,5 +43,5 @@ def test_one_late_night_and_runs_by_hand_change_no_pace() -> None:
 @pytest.mark.parametrize(
     ("days", "step"), [(31, None), (30, 30), (8, 14), (7, 7), (2, 3), (0, 0), (-1, -1), (-400, -1)]
 )
-def test_it_is_told_again_as_the_day_comes_near(days: int, step: int | None) -> None:
+def test_the_notice_repeats_as_the_day_approaches(days: int, step: int | None) -> None:
     assert Countdown(DAY, days, None).step == step

@@ -1,4 +1,4 @@
-"""The command of on_failure: its words, what it reads and knows, and what it may not do."""
+"""The command of on_failure: its arguments, input and environment, and its limits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def python(program: str) -> str:
     return shlex.join([sys.executable, "-c", program])
 
 
-def test_it_reads_the_message_and_knows_the_facts_and_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_gets_the_message_and_the_facts_but_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "s3cret")
     seen = tmp_path / "seen"
     assert run_command(python(WITNESS.format(str(seen))), "壊れました; $(id)", {"EXIT_CODE": "3"}) is None
     assert seen.read_text() == "壊れました; $(id)\nBLOG_EXPORTER_EXIT_CODE=3"
 
 
-def test_no_shell_reads_it(tmp_path: Path) -> None:
+def test_it_runs_without_a_shell(tmp_path: Path) -> None:
     assert run_command(f"echo hello > {tmp_path}/made; touch {tmp_path}/made", "", {}) is None
     assert list(tmp_path.iterdir()) == []
 
@@ -41,18 +41,18 @@ def test_no_shell_reads_it(tmp_path: Path) -> None:
         (python("import sys; print('first', file=sys.stderr); sys.exit('no mailbox')"), "ended with 1: no mailbox"),
     ],
 )
-def test_what_is_wrong_with_it_is_said(command: str, said: str) -> None:
+def test_its_failure_is_reported(command: str, said: str) -> None:
     assert said in str(run_command(command, "", {}))
 
 
-def test_one_that_does_not_end_is_ended_with_all_it_started() -> None:
+def test_a_hanging_command_is_killed_with_its_children() -> None:
     begun = time.monotonic()
     wrong = run_command("sh -c 'sleep 60 & sleep 60'", "x" * 1_000_000, {}, timeout=0.2)
     assert "did not end within" in str(wrong)
     assert time.monotonic() - begun < 5
 
 
-def test_it_is_told_of_a_full_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_notified_of_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(**_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

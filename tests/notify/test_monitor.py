@@ -47,7 +47,7 @@ def test_two_failures_are_tried_again(monitor: FakeMonitor) -> None:
     assert signals.trouble is None
 
 
-def test_what_will_not_change_is_not_tried_again(monitor: FakeMonitor) -> None:
+def test_permanent_failures_are_not_tried_again(monitor: FakeMonitor) -> None:
     monitor.statuses = [404]
     signals = Monitor(monitor.url)
     asyncio.run(signals.send(Signal.SUCCESS))
@@ -74,7 +74,7 @@ def test_a_monitor_that_is_gone_costs_seconds_at_most() -> None:
     assert time.monotonic() - begun < PING_SECONDS
 
 
-def test_a_monitor_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch, monitor: FakeMonitor) -> None:
+def test_a_monitor_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, monitor: FakeMonitor) -> None:
     monkeypatch.setattr("exporter.notify.delivery.PING_SECONDS", 0.2)
     monitor.delay = 0.5
     begun = time.monotonic()
@@ -101,6 +101,6 @@ def test_an_interrupted_run_does_not_wait_for_its_start(monitor: FakeMonitor) ->
 @pytest.mark.parametrize(
     "url", ["", "hc-ping.com/x", "ftp://hc-ping.com/x", "https://u:p@hc-ping.com/x", "https://h/#x"]
 )
-def test_what_is_no_address_is_refused_at_once(url: str) -> None:
+def test_an_invalid_address_is_refused_at_once(url: str) -> None:
     with pytest.raises(UsageError):
         Monitor(url)

@@ -1,4 +1,4 @@
-"""The same trouble is notified once, again when it changes or lasts, and its end once."""
+"""The same problem is notified once, again if it changes or lasts, and its end once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEEK = timedelta(days=7)
 
 
 def nights(*troubles: str, remind_after: timedelta = WEEK) -> list[Event | None]:
-    """Live through nights, each with its troubles with spaces between them."""
+    """Simulate nights; each argument has a night's problems, separated by spaces."""
     notified, events = Notified(), []
     for number, names in enumerate(troubles):
         event, notified = notified.after(names.split(), NIGHT + timedelta(days=number), remind_after)
@@ -32,11 +32,11 @@ def test_once_when_it_breaks_and_once_when_it_heals() -> None:
     assert nights("", "a", "a", "a", "", "") == [None, Event.FAILED, None, None, Event.HEALED, None]
 
 
-def test_another_trouble_is_told_and_a_smaller_one_is_not() -> None:
+def test_a_new_problem_is_notified_and_a_partial_recovery_is_not() -> None:
     assert nights("a", "a b", "b", "a", "c", "") == [Event.FAILED, Event.FAILED, None, None, Event.FAILED, Event.HEALED]
 
 
-def test_what_lasts_is_told_each_week() -> None:
+def test_a_lasting_problem_is_notified_each_week() -> None:
     assert [number for number, event in enumerate(nights(*["a"] * 16)) if event] == [0, 7, 14]
     assert nights("a", "a", remind_after=timedelta()) == [Event.FAILED, Event.REMINDER]
 
@@ -46,13 +46,13 @@ def test_a_clock_that_went_back_does_not_silence_it() -> None:
     assert notified.after(["a"], NIGHT, WEEK)[0] is Event.REMINDER
 
 
-def test_it_says_since_when() -> None:
+def test_it_gives_the_start_of_a_problem() -> None:
     _, notified = Notified().after(["a"], NIGHT, WEEK)
     _, notified = notified.after(["b"], NIGHT + timedelta(days=1), WEEK)
     assert notified.since == NIGHT
 
 
-def test_endless_troubles_stay_a_small_file() -> None:
+def test_endless_problems_stay_a_small_file() -> None:
     notified = Notified()
     for night in range(5):
         _, notified = notified.after(
@@ -74,7 +74,7 @@ def test_endless_troubles_stay_a_small_file() -> None:
         b'{"since":null,"notified":{"a":"9999-12-31T23:59:59-23:59"}}',
     ],
 )
-def test_what_cannot_be_read_was_not_told(content: bytes, tmp_path: Path) -> None:
+def test_an_unreadable_file_counts_as_empty(content: bytes, tmp_path: Path) -> None:
     path = Layout(tmp_path).notified
     assert load(path) == Notified()
     (tmp_path / ".work").mkdir()
@@ -82,7 +82,7 @@ def test_what_cannot_be_read_was_not_told(content: bytes, tmp_path: Path) -> Non
     assert load(path) == Notified()
 
 
-def test_it_is_written_over_what_is_there(tmp_path: Path) -> None:
+def test_the_file_is_overwritten_in_place(tmp_path: Path) -> None:
     (tmp_path / ".work").mkdir()
     path, file = Layout(tmp_path).notified, tmp_path / ".work" / "notified.json"
     save(path, Notified())
@@ -97,7 +97,7 @@ def test_it_is_written_over_what_is_there(tmp_path: Path) -> None:
     )
 
 
-def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_instead_of_the_file_is_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_bytes(b"mine")
     (tmp_path / "archive" / ".work").mkdir(parents=True)

@@ -35,7 +35,7 @@ def read(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
     }
 
 
-def test_the_parser_of_prometheus_reads_what_status_knows() -> None:
+def test_the_parser_of_prometheus_reads_the_facts_of_status() -> None:
     found = read(metrics(DOCUMENT, 7))
     common = {"blog": "whole.blog.example.jp", "archive": '/home/you/"ブログ"\\\n#'}
     assert found["status"] == [(common, 7)]
@@ -47,7 +47,7 @@ def test_the_parser_of_prometheus_reads_what_status_knows() -> None:
     assert ({**common, "kind": "assets", "reason": "lost"}, 1) in found["left_out"]
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_values_are_left_out() -> None:
     document = {**DOCUMENT, "last_run": None, "last_success": None, "completeness": {}, "writer": {"pid": 7}}
     found = read(metrics(document, 3))
     assert {"last_success_timestamp_seconds", "last_run_exit_code", "saved"} & found.keys() == set()

@@ -1,4 +1,4 @@
-"""The packages, built by other people's tools in an environment of their own, and installed into a fresh one."""
+"""The packages, built by standard tools in a separate environment and installed into a new one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.support.runs import ROOT
 
 TOOLS = ROOT / ".venv-packages" / "bin"
 EPOCH = "1700000000"
-"""Any moment: what is built must hold no other."""
+"""Any timestamp: built files must contain no other."""
 
 
 def run(*words: object, cwd: Path | None = None, **environ: str) -> str:
-    """Run a program outside of the project, in English, and return what it said."""
+    """Run a program in English outside of the project and return its output."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("BLOG_EXPORTER_", "COVERAGE_"))}
     kept = {**kept, "LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": EPOCH, **environ}
     done = subprocess.run([str(word) for word in words], cwd=cwd or Path("/"), env=kept, capture_output=True, text=True)
@@ -37,7 +37,7 @@ class Packages:
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of the project and nothing that was made from them."""
+    """The files of the project without generated files."""
     copy = tmp_path_factory.mktemp("source") / "blog-exporter"
     made = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", "dist", ".*_cache", ".hypothesis")
     return Path(shutil.copytree(ROOT, copy, ignore=made))
@@ -55,7 +55,7 @@ def packages(source: Path) -> Packages:
 
 @pytest.fixture(scope="session")
 def installed(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of a fresh environment that has the wheel and what it needs."""
+    """The programs of a new environment with the wheel and its dependencies."""
     place = tmp_path_factory.mktemp("installed") / "日本 語"
     run(sys.executable, "-m", "venv", place)
     run(place / "bin" / "python", "-m", "pip", "install", "--quiet", packages.wheel)

@@ -1,4 +1,4 @@
-"""What is published is whole, the same whenever it is built, and works where nothing else of the project is."""
+"""Published packages are complete, reproducible, and work without the rest of the project."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_the_wheel_has_every_file_of_the_program(packages: Packages) -> None:
         assert f"exporter/locale/{language}/LC_MESSAGES/{DOMAIN}.mo" in ours
 
 
-def test_the_sdist_has_what_the_tests_and_documents_need_and_nothing_made(packages: Packages) -> None:
+def test_the_sdist_has_the_files_for_tests_and_documents_and_no_generated_ones(packages: Packages) -> None:
     with tarfile.open(packages.sdist) as archive:
         folders = {name.split("/")[1] for name in archive.getnames()}
     assert {"exporter", "tests", "docs", "README.md", "CHANGELOG.md", "LICENSE", "Dockerfile"} <= folders
     assert not {folder for folder in folders if folder.startswith((".venv", "dist", ".git/", ".ci"))}
 
 
-def test_what_is_built_again_is_the_same(packages: Packages, source: Path, tmp_path: Path) -> None:
+def test_builds_are_reproducible(packages: Packages, source: Path, tmp_path: Path) -> None:
     for path in source.rglob("*.md"):
         path.touch()
     run(TOOLS / "python", "-m", "build", "--no-isolation", "--sdist", "--outdir", tmp_path, source)
@@ -59,7 +59,7 @@ def test_what_is_built_again_is_the_same(packages: Packages, source: Path, tmp_p
     assert (tmp_path / packages.wheel.name).read_bytes() == packages.wheel.read_bytes()
 
 
-def test_the_page_on_pypi_shows_the_readme_without_links_that_lead_nowhere(packages: Packages) -> None:
+def test_the_page_on_pypi_shows_the_readme_without_broken_links(packages: Packages) -> None:
     assert run(TOOLS / "twine", "check", "--strict", packages.wheel, packages.sdist).count("PASSED") == 2
     found = message_from_bytes(metadata(packages.wheel))
     text = str(found.get_payload())
@@ -95,7 +95,7 @@ def test_uv_installs_it(packages: Packages, tmp_path: Path) -> None:
     assert run(tmp_path / "bin" / "blog-exporter", "--version").strip().endswith(__version__)
 
 
-def test_the_bill_of_materials_names_all_that_is_installed(installed: Path, tmp_path: Path) -> None:
+def test_the_bill_of_materials_names_all_installed_packages(installed: Path, tmp_path: Path) -> None:
     bill = tmp_path / "sbom.json"
     run("make", "--silent", "-C", ROOT, "sbom", f"SBOM={bill}", f"SBOM_OF={installed / 'python'}")
     named = {part["name"].lower().replace("_", "-") for part in json.loads(bill.read_text("utf-8"))["components"]}
@@ -112,7 +112,7 @@ def metadata_of(installed: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_the_container_is_built_as_linters_wish_and_runs_as_nobody_special() -> None:
+def test_the_container_passes_linters_and_runs_as_an_unprivileged_user() -> None:
     run(TOOLS / "hadolint", ROOT / "Dockerfile")
     text = (ROOT / "Dockerfile").read_text("utf-8")
     *_, last = re.split(r"^FROM ", text, flags=re.MULTILINE)
@@ -121,7 +121,7 @@ def test_the_container_is_built_as_linters_wish_and_runs_as_nobody_special() -> 
     assert last.rindex("USER ") < last.rindex("ENTRYPOINT")
     for base in re.findall(r"^FROM (\S+)", text, re.MULTILINE):
         assert re.fullmatch(r"python:3\.[0-9]+-slim-[a-z]+", base)
-    # What it copies is what .dockerignore lets through.
+    # It copies only files that .dockerignore allows.
     let_through = re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE)
     copied = [word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.MULTILINE) for word in line.split()]
     assert sorted(copied) == sorted(let_through)

@@ -1,4 +1,4 @@
-"""Plans of paths that are hard to write, and a machine with the schedulers that a test wants."""
+"""Plans with paths that are hard to quote, and a machine with the schedulers of a test."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ STRANGE = (
     "\\",
     "~",
 )
-"""Names of folders that a line might take for something else."""
+"""Names of folders that a scheduler's file could misread."""
 
 
 @pytest.fixture(params=STRANGE)
 def plan(request: pytest.FixtureRequest) -> NightPlan:
-    """A plan with a name of a folder that is hard to write, in the program's place too."""
+    """A plan with a name that is hard to quote, also in the program's path."""
     return plan_of(request.param)
 
 
 def plan_of(name: str, program: str = "/opt/{}/blog-exporter") -> NightPlan:
-    """NightPlan a backup into a folder of that name."""
+    """Plan a backup into a folder of that name."""
     archive = Path("/home/me") / name
     words = ("backup", "me.blog.example.jp", "--archive", str(archive), "--quiet")
     return NightPlan(archive, "me.blog.example.jp", (program.format(name), *words), time(3, 7))

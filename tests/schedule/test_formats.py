@@ -1,4 +1,4 @@
-"""Each scheduler's file says the words of the plan, whatever characters they have, to a reader of its own."""
+"""Each scheduler's file contains the plan's words with any characters; a separate parser reads them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASKS = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 
 
 def as_cron_reads(command: str) -> str:
-    """Return what cron hands to the shell: after crontab(5), and as its source does it, byte by byte."""
+    """Return the command that cron passes to the shell: by crontab(5), and byte by byte as its source does."""
     given, escaped = "", False
     for each in command:
         if escaped:
@@ -50,7 +50,7 @@ def test_a_line_that_cron_would_cut_is_refused() -> None:
 
 
 def as_systemd_reads(line: str) -> tuple[str, ...]:
-    """Return the words of a quoted line, as systemd.service(5) and systemd.syntax(7) have it."""
+    """Return the words of a quoted line, by systemd.service(5) and systemd.syntax(7)."""
     words = re.findall(r'"((?:[^"\\]|\\.)*)"', line)
     return tuple(re.sub(r"\\(.)", r"\1", word).replace("%%", "%") for word in words)
 
@@ -64,7 +64,7 @@ def test_systemd_gets_every_word(plan: NightPlan) -> None:
     assert as_systemd_reads(line) == plan.command
 
 
-def test_systemd_repeats_what_may_pass_and_what_was_slept_through() -> None:
+def test_systemd_repeats_temporary_failures_and_missed_runs() -> None:
     service, timer = systemd_service(plan_of("blog")), systemd_timer(plan_of("blog"))
     (never,) = re.findall(r"^RestartPreventExitStatus=(.*)$", service, re.MULTILINE)
     assert "20" not in never.split()
@@ -82,7 +82,7 @@ def test_launchd_gets_every_word(plan: NightPlan) -> None:
 
 
 def as_windows_reads(line: str) -> list[str]:
-    """Return the words of a command line by the rules of Microsoft's C runtime."""
+    """Return the words of a command line, by the rules of Microsoft's C runtime."""
     words = []
     for found in re.finditer(r'(?:[^\s"]|"(?:[^"\\]|\\+(?!")|\\.)*")+', line):
         word = re.sub(
@@ -111,7 +111,7 @@ def test_a_plan_names_the_program_and_every_path_in_full(monkeypatch: pytest.Mon
     assert f"{plan.at:%H:%M}" == "23:59"
 
 
-def test_the_night_speaks_as_the_day_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_nightly_command_has_the_current_language(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("exporter.schedule.plan.current_language", lambda: "ja")
     assert plan_for(tmp_path, "me.blog.example.jp").command[2:5] == (str(tmp_path), "--lang", "ja")
 
@@ -121,21 +121,21 @@ def test_a_program_that_has_no_script_is_started_as_a_module(monkeypatch: pytest
     assert plan_for(tmp_path, "blog").command[:4] == (str(tmp_path / "python"), "-P", "-m", "exporter")
 
 
-def test_the_own_minute_of_an_archive_stays_the_same(tmp_path: Path) -> None:
+def test_the_minute_of_an_archive_never_changes(tmp_path: Path) -> None:
     times = {plan_for(tmp_path / str(number), "blog").at for number in range(50)}
     assert {each.hour for each in times} == {3}
     assert len(times) > 20
     assert plan_for(tmp_path / "7", "blog") == plan_for(tmp_path / "7", "blog")
 
 
-def test_names_differ_where_archives_do_and_hold_what_every_scheduler_allows() -> None:
+def test_names_are_unique_to_archives_and_valid_for_every_scheduler() -> None:
     names = [name_of(Path(path)) for path in ("/a/Blog", "/b/Blog", "/a/日記", "/a/" + "x" * 200)]
     assert len(set(names)) == 4
     assert all(re.fullmatch("blog-exporter(-[a-z0-9]+)+", name) and len(name) < 64 for name in names)
 
 
 @pytest.mark.parametrize("at", ["24:00", "3", "03:60", "", "3am", "-1:00"])
-def test_a_time_that_is_none_is_refused(tmp_path: Path, at: str) -> None:
+def test_an_invalid_time_is_refused(tmp_path: Path, at: str) -> None:
     with pytest.raises(UsageError, match="is not a time of day: give one such as 03:17"):
         plan_for(tmp_path, "blog", at=at)
 

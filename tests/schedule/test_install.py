@@ -1,4 +1,4 @@
-"""A schedule is put where this machine has one, is there once, and leaves everything else as it was."""
+"""A schedule is installed with this machine's scheduler, only once, and everything else stays unchanged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_better_scheduler_is_chosen(machine: Machine) -> None:
     ("platform", "says"),
     [("linux", "there is no cron, and no systemd runs"), ("darwin", "launchd"), ("win32", "windows")],
 )
-def test_a_machine_without_any_says_what_to_do(
+def test_without_a_scheduler_the_message_says_what_to_do(
     machine: Machine, mine: NightPlan, monkeypatch: pytest.MonkeyPatch, platform: str, says: str
 ) -> None:
     monkeypatch.setattr("sys.platform", platform)
@@ -46,9 +46,7 @@ def test_a_machine_without_any_says_what_to_do(
 
 
 @pytest.mark.parametrize("before", [None, b"", OTHERS])
-def test_the_crontab_is_as_it_was_when_the_schedule_is_gone(
-    machine: Machine, mine: NightPlan, before: bytes | None
-) -> None:
+def test_removing_the_schedule_restores_the_crontab(machine: Machine, mine: NightPlan, before: bytes | None) -> None:
     machine.has("crontab")
     if before is not None:
         machine.table.write_bytes(before)
@@ -94,9 +92,7 @@ def test_two_archives_have_a_block_each(machine: Machine, tmp_path: Path) -> Non
         (b"# END", b"# BEGIN"),
     ],
 )
-def test_a_block_that_somebody_changed_is_not_guessed_at(
-    machine: Machine, mine: NightPlan, old: bytes, new: bytes
-) -> None:
+def test_an_edited_block_is_not_changed(machine: Machine, mine: NightPlan, old: bytes, new: bytes) -> None:
     machine.has("crontab")
     install(mine)
     spoilt = machine.table.read_bytes().replace(old, new)
@@ -121,21 +117,21 @@ def test_a_crontab_that_changes_meanwhile_is_not_overwritten(machine: Machine, m
     assert "-" not in machine.calls("crontab")
 
 
-def test_a_crontab_that_says_something_else_than_was_written_is_told(machine: Machine, mine: NightPlan) -> None:
+def test_a_crontab_that_differs_after_writing_is_reported(machine: Machine, mine: NightPlan) -> None:
     machine.has("crontab")
     machine.now("adds")
     with pytest.raises(UsageError, match="shows others"):
         install(mine)
 
 
-def test_what_cron_refuses_is_said(machine: Machine, mine: NightPlan) -> None:
+def test_a_refusal_by_cron_is_reported(machine: Machine, mine: NightPlan) -> None:
     machine.has("crontab")
     machine.now("refuses")
     with pytest.raises(UsageError, match="no cron that you may use"):
         install(mine, "cron")
 
 
-def test_systemd_gets_two_units_and_loses_them(machine: Machine, mine: NightPlan) -> None:
+def test_two_systemd_units_are_installed_and_removed(machine: Machine, mine: NightPlan) -> None:
     machine.has("systemctl", "crontab")
     install(mine, "cron")
     known = install(mine)
@@ -152,7 +148,7 @@ def test_systemd_gets_two_units_and_loses_them(machine: Machine, mine: NightPlan
     assert find(mine.archive) is None
 
 
-def test_what_systemd_refuses_leaves_no_unit(machine: Machine, mine: NightPlan) -> None:
+def test_a_refusal_by_systemd_leaves_no_unit(machine: Machine, mine: NightPlan) -> None:
     machine.has("systemctl")
     machine.now("refuses")
     with pytest.raises(UsageError, match=r"systemctl refused.*Unit is masked"):
@@ -160,7 +156,7 @@ def test_what_systemd_refuses_leaves_no_unit(machine: Machine, mine: NightPlan) 
     assert list(machine.units.iterdir()) == []
 
 
-def test_a_unit_of_somebody_else_is_left_alone(machine: Machine, mine: NightPlan) -> None:
+def test_a_unit_of_another_program_is_kept(machine: Machine, mine: NightPlan) -> None:
     machine.has("systemctl")
     machine.units.mkdir(parents=True)
     theirs = machine.units / f"{mine.name}.timer"

@@ -1,4 +1,4 @@
-"""What is installed, done by the real programs: a user's systemd, cron with its crontab, and each one's own checks."""
+"""Installed schedules, run by the real programs: a user's systemd, cron with its crontab, and their own checks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.importers
 
 PROGRAM = Path(sys.executable).with_name("blog-exporter")
 PATIENCE_SECONDS = 150
-"""cron looks at its tables once a minute, and begins at the full minute."""
+"""cron reads its tables once a minute, and starts jobs at the full minute."""
 WITNESS = f"""#!{sys.executable}
 import json, os, pathlib, sys
 told = pathlib.Path(__file__).with_name("told")
@@ -37,7 +37,7 @@ told.with_suffix(".new").write_text(json.dumps(sys.argv))
 told.with_suffix(".new").rename(told)
 sys.exit(int(os.environ.get("ENDS_WITH", "0")))
 """
-"""Stands in for the program: writes down what it was told."""
+"""Replaces the program: writes down its arguments."""
 MANAGER = """
 mount -t tmpfs tmpfs /run/systemd && mkdir /run/systemd/system || exit 1
 /usr/lib/systemd/systemd --user --log-target=console > "$FOLDER/log" 2>&1 &
@@ -45,11 +45,11 @@ while ! systemctl --user is-system-running --wait > /dev/null 2>&1 && [ -d /proc
 touch "$FOLDER/ready"
 wait
 """
-"""Begins a systemd as a user has it, where none began the machine: only in its own view of the files does it seem so."""
+"""Starts a user's systemd on a machine without systemd, in a separate mount namespace."""
 
 
 def witness(folder: Path) -> Path:
-    """Make a program that stands in for ours."""
+    """Make a program that replaces the real one."""
     folder.mkdir(parents=True)
     program = folder / "blog-exporter"
     program.write_text(WITNESS)
@@ -58,7 +58,7 @@ def witness(folder: Path) -> Path:
 
 
 def strange_plans(folder: Path, at: datetime, *, inert_program: bool = False) -> list[NightPlan]:
-    """Plan for programs and archives whose paths are hard to write."""
+    """Make plans for programs and archives whose paths are hard to quote."""
     plans = []
     for number, name in enumerate(STRANGE):
         program = witness(folder / str(number) / (re.sub("[\\\\\"']", "x", name) if inert_program else name))
@@ -128,8 +128,8 @@ def _user(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def user(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of a user who has a systemd."""
-    assert os.geteuid() == 0, "a systemd of a user needs mounts of its own here: run this test as root"
+    """The environment of a user with a systemd."""
+    assert os.geteuid() == 0, "a user's systemd needs its own mounts: run this test as root"
     with _user(tmp_path) as environ:
         yield environ
 
@@ -172,7 +172,7 @@ def test_systemd_backs_up_a_blog_every_night(user: dict[str, str], tmp_path: Pat
     assert timer not in systemctl(user, "list-timers", "--all")
 
 
-def test_systemd_starts_every_program_as_planned_and_repeats_what_may_pass(
+def test_systemd_starts_every_program_as_planned_and_repeats_temporary_failures(
     user: dict[str, str], tmp_path: Path
 ) -> None:
     folder = Path(user["HOME"], ".config/systemd/user")

@@ -31,7 +31,7 @@ TRICKY = st.text(
         ("今日〜明日～", "今日~明日~"),
     ],
 )
-def test_what_looks_the_same_has_one_key(text: str, key: str) -> None:
+def test_equal_looking_texts_have_one_key(text: str, key: str) -> None:
     assert fold(text) == key
 
 
@@ -50,7 +50,7 @@ def test_every_character_of_unicode_has_its_key(after: str) -> None:
 @given(text=st.lists(TRICKY, max_size=30).map("".join), long=st.booleans())
 @example(text="ｶﾞ\nﾊﾟか\u3099", long=True)
 @example(text=" \n", long=True)
-def test_a_long_text_is_folded_as_a_short_one(text: str, long: bool) -> None:
+def test_a_long_text_is_folded_like_a_short_one(text: str, long: bool) -> None:
     whole = text + "海" * 200 if long else text
     assert fold(whole) == _by_definition(whole)
 
@@ -72,7 +72,7 @@ def test_the_key_with_places_is_the_same_key(text: str) -> None:
     word=st.sampled_from(["ｶﾞｽ", "ＡＢ", "㍿", "か\u3099", "波 音"]),
     after=st.sampled_from(["", "い", " b"]),
 )
-def test_spans_are_those_of_the_text_as_it_was_written(before: str, word: str, after: str) -> None:
+def test_spans_refer_to_the_original_text(before: str, word: str, after: str) -> None:
     text = before + word + after
     (span,) = spans_of(text, [fold(word)])
     assert text[slice(*span)] == word
@@ -110,14 +110,14 @@ def test_similar_spellings_find_each_other(word: str, text: str) -> None:
         ("a.の", "abの"),
     ],
 )
-def test_what_is_another_word_is_not_similar(word: str, text: str) -> None:
+def test_other_words_are_not_similar(word: str, text: str) -> None:
     pattern = similar(fold(word))
     assert pattern is not None
     assert not pattern.search(fold(text))
 
 
 @pytest.mark.parametrize("word", ["海", "abc", "の", "カ", "ー", "〜", "〜ー"])
-def test_what_has_no_similar_spellings(word: str) -> None:
+def test_terms_without_similar_spellings(word: str) -> None:
     assert similar(fold(word)) is None
 
 
@@ -139,7 +139,7 @@ def test_spans_of_similar_spellings_hold_the_marks_of_long_vowels() -> None:
     assert spans_of(text, [fold("書く")], loosely=True) == spans_of(text, [fold("書く")])
 
 
-def test_spans_that_overlap_are_one() -> None:
+def test_overlapping_spans_are_merged() -> None:
     assert spans_of("海の日の海", ["海の日", "の日の"]) == [(0, 4)]
     assert spans_of("海の日の海", ["海", "日"]) == [(0, 1), (2, 3), (4, 5)]
     assert spans_of("なななな", ["なな"]) == [(0, 4)]
@@ -160,14 +160,14 @@ def test_an_excerpt_of_a_short_text_is_all_of_it() -> None:
     assert (part.text, part.start, part.marks, part.cut) == ("海の日", 0, ((0, 1), (2, 3)), False)
 
 
-def test_a_long_hit_is_shown_whole_and_far_ones_are_not() -> None:
+def test_a_long_hit_is_shown_whole_and_distant_ones_are_not() -> None:
     part = excerpt("x" * 500, [(10, 400), (450, 460)])
     assert part.marks == ((10, 400),)
     assert part.cut
 
 
 def test_normalisation_never_joins_over_a_boundary() -> None:
-    """Every character that some composition ends with belongs to the cluster before it."""
+    """Every character that ends a composition belongs to the same cluster as the character before it."""
     for code in range(0x110000):
         decomposed = unicodedata.decomposition(chr(code))
         if decomposed and not decomposed.startswith("<") and " " in decomposed:

@@ -131,7 +131,7 @@ def test_a_limit_keeps_the_best_and_counts_all(index: Index) -> None:
     assert (ids(found.hits), found.total) == (["entries/1", "files/9"], 6)
 
 
-def test_a_hit_says_where_it_is(index: Index) -> None:
+def test_a_hit_has_its_place(index: Index) -> None:
     (hit,) = index.search(parse_query(["abc"])).hits
     assert (hit.entry_id, hit.title, hit.field, hit.excerpt.text, hit.excerpt.marks) == (
         "2",
@@ -147,7 +147,7 @@ def test_a_hit_says_where_it_is(index: Index) -> None:
     assert index.search(parse_query(["無日付"])).hits[0].date is None
 
 
-def test_a_comment_of_an_entry_that_is_gone_has_no_title(tmp_path: Path) -> None:
+def test_a_comment_of_a_removed_entry_has_no_title(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.COMMENTS: {"7": comment("7", "99")}})
     with Index(made.reader, DEFAULT_SERVICE) as found:
@@ -171,12 +171,12 @@ def test_more_hits_come_first_and_then_the_newer(tmp_path: Path) -> None:
         assert [hit.record_id for hit in found.search(parse_query(["海"])).hits] == ["2", "3", "1", "10", "4"]
 
 
-def test_by_date_the_newer_come_first_whatever_they_hold(index: Index) -> None:
+def test_by_date_newer_hits_come_first_regardless_of_rank(index: Index) -> None:
     hits = index.search(parse_query(["海"], by_date=True)).hits
     assert ids(hits) == ["entries/2", "comments/7", "entries/1", "files/9", "entries/5", "entries/4"]
 
 
-def test_similar_spellings_come_apart(tmp_path: Path) -> None:
+def test_similar_spellings_are_listed_separately(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit(
         {
@@ -223,7 +223,7 @@ def test_a_hostile_expression_is_ended(tmp_path: Path) -> None:
         found.search(parse_query(["(a+)+$"], regex=True), regex_seconds=1.5)
 
 
-def test_an_expression_that_fails_says_so(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_expression_is_reported(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exporter.search.index.find_pattern", "builtins:int")
     with pytest.raises(BlogExporterError, match=r"failed: TypeError: int\(\)"):
         index.search(parse_query(["海"], regex=True))
@@ -242,7 +242,7 @@ BODIES = st.text(alphabet="海山のはがかﾊﾟAbß \n👩\u200d\u3099.\"'*<
     comments=st.lists(BODIES, max_size=4),
     words=st.lists(st.lists(BODIES, min_size=1, max_size=2), min_size=1, max_size=12),
 )
-def test_hits_are_exactly_those_of_a_search_through_all_texts(
+def test_hits_equal_those_of_a_search_through_all_texts(
     tmp_path_factory: pytest.TempPathFactory, titles: list[str], comments: list[str], words: list[list[str]]
 ) -> None:
     made = ArchiveMaker(tmp_path_factory.mktemp("brute") / "archive")
@@ -271,7 +271,7 @@ def test_hits_are_exactly_those_of_a_search_through_all_texts(
 
 
 class CountingRecords(BlogV1):
-    """Counts the records that are read; the one whose number is ``last`` ends the work as Ctrl-C does."""
+    """Counts the records that are read; the ``last`` one raises KeyboardInterrupt, as Ctrl-C does."""
 
     def __init__(self, last: int | None = None) -> None:
         super().__init__()
@@ -304,8 +304,8 @@ def hits_of(reader: Archive, word: str, at: int | None = None, *, service: Recor
 
 
 @pytest.mark.parametrize("latest", [False, True])
-def test_the_index_is_made_once_and_renewed_record_by_record(tmp_path: Path, latest: bool) -> None:
-    """Of what is indexed already, only the records of hits are read; each is the record that is shown."""
+def test_the_index_is_made_once_and_updated_by_record(tmp_path: Path, latest: bool) -> None:
+    """A search reads only the records of its hits if all are indexed, and it shows these records."""
     made = small(tmp_path)
     service = CountingRecords()
 
@@ -338,7 +338,7 @@ def test_the_index_of_earlier_programs_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_an_index_whose_making_was_cut_short_is_as_before(tmp_path: Path, known: bool) -> None:
+def test_interrupted_indexing_leaves_the_previous_state(tmp_path: Path, known: bool) -> None:
     made = small(tmp_path)
     if known:
         hits_of(made.reader, "海")
@@ -351,7 +351,7 @@ def test_an_index_whose_making_was_cut_short_is_as_before(tmp_path: Path, known:
     assert hits_of(made.reader, "川") == (["entries/1"] if known else [])
 
 
-def test_an_index_whose_dates_are_of_another_timezone_is_made_again(tmp_path: Path) -> None:
+def test_an_index_with_dates_of_another_timezone_is_made_again(tmp_path: Path) -> None:
     made = small(tmp_path)
     for hours in (9, 0):
         service = BlogV1(Options(timezone=timezone(timedelta(hours=hours))))
@@ -361,7 +361,7 @@ def test_an_index_whose_dates_are_of_another_timezone_is_made_again(tmp_path: Pa
         assert hit.date.utcoffset() == timedelta(hours=hours)
 
 
-def test_older_versions_have_an_index_of_their_own_for_a_while(tmp_path: Path) -> None:
+def test_older_versions_have_a_temporary_index(tmp_path: Path) -> None:
     made = small(tmp_path)
     made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
     assert hits_of(made.reader, "海の日", 1) == ["entries/1"]
@@ -408,7 +408,7 @@ def harm_lines_of_old(path: Path) -> None:
     "harm",
     [Path.unlink, harm_text, harm_empty, harm_edition, harm_edition_of_old, harm_content, harm_lines_of_old],
 )
-def test_an_index_that_is_gone_or_damaged_is_made_again(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+def test_a_missing_or_damaged_index_is_made_again(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     made = small(tmp_path)
     assert hits_of(made.reader, "海の日") == ["entries/1"]
     whole = index_path(made.layout).read_bytes()
@@ -456,10 +456,10 @@ def another_record(data: bytes) -> bytes:
     [cut_in_a_line, cut_between_records, without_tabs, without_texts, no_json, another_kind, another_text,
      another_record],
 )  # fmt: skip
-def test_what_an_index_has_and_the_archive_has_not_is_never_shown(
+def test_index_entries_without_a_record_in_the_archive_are_never_shown(
     tmp_path: Path, harm: Callable[[bytes], bytes], regex: bool, latest: bool
 ) -> None:
-    """It may be forged or damaged; where that shows in what is found, it is made again."""
+    """The index may be forged or damaged; if the search notices, it makes a new one."""
     made = small(tmp_path)
     if latest:
         write_latest(made.layout, made.reader.state(), [])
@@ -471,7 +471,7 @@ def test_what_an_index_has_and_the_archive_has_not_is_never_shown(
 
 
 @pytest.mark.parametrize("harm", ["gone", "damaged", "of another version"])
-def test_records_are_read_from_the_versions_where_latest_has_not_what_was_indexed(tmp_path: Path, harm: str) -> None:
+def test_records_are_read_from_the_versions_if_latest_lacks_them(tmp_path: Path, harm: str) -> None:
     made = small(tmp_path)
     made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
     write_latest(made.layout, made.reader.state(), [])
@@ -486,14 +486,14 @@ def test_records_are_read_from_the_versions_where_latest_has_not_what_was_indexe
     assert hits_of(made.reader, "川") == ["entries/1"]
 
 
-def test_an_archive_that_cannot_be_written_is_searched_all_the_same(tmp_path: Path) -> None:
+def test_a_read_only_archive_can_be_searched(tmp_path: Path) -> None:
     made = small(tmp_path)
     made.layout.work.rmdir()
     made.layout.work.write_bytes(b"no folder")
     assert hits_of(made.reader, "海の日") == ["entries/1"]
 
 
-def test_a_stale_index_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stale_index_that_cannot_be_written_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = small(tmp_path)
     hits_of(made.reader, "海")
     made.commit({Kind.ENTRIES: {"1": entry("1", "川の日")}})
@@ -505,7 +505,7 @@ def test_a_stale_index_that_cannot_be_written_is_passed_over(tmp_path: Path, mon
     assert hits_of(made.reader, "川") == ["entries/1"]
 
 
-def test_no_place_for_an_index_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_space_for_an_index_gives_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = small(tmp_path)
 
     def full(_: int) -> None:
@@ -530,7 +530,7 @@ def test_a_damaged_archive_is_not_searched(tmp_path: Path, known: bool) -> None:
 
 
 def test_an_index_gets_its_name_once_its_content_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A power cut in between leaves the index that was there, not one that lacks something."""
+    """A power cut in between leaves the old index, not an incomplete one."""
     made = small(tmp_path)
     done: list[str] = []
     replace = Path.replace
@@ -545,7 +545,7 @@ def test_an_index_gets_its_name_once_its_content_is_durable(tmp_path: Path, monk
     assert done == ["durable", "named"]
 
 
-def test_closing_removes_what_is_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_removes_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     made = small(tmp_path)
     made.commit({Kind.ENTRIES: {"1": None}})

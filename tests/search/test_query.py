@@ -57,13 +57,13 @@ def test_an_expression_is_one_pattern() -> None:
         (["a{99999999999}"], {"regex": True}, "cannot be read"),
     ],
 )
-def test_what_cannot_be_right_is_one_line(words: list[str], options: dict[str, Any], reason: str) -> None:
+def test_an_invalid_query_gives_a_one_line_error(words: list[str], options: dict[str, Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason) as caught:
         parse_query(words, **options)
     assert "\n" not in str(caught.value)
 
 
-def test_a_doubtful_expression_is_no_warning() -> None:
+def test_a_doubtful_expression_gives_no_warning() -> None:
     assert parse_query(["[[a]"], regex=True).pattern == "[[a]"
 
 

@@ -1,4 +1,4 @@
-"""A server of an archive for tests, and requests to it as anybody can send them: any path, any header."""
+"""Serve an archive for tests, and send raw requests with any path and any header."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Answer(NamedTuple):
 
 
 class Served(NamedTuple):
-    """Where an archive is served."""
+    """The address of a served archive."""
 
     address: str
 
     def get(self, path: str = "", method: str = "GET", **headers: str) -> Answer:
-        """Ask for a path below the address, or, where it begins with a slash, below the server."""
+        """Request a path below the address or, if it begins with a slash, below the server."""
         found = urlsplit(self.address)
         connection = http.client.HTTPConnection("127.0.0.1", found.port or 0, timeout=30)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -55,7 +55,7 @@ class Served(NamedTuple):
             connection.close()
 
     def search(self, query: str, more: str = "") -> Any:
-        """Ask the API."""
+        """Query the search API."""
         return self.get(f"api/search?q={quote(query)}{more}").json
 
 

@@ -1,4 +1,4 @@
-"""Who is answered, told by the host they call, and by the secret."""
+"""Which requests are answered, decided by their host name and by the secret."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exporter.serve.app import below_token, is_loopback, is_own_name
         ("localhost.example.org", False),
     ],
 )  # fmt: skip
-def test_what_only_this_machine_reaches(host: str, own: bool) -> None:
+def test_loopback_hosts(host: str, own: bool) -> None:
     assert is_loopback(host) == own
 
 
@@ -27,11 +27,11 @@ def test_its_own_names(header: str) -> None:
 @pytest.mark.parametrize(
     "header", ["", "evil.example", "evil.example:80", "127.0.0.1.evil.example", "192.168.1.5", "localhost.evil.example"]
 )
-def test_a_name_that_somebody_made_lead_here(header: str) -> None:
+def test_foreign_names_that_resolve_to_this_machine(header: str) -> None:
     assert not is_own_name(header, "127.0.0.1")
 
 
-def test_in_a_network_an_address_or_the_name_it_listens_at() -> None:
+def test_in_a_network_addresses_and_its_own_name_are_accepted() -> None:
     assert is_own_name("192.168.1.5:80", "0.0.0.0")
     assert is_own_name("diary.home.arpa", "diary.home.arpa")
     assert not is_own_name("evil.example", "0.0.0.0")

@@ -1,4 +1,4 @@
-"""The server from outside: what it gives, to whom, and that it leaves the archive as it is."""
+"""The server from outside: its responses, its access rules, and that it leaves the archive unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def picture(archive: Path) -> Path:
 
 
 class TestTheSite:
-    def test_it_begins_at_the_address(self, demo: Served) -> None:
+    def test_the_address_shows_the_first_page(self, demo: Served) -> None:
         answer = demo.get()
         assert answer.status == 302
         page = demo.get(answer.headers["Location"])
@@ -61,7 +61,7 @@ class TestTheSite:
         assert answer.headers["Content-Type"] == "image/png"
         assert "sandbox" in answer.headers["Content-Security-Policy"]
 
-    def test_every_answer_says_what_a_browser_may_do_with_it(self, demo: Served) -> None:
+    def test_every_answer_has_a_policy(self, demo: Served) -> None:
         for path in (
             "",
             "latest/site/index.html",
@@ -101,11 +101,11 @@ class TestTheSite:
 
 
 class TestWhoIsAnswered:
-    def test_nobody_without_the_secret(self, demo: Served) -> None:
+    def test_no_client_without_the_secret(self, demo: Served) -> None:
         for path in ("/", "/latest/site/index.html", "/api", "/secre/api", "/secrets/api"):
             assert demo.get(path).status == 404
 
-    def test_nobody_who_calls_it_by_a_foreign_name(self, demo: Served) -> None:
+    def test_no_client_with_a_foreign_host_name(self, demo: Served) -> None:
         for host in ("evil.example", "evil.example:80", ""):
             assert demo.get("api", Host=host).status == 403
         assert demo.get("api", Host="localhost:99").status == 200
@@ -117,12 +117,12 @@ class TestWhoIsAnswered:
         assert demo.get(script, Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="no-cors").status == 200
         assert demo.get("api", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate").status == 200
 
-    def test_nobody_who_wants_more_than_to_read(self, demo: Served) -> None:
+    def test_no_client_that_tries_to_write(self, demo: Served) -> None:
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"):
             answer = demo.get("api", method)
             assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
 
-    def test_all_on_this_machine_where_it_is_open(self, made: Path) -> None:
+    def test_all_clients_on_this_machine_if_it_is_open(self, made: Path) -> None:
         with served(made, Place()) as running:
             assert running.get("/").headers["Location"] == "/latest/site/index.html"
             assert running.get("/api").status == 200
@@ -160,7 +160,7 @@ class TestWhatIsNotServed:
             assert answer.status == 500
             assert "verify --repair" in answer.text
 
-    def test_a_stored_file_that_a_browser_would_run_is_saved_and_not_shown(self, made: Path, tmp_path: Path) -> None:
+    def test_a_stored_file_with_active_content_is_downloaded_and_not_shown(self, made: Path, tmp_path: Path) -> None:
         root = tmp_path / "a"
         shutil.copytree(made, root)
         asset = stored(root, "https://x.example/a.html", b"<script>1</script>", refs=[], content_type="text/html")
@@ -172,7 +172,7 @@ class TestWhatIsNotServed:
 
 
 class TestTrouble:
-    """What others do to it, and what happens around it: it goes on, and tells nobody the secret."""
+    """Malicious requests and failures: the server continues, and never reveals the secret."""
 
     @staticmethod
     def connected(running: Served) -> socket.socket:
@@ -182,7 +182,7 @@ class TestTrouble:
         "request_line",
         ["GET /secret/{} HTTP/1.1".format("a" * 10_000), "get /secret/api HTTP/1.1", "GET /secret/api HTTP/1.1", "\x16\x03"],
     )  # fmt: skip
-    def test_what_is_no_request_is_refused_and_not_logged(
+    def test_an_invalid_request_is_refused_and_not_logged(
         self, demo: Served, request_line: str, caplog: pytest.LogCaptureFixture
     ) -> None:
         with self.connected(demo) as connection:
@@ -191,7 +191,7 @@ class TestTrouble:
         assert demo.get("api").status == 200
         assert caplog.records == []
 
-    def test_of_too_many_connections_the_oldest_end(self, demo: Served) -> None:
+    def test_with_too_many_connections_the_oldest_is_closed(self, demo: Served) -> None:
         crowd = [self.connected(demo) for _ in range(250)]
         assert demo.get("api").status == 200
         assert crowd[0].recv(1) == b""
@@ -216,7 +216,7 @@ class TestTrouble:
             assert size < 60 << 20
             assert running.get("api").status == 200
 
-    def test_an_archive_that_is_gone(self, made: Path, tmp_path: Path) -> None:
+    def test_a_removed_archive(self, made: Path, tmp_path: Path) -> None:
         root = tmp_path / "a"
         shutil.copytree(made, root)
         with served(root) as running:
@@ -228,7 +228,7 @@ class TestTrouble:
             (tmp_path / "b").rename(root)
             assert running.get("latest/site/search.html?q=a").status == 200
 
-    def test_what_nobody_thought_of_is_said_where_it_runs_and_the_rest_is_answered(
+    def test_an_unexpected_error_is_reported_on_the_server_and_other_requests_are_answered(
         self, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -240,7 +240,7 @@ class TestTrouble:
             assert running.get("api").status == 200
         assert [line.partition(": [")[0] for line in said] == ["a request failed: FileNotFoundError"]
 
-    def test_its_end_waits_for_no_search_and_leaves_nothing(
+    def test_its_end_waits_for_no_search_and_leaves_no_files(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -264,7 +264,7 @@ class TestTrouble:
 
 
 class TestSearch:
-    def test_the_page_shows_what_is_and_what_was(self, demo: Served) -> None:
+    def test_the_page_shows_current_and_removed_records(self, demo: Served) -> None:
         page = demo.get("latest/site/search.html?q=%E3%81%A6%E3%81%84%E3%81%BE%E3%81%9B%E3%82%93").text
         now, past = page.split("前のバージョンにあったもの")
         assert 'href="entry/36.html"' in now
@@ -272,7 +272,7 @@ class TestSearch:
         assert "<mark>ていません</mark>" in past
         assert 'href="history/entry-50-v1.html"' in past
 
-    def test_it_says_what_cannot_be_understood_and_escapes_it(self, demo: Served) -> None:
+    def test_it_reports_invalid_queries_escaped(self, demo: Served) -> None:
         answer = demo.get("latest/site/search.html?q=%22%3Cscript%3E")
         assert answer.status == 400
         assert "閉じる引用符がありません" in answer.text
@@ -294,7 +294,7 @@ class TestSearch:
         assert demo.search("x" * 2000)["error"]["exit_code"] == 2
         assert demo.get("api/search?q=a&limit=x").status == 400
 
-    def test_a_comment_of_a_gone_time_and_one_without_an_entry(self, tmp_path: Path) -> None:
+    def test_a_removed_comment_and_one_without_an_entry(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "a")
         built.commit({
             Kind.ENTRIES: {"1": record(entry_id="1", title="一", entry_text="x")},
@@ -333,14 +333,14 @@ class TestRecords:
             ("api/entries?offset=-1", 400),
         ],
     )  # fmt: skip
-    def test_what_is_not_there(self, demo: Served, path: str, status: int) -> None:
+    def test_missing_records(self, demo: Served, path: str, status: int) -> None:
         answer = demo.get(path)
         assert answer.status == status
         assert set(answer.json["error"]) == {"type", "message", "exit_code"}
 
 
 class TestTheArchive:
-    def test_it_stays_as_it_is(self, made: Path, tmp_path: Path) -> None:
+    def test_it_is_never_changed(self, made: Path, tmp_path: Path) -> None:
         root = tmp_path / "a"
         shutil.copytree(made, root)
 
@@ -354,7 +354,7 @@ class TestTheArchive:
             assert running.search("海")["found"] > 1
             for path in ("latest/site/index.html", "api", "api/entries", "api/versions", "api/records/entry/50"):
                 assert running.get(path).status == 200
-        (root / ".work" / "versions.json").unlink()  # what every list of versions keeps for the next one
+        (root / ".work" / "versions.json").unlink()  # the stored list of versions
         assert state() == before
         assert list((root / ".work").iterdir()) == []
 
@@ -364,7 +364,7 @@ class TestTheArchive:
         with Archive.open(root).lock(), served(root) as running:
             assert running.search("海")["found"] > 1
 
-    def test_a_version_that_is_committed_meanwhile_is_there(self, tmp_path: Path) -> None:
+    def test_a_version_that_is_committed_meanwhile_is_served(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "a")
         built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="一", entry_text="はじめ")}})
         build(built)
@@ -387,7 +387,7 @@ class TestTheArchive:
             picture = running.get(f"latest/site/{source}" if "../" not in source else source.replace("../", ""))
             assert (picture.status, picture.headers["Content-Type"][:6]) == (200, "image/")
 
-    def test_one_without_a_site_is_shown_all_the_same(self, tmp_path: Path) -> None:
+    def test_an_archive_without_a_site_is_served(self, tmp_path: Path) -> None:
         built = Built(tmp_path / "a")
         built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="一", entry_text="はじめ")}})
         with served(built.root) as running:
@@ -395,7 +395,7 @@ class TestTheArchive:
         assert not (built.layout.latest / "site").exists()
 
     @pytest.mark.parametrize("name", ["index.html", "."])
-    def test_one_whose_site_is_behind_a_link_is_shown_all_the_same(self, made: Path, tmp_path: Path, name: str) -> None:
+    def test_an_archive_with_a_link_to_its_site_is_served(self, made: Path, tmp_path: Path, name: str) -> None:
         root = tmp_path / "a"
         shutil.copytree(made, root)
         linked = root / "latest" / "site" / name
@@ -406,7 +406,7 @@ class TestTheArchive:
             assert (answer.status, "data-root" in answer.text) == (200, True)
 
 
-async def test_a_place_that_is_taken_is_said(made: Path) -> None:
+async def test_a_port_in_use_is_reported(made: Path) -> None:
     site = InnerPath.rooted(made / "latest" / "site")
     async with Server(made, site, Settings(), Place()).listening() as address:
         port = int(address.rstrip("/").rpartition(":")[2])
@@ -422,7 +422,7 @@ async def test_a_place_that_is_taken_is_said(made: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "localhost"])
-async def test_the_address_can_be_opened_wherever_it_listens(made: Path, host: str) -> None:
+async def test_the_address_can_be_opened_for_every_listening_address(made: Path, host: str) -> None:
     site = InnerPath.rooted(made / "latest" / "site")
     async with Server(made, site, Settings(), Place(host)).listening() as address:
         assert await asyncio.to_thread(lambda: urllib.request.urlopen(f"{address}api", timeout=30).status) == 200

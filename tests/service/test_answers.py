@@ -26,12 +26,12 @@ def read(body: bytes | str, status: int = 200, kind: str = "application/json") -
     return unwrap(REQUEST, answer(body, status, kind), DEFAULT)
 
 
-def test_the_data_of_a_success_comes_out_untouched() -> None:
+def test_the_data_of_a_success_is_unchanged() -> None:
     data = {"entry_id": "42", "unknown": None, "n": 10**30, "nested": [{"a": 1}]}
     assert read(envelope(data)) == data
 
 
-def test_what_plain_parsing_would_lose_comes_out_with_its_text() -> None:
+def test_data_that_plain_parsing_would_lose_keeps_its_text() -> None:
     data = read('{"json":{"result":"ok","message":"","data":{"a":1,"a":2}}}')
     assert isinstance(data, SourceDict)
     assert data.text() == '{"a":1,"a":2}'
@@ -46,7 +46,7 @@ def test_json_sent_as_html_is_still_json() -> None:
     assert read(envelope({"a": "b"}), kind="text/html; charset=utf-8") == {"a": "b"}
 
 
-def test_the_success_word_can_be_another() -> None:
+def test_the_success_word_can_be_set() -> None:
     response = answer(envelope({"a": "b"}, result="success"))
     assert unwrap(REQUEST, response, Options(success_result="success")) == {"a": "b"}
 
@@ -80,12 +80,12 @@ def test_an_empty_body_is_bad(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", ["<!DOCTYPE html><p>hello", "\ufeff \n<html>", "<?xml version='1.0'?>"])
-def test_html_asks_about_the_base_url(body: str) -> None:
+def test_html_suggests_a_wrong_base_url(body: str) -> None:
     with pytest.raises(BadBody, match="is the base URL right"):
         read(body)
 
 
-def test_something_called_html_asks_about_the_base_url() -> None:
+def test_a_body_declared_as_html_suggests_a_wrong_base_url() -> None:
     with pytest.raises(BadBody, match="is the base URL right"):
         read("Welcome!", kind="text/html")
 
@@ -128,7 +128,7 @@ def test_a_whole_answer_of_the_wrong_shape_is_an_api_error(body: bytes, says: st
     assert caught.value.status == 200
 
 
-def test_nothing_a_service_says_reaches_a_terminal_raw() -> None:
+def test_texts_of_a_service_are_escaped_for_terminals() -> None:
     bad = "\x1b[31m\u202ered\x9b\n"
     with pytest.raises(ApiError) as caught:
         unwrap(Request("entry/get", "", {"id": bad}, {}), answer(envelope({}, bad, bad)), DEFAULT)
@@ -162,7 +162,7 @@ def test_an_envelope_in_place_of_the_user_is_a_failure() -> None:
         user(envelope({"id": "1"}))
 
 
-def test_the_users_failures_are_those_of_any_operation() -> None:
+def test_the_user_fails_like_any_operation() -> None:
     with pytest.raises(NotAuthorised):
         user("", 401)
     with pytest.raises(ApiError, match="not an object"):
@@ -180,7 +180,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from([200, 304, 404, 500]))
-def test_any_json_gives_an_object_or_an_error_of_ours(value: Any, status: int) -> None:
+def test_any_json_gives_an_object_or_a_known_error(value: Any, status: int) -> None:
     body = json.dumps(value).encode()
     for read_answer in (partial(unwrap, REQUEST), unwrap_user):
         outcome: object

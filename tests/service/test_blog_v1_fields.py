@@ -1,4 +1,4 @@
-"""Reading single fields: dates, flags and numbers as they are sent, and as they should not be."""
+"""Reading single fields: dates, flags and numbers, valid and invalid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTS = ("year", "mon", "day", "hour", "min", "sec")
 
 
 def reader(value: Any) -> FieldReader:
-    """Give a reader of an object with the one field ``x``."""
+    """Return a reader of an object with the one field ``x``."""
     return FieldReader({"x": value}, UTC)
 
 
@@ -35,7 +35,7 @@ class TestDates:
             ("1000-01-01", (1000, 1, 1)),
         ],
     )
-    def test_the_forms_that_are_read(self, text: str, parts: tuple[int, ...]) -> None:
+    def test_valid_forms_are_read(self, text: str, parts: tuple[int, ...]) -> None:
         read = reader(text)
         assert read.date("x") == datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]  # three to six numbers
         assert read.problems == []
@@ -53,7 +53,7 @@ class TestDates:
     @pytest.mark.parametrize(
         "value", ["16-01-01", "yesterday", "2016", "２０１６-01-01", "2016-01-01 1", 20160101, 1.5, [], True]
     )
-    def test_what_is_no_date_is_named(self, value: Any) -> None:
+    def test_invalid_dates_are_named(self, value: Any) -> None:
         read = reader(value)
         assert read.date("x") is None
         assert [problem.reason for problem in read.problems] == ["is not a date"]
@@ -108,7 +108,7 @@ class TestDatesInParts:
             (("2016", "02", "29", "0", "0"), "sec"),
         ],
     )
-    def test_a_part_that_is_no_number_is_named(self, values: tuple[Any, ...], field: str) -> None:
+    def test_an_invalid_part_is_named(self, values: tuple[Any, ...], field: str) -> None:
         read = self.parts(*values)
         assert read.date_from_parts() is None
         assert [(problem.field, problem.reason) for problem in read.problems] == [(field, "is not a part of a date")]
@@ -116,7 +116,7 @@ class TestDatesInParts:
 
 class TestFlags:
     @pytest.mark.parametrize(("value", "flag"), [("t", True), ("f", False), (True, True), (False, False)])
-    def test_the_values_that_are_read(self, value: Any, flag: bool) -> None:
+    def test_valid_values_are_read(self, value: Any, flag: bool) -> None:
         read = reader(value)
         assert read.flag("x") is flag
         assert read.problems == []
@@ -138,7 +138,7 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("value", "number"), [("12", 12), (12, 12), ("-3", -3), ("+3", 3), ("007", 7), (" 5 ", 5), (2**90, 2**90)]
     )
-    def test_the_forms_that_are_read(self, value: Any, number: int) -> None:
+    def test_valid_forms_are_read(self, value: Any, number: int) -> None:
         read = reader(value)
         assert read.number("x") == number
         assert read.problems == []
@@ -149,7 +149,7 @@ class TestNumbers:
         assert read.number("x") is None
         assert [problem.reason for problem in read.problems] == ["is not a whole number"]
 
-    def test_more_digits_than_python_converts_are_no_number(self) -> None:
+    def test_more_digits_than_python_converts_are_invalid(self) -> None:
         read = FieldReader(lossless_json.loads(b'{"x":' + b"9" * 5000 + b"}"), UTC)
         assert read.number("x") is None
         assert read.problems == [Problem("x", "9" * 60, "is not a whole number")]
@@ -166,7 +166,7 @@ class TestNumbers:
         assert reader(str(number)).number("x") == reader(number).number("x") == number
 
 
-def test_a_missing_field_is_empty_everywhere() -> None:
+def test_a_missing_field_of_any_type_is_empty() -> None:
     read = FieldReader({}, UTC)
     assert (read.date("x"), read.flag("x"), read.number("x"), read.optional_text("x")) == (None, None, None, None)
     assert read.problems == []

@@ -1,4 +1,4 @@
-"""The client over a mocked session: what it makes of answers, without a socket."""
+"""The client over a mocked session: its results for each response, without a socket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BASE = "https://api.example"
 
 
 class Mockable(ClientResponse):
-    """Fills in the argument that aiohttp 3.14 wants and aioresponses 0.7.9 does not know of."""
+    """Adds the argument that aiohttp 3.14 requires and aioresponses 0.7.9 does not know."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"stream_writer": Mock(output_size=0), **kwargs})

@@ -1,4 +1,4 @@
-"""Nothing in doubt is public."""
+"""Doubtful records are never public."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def test_a_plain_entry_is_public_once_its_flag_is_declared() -> None:
     assert status(Declared(frozenset({"2"}))) is PostStatus.DRAFT
 
 
-def test_a_number_means_what_its_digits_mean() -> None:
+def test_a_number_means_the_same_as_its_digits() -> None:
     assert status(open_flg=1) is PostStatus.PUBLISH
 
 
-def test_private_goes_before_everything_else() -> None:
+def test_private_overrides_all_other_flags() -> None:
     assert status(is_private="t", open_flg="9", mon="99") is PostStatus.PRIVATE
     assert status(Declared(all_as_draft=True), is_private="t") is PostStatus.PRIVATE
 
 
-def test_all_as_draft_makes_drafts_of_what_would_be_public() -> None:
+def test_all_as_draft_makes_drafts_of_public_entries() -> None:
     assert status(Declared(frozenset({"1"}), all_as_draft=True)) is PostStatus.DRAFT
 
 
@@ -57,7 +57,7 @@ def test_an_impossible_date_is_a_draft() -> None:
     assert status(mon="02", day="30") is PostStatus.DRAFT
 
 
-def test_what_is_dated_after_the_backup_was_not_shown_yet() -> None:
+def test_an_entry_dated_after_the_backup_is_not_public_yet() -> None:
     assert status(as_of=datetime(2024, 3, 5, tzinfo=UTC)) is PostStatus.DRAFT
     assert status(as_of=datetime(2024, 3, 6, tzinfo=UTC)) is PostStatus.PUBLISH
 
@@ -65,7 +65,7 @@ def test_what_is_dated_after_the_backup_was_not_shown_yet() -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "value"), [({"open_flg": "2"}, "open_flg", "'2'"), ({"period_flg": "t"}, "period_flg", "'t'")]
 )
-def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], field: str, value: str) -> None:
+def test_the_stricter_of_entry_and_list_item_counts(changes: dict[str, str], field: str, value: str) -> None:
     post = DEFAULT_SERVICE.post(records.entry(), records.item(**changes))
     verdict = DEFAULT_SERVICE.publication(post, SAID)
     assert verdict.status is PostStatus.DRAFT
@@ -73,7 +73,7 @@ def test_the_more_hidden_of_entry_and_list_item_counts(changes: dict[str, str], 
 
 
 @pytest.mark.parametrize("value", ODD)
-def test_a_list_item_that_says_private_is_believed(value: Any) -> None:
+def test_a_private_list_item_makes_the_entry_private(value: Any) -> None:
     post = DEFAULT_SERVICE.post(records.entry(), {**records.item(), "is_private": value})
     expected = PostStatus.PUBLISH if value is False or value == "f" else PostStatus.PRIVATE
     assert DEFAULT_SERVICE.publication(post, SAID).status is expected
@@ -83,7 +83,7 @@ def test_a_list_item_that_says_private_is_believed(value: Any) -> None:
 
 @pytest.mark.parametrize("then", PostStatus)
 @pytest.mark.parametrize("now", [*PostStatus, None])
-def test_the_more_hidden_of_an_older_and_the_newest_state_counts(then: PostStatus, now: PostStatus | None) -> None:
+def test_the_stricter_of_an_older_and_the_newest_state_counts(then: PostStatus, now: PostStatus | None) -> None:
     order = [PostStatus.PRIVATE, PostStatus.DRAFT, PostStatus.PUBLISH]
     cause = Cause(Hidden.FLAG, "is_private", "'t'")
     found = more_hidden(Verdict(then, Cause(Hidden.NO_DATE)), None if now is None else Verdict(now, cause))

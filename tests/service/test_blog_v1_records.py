@@ -1,4 +1,4 @@
-"""The typed records: read from whole, missing, null, mistyped and hostile objects, and never raising."""
+"""The typed records: read from complete, missing, null, mistyped and hostile objects, and never raising."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class TestWhole:
         assert FULL[kind] in (record.raw, getattr(record, "item", None))
 
     @kinds
-    def test_every_text_is_the_services_own(self, kind: str) -> None:
+    def test_every_text_comes_from_the_service(self, kind: str) -> None:
         record = READ[kind](FULL[kind])
         texts = [value for field in fields(record) if isinstance(value := getattr(record, field.name), str) and value]
         assert texts
@@ -150,12 +150,12 @@ class TestWhole:
         assert (upload.title, upload.description) == (None, None)
         assert SERVICE.upload({**FILE, "title": ""}).title == ""
 
-    def test_the_timezone_can_be_another(self) -> None:
+    def test_the_timezone_can_be_set(self) -> None:
         entry = BlogV1(replace(DEFAULT, timezone=UTC)).post(ENTRY)
         assert entry.date == datetime(2016, 2, 29, 23, 59, 58, tzinfo=UTC)
         assert SERVICE.post(ENTRY).date == datetime(2016, 2, 29, 23, 59, 58, tzinfo=JST)
 
-    def test_records_are_compared_by_what_they_say(self) -> None:
+    def test_records_are_compared_by_content(self) -> None:
         assert SERVICE.user(USER) == SERVICE.user({**USER, "unknown": 1})
         assert SERVICE.user(USER) != SERVICE.user({**USER, "nickname": "x"})
         assert "raw" not in repr(SERVICE.user(USER))
@@ -181,7 +181,7 @@ class TestMissing:
             if field.name not in {"raw", "item", "problems", "facts"}:
                 assert getattr(record, field.name) in {"", None, False}
 
-    def test_what_may_be_null_is_null_when_missing(self) -> None:
+    def test_optional_fields_are_null_when_missing(self) -> None:
         assert SERVICE.upload({}).title is None
         assert SERVICE.comment({}).reply is None
 
@@ -273,7 +273,7 @@ def test_a_record_is_keyed_by_its_own_field(kind: Kind, field: str) -> None:
 
 
 @pytest.mark.parametrize("data", [None, [], "42", 42])
-def test_what_is_no_object_has_no_key(data: Any) -> None:
+def test_a_value_that_is_not_an_object_has_no_key(data: Any) -> None:
     assert SERVICE.key(Kind.ENTRIES, data) is None
 
 

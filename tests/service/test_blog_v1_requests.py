@@ -1,4 +1,4 @@
-"""The five operations, the whole way over a real socket."""
+"""The five operations, all the way over a real socket."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 
 
 class Api:
-    """Sends the calls of a service, as a crawl does."""
+    """Sends a service's calls as a crawl does."""
 
     def __init__(self, client: Client, assume: Options = DEFAULT) -> None:
         self.client = client
@@ -84,7 +84,7 @@ async def test_an_entry_id_is_sent_as_given(service: Service, api: Api, entry_id
     assert service.seen[0].path == "/blog/v1/entry/get"
 
 
-async def test_an_entry_keeps_what_plain_parsing_loses(service: Service, api: Api) -> None:
+async def test_an_entry_keeps_data_that_plain_parsing_loses(service: Service, api: Api) -> None:
     text = '{"entry_id":"1","a":1,"a":2,"n":1.10,"emoji":"\\ud83d"}'
     service.answers(lambda: web.Response(text='{"json":{"result":"ok","message":"","data":' + text + "}}"))
     data = (await api.entry("1")).data
@@ -161,14 +161,14 @@ async def test_a_file_list_without_a_summary(service: Service, api: Api, summary
 
 
 @pytest.mark.parametrize("items", [None, {}, "x"])
-async def test_a_list_that_is_no_list_is_an_api_error(service: Service, api: Api, items: Any) -> None:
+async def test_an_invalid_list_is_an_api_error(service: Service, api: Api, items: Any) -> None:
     service.answers(lambda: ok({"list": items}))
     for kind in LISTS:
         with pytest.raises(ApiError, match=r"`data.list` is not a list"):
             await api.page(kind)
 
 
-async def test_every_page_parameter_can_be_another(service: Service) -> None:
+async def test_every_page_parameter_can_be_set(service: Service) -> None:
     service.answers(lambda: ok({"list": []}))
     assume = Options(entry_list_page_param="p", comment_list_page_param="q", file_list_page_param="r")
     async with open_api(service.url, assume=assume) as api:
@@ -264,7 +264,7 @@ async def test_credentials_never_reach_another_origin(service: Service) -> None:
 # Failures and retries, over the wire
 
 
-async def test_failures_are_outlasted_and_counted(service: Service) -> None:
+async def test_failures_are_retried_and_counted(service: Service) -> None:
     service.answers(
         lambda: web.Response(status=503),
         lambda: web.Response(text="<html>maintenance</html>", content_type="text/html"),
@@ -374,6 +374,6 @@ async def test_an_impossible_base_url_is_refused() -> None:
             pass
 
 
-def test_the_options_are_those_that_the_document_suggests() -> None:
+def test_the_options_match_the_document() -> None:
     assert (DEFAULT.success_result, DEFAULT.comment_page_size, DEFAULT.file_page_size) == ("ok", 20, 20)
     assert DEFAULT.entry_list_page_param == DEFAULT.comment_list_page_param == DEFAULT.file_list_page_param == "page"

@@ -1,4 +1,4 @@
-"""What every blog service must do, whichever API it speaks."""
+"""Rules for every blog service with any API."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERY = pytest.mark.parametrize("make", MAKERS, ids=[make.__name__ for make in M
 
 @EVERY
 @given(values)
-def test_no_json_keeps_a_record_from_being_read(make: Callable[[], BlogService], value: Any) -> None:
+def test_records_of_any_json_can_be_read(make: Callable[[], BlogService], value: Any) -> None:
     service = make()
     raw = value if isinstance(value, dict) else {"id": value}
     for kind in Kind:
@@ -43,7 +43,7 @@ def test_no_json_keeps_a_record_from_being_read(make: Callable[[], BlogService],
     assert isinstance(service.upload(raw).name, str)
     for kind in (Kind.ENTRY_LIST, Kind.FILES):
         assert isinstance(service.amount(kind, raw), int | None)
-    assert service.publication(post, Declared()).status in {"draft", "private"}, "nothing is public undeclared"
+    assert service.publication(post, Declared()).status in {"draft", "private"}, "undeclared records must be private"
     assert not service.is_visible(comment, Declared())
     assert service.why_hidden(comment).reason
 
@@ -72,7 +72,7 @@ def test_a_list_is_asked_for_by_requests_whose_cursors_are_json(make: Callable[[
 @pytest.mark.parametrize("kind", LISTS)
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b"null", b"{", b'{"json":{}}'])
 @pytest.mark.parametrize("status", [200, 401, 404])
-def test_an_answer_that_is_no_list_is_an_error_of_the_service(
+def test_an_answer_that_is_not_a_list_is_a_service_error(
     make: Callable[[], BlogService], kind: Kind, body: bytes, status: int
 ) -> None:
     pages = make().pages(kind, BLOG, ["1"])
@@ -97,7 +97,7 @@ def test_an_answer_that_is_no_list_is_an_error_of_the_service(
 def test_every_list_ends(
     make: Callable[[], BlogService], kind: Kind, answers: list[tuple[int, Any, int | None]], window: int
 ) -> None:
-    """Whatever the pages say, in the types that the service itself gives them."""
+    """Every list ends for any pages, in the types of the service itself."""
     service = make()
     pages = service.pages(kind, BLOG, ["1", "2"])
     numbers = isinstance(pages.wanted(0)[0], int)

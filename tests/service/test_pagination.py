@@ -59,7 +59,7 @@ def files(page: int, filenum: int | None, count: int = 20, **changes: Any) -> Pa
 
 
 def read_through(listing: Paginator, answer: Callable[[int], Answer], window: int = 4, bound: int = 500) -> list[int]:
-    """Drive a paginator as the crawl does; return the pages asked for."""
+    """Drive a paginator as the crawl does; return the requested pages."""
     asked: list[int] = []
     queue: list[int] = []
     for _ in range(bound):
@@ -78,12 +78,12 @@ def read_through(listing: Paginator, answer: Callable[[int], Answer], window: in
 
 
 def of(*answers: Answer, then: Answer | None = None) -> Callable[[int], Answer]:
-    """Answer page n with the n-th; past these with ``then`` or not at all."""
+    """Answer page n with the n-th element, and later pages with ``then`` or not at all."""
 
     def answer(page: int) -> Answer:
         if page <= len(answers):
             return answers[page - 1]
-        assert then is not None, f"page {page} was asked for"
+        assert then is not None, f"page {page} must not be requested"
         return then
 
     return answer
@@ -93,7 +93,7 @@ MISSING = ("answered 404", True)
 BROKEN = ("answered 500", False)
 
 
-# What is asked for
+# Requests
 
 
 def test_page_1_is_asked_for_alone_and_only_once() -> None:
@@ -122,7 +122,7 @@ def test_without_a_window_pages_come_one_by_one(window: int) -> None:
     assert listing.wanted(window) == [2]
 
 
-def test_a_finished_list_wants_and_takes_nothing_more() -> None:
+def test_a_finished_list_requests_and_accepts_nothing_more() -> None:
     listing = comment_pages(DEFAULT)
     listing.wanted(8)
     listing.accept(chain(1, 1))
@@ -175,7 +175,7 @@ def test_a_blog_that_shrinks_while_read_ends_early() -> None:
 @pytest.mark.parametrize(
     "past", [chain(3, 2, echo=2), chain(3, 2, count=0, new=0, digest=""), chain(3, 2, digest="page 2"), MISSING]
 )
-def test_whatever_stands_past_the_end_is_the_end(past: Answer) -> None:
+def test_any_answer_past_the_end_is_the_end(past: Answer) -> None:
     listing = entry_pages(DEFAULT)
     asked = read_through(listing, of(chain(1, 2), chain(2, 2, next=3), past))
     assert asked == [1, 2, 3]
@@ -224,7 +224,7 @@ def test_a_list_that_ignores_its_page_parameter_ends_at_once_and_names_the_setti
     assert setting in listing.problems[0]
 
 
-def test_a_list_of_one_page_may_number_it_as_it_likes() -> None:
+def test_a_list_of_one_page_may_have_any_page_number() -> None:
     listing = entry_pages(DEFAULT)
     read_through(listing, of(chain(1, 1, echo=0)))
     assert listing.complete
@@ -237,7 +237,7 @@ def test_the_same_page_again_without_an_echo_names_the_setting() -> None:
     assert "page 2" in listing.problems[0]
 
 
-def test_a_chain_that_ends_before_the_last_page_keeps_what_follows_and_says_so() -> None:
+def test_a_chain_that_ends_before_the_last_page_continues_with_a_problem() -> None:
     listing = entry_pages(DEFAULT)
     asked = read_through(listing, lambda page: chain(page, 4, next=None))
     assert asked == [1, 2, 3, 4]
@@ -246,7 +246,7 @@ def test_a_chain_that_ends_before_the_last_page_keeps_what_follows_and_says_so()
 
 
 @pytest.mark.parametrize("after", [MISSING, chain(2, 4, count=0, new=0)])
-def test_a_chain_that_ends_early_and_is_right_is_complete(after: Answer) -> None:
+def test_a_chain_that_correctly_ends_early_is_complete(after: Answer) -> None:
     listing = entry_pages(DEFAULT)
     read_through(listing, of(chain(1, 4, next=None), then=after))
     assert listing.complete
@@ -260,13 +260,13 @@ def test_a_chain_that_goes_back_or_repeats_ends_the_pages(back: int) -> None:
     assert f"says page {back} follows, which goes back" in listing.problems[0]
 
 
-def test_a_chain_that_skips_is_followed_where_nothing_else_is_known() -> None:
+def test_a_chain_that_skips_is_followed_if_the_number_of_pages_is_unknown() -> None:
     listing = entry_pages(DEFAULT)
     assert read_through(listing, of(chain(1, None, next=3), BROKEN, chain(3, None))) == [1, 3]
     assert "skips pages" in listing.problems[0]
 
 
-def test_a_chain_that_skips_is_not_followed_where_the_pages_are_known() -> None:
+def test_a_chain_that_skips_is_not_followed_if_the_number_of_pages_is_known() -> None:
     listing = entry_pages(DEFAULT)
     assert read_through(listing, of(chain(1, 3, next=3), chain(2, 3), chain(3, 3))) == [1, 2, 3]
     assert len(listing.problems) == 1
@@ -302,7 +302,7 @@ def test_a_page_left_out_by_the_caller_is_a_problem() -> None:
     assert listing.problems == ["entry list, page 2: was left out; run again"]
 
 
-def test_a_page_taken_in_before_is_ignored() -> None:
+def test_a_page_accepted_before_is_ignored() -> None:
     listing = entry_pages(DEFAULT)
     listing.accept(chain(1, 3))
     listing.accept(chain(1, 3, next=1))
@@ -404,7 +404,7 @@ def test_fewer_files_than_promised_are_a_problem(past: Answer) -> None:
 
 
 @pytest.mark.parametrize("past", [files(3, None, 0, digest=""), files(3, None, new=0), MISSING, files(3, None, 5)])
-def test_without_a_number_the_files_end_where_nothing_new_comes(past: Answer) -> None:
+def test_without_a_number_the_files_end_when_nothing_new_comes(past: Answer) -> None:
     listing = file_pages(DEFAULT)
     assert read_through(listing, of(files(1, None), files(2, None), past)) == [1, 2, 3]
     assert listing.complete
@@ -425,7 +425,7 @@ def test_a_repeated_page_past_the_end_is_only_the_end() -> None:
     assert listing.problems == ["file list, page 3: the list ends after 24 of 25 files; run again"]
 
 
-def test_pages_smaller_than_they_say_are_all_read() -> None:
+def test_pages_smaller_than_declared_are_all_read() -> None:
     listing = file_pages(DEFAULT)
     assert read_through(listing, lambda page: files(page, 30, 10)) == [1, 2, 3]
     assert listing.complete
@@ -452,7 +452,7 @@ def test_a_file_page_that_cannot_be_read_is_a_problem_and_the_next_is_read() -> 
     ]
 
 
-def test_a_finished_file_pages_takes_nothing_more() -> None:
+def test_a_finished_file_list_accepts_nothing_more() -> None:
     listing = file_pages(DEFAULT)
     listing.accept(files(1, 20))
     listing.accept(files(2, 99))
@@ -489,7 +489,7 @@ def sized(
 @pytest.mark.parametrize("window", [0, 8])
 @pytest.mark.parametrize("count", [5, 19])
 def test_a_number_of_files_too_low_for_their_size_does_not_end_the_list(window: int, count: int) -> None:
-    """It says 20 files, but the size of 25: the sizes are believed, and a short page ends it."""
+    """The count says 20 files, but the total size is that of 25: the size wins, and a short page ends the list."""
     listing = file_pages(DEFAULT)
     size = 20 + count
     asked = read_through(
@@ -505,7 +505,7 @@ def test_a_full_page_that_brings_the_missing_bytes_ends_the_list() -> None:
     assert listing.complete
 
 
-def test_while_bytes_are_missing_full_pages_are_read_on() -> None:
+def test_full_pages_are_read_while_bytes_are_missing() -> None:
     listing = file_pages(DEFAULT)
     asked = read_through(listing, lambda page: sized(page, 20, 20 if page < 4 else 3, 2000 if page < 4 else 300, 6300))
     assert asked == [1, 2, 3, 4]
@@ -517,14 +517,14 @@ def test_while_bytes_are_missing_full_pages_are_read_on() -> None:
     [sized(2, 20, 0, 0, 2500, digest=""), sized(2, 20, 20, 0, 2500, new=0), MISSING,
      sized(2, 20, 20, 0, 2500, new=0, digest="page 1"), sized(2, 20, 20, 0, 2500, new=0, echo=1)],
 )  # fmt: skip
-def test_bytes_that_no_page_brings_end_the_list_where_nothing_new_comes(past: Answer) -> None:
-    """All files that are counted were seen; what the sizes say against it is told by who adds them up."""
+def test_missing_bytes_end_the_list_when_nothing_new_comes(past: Answer) -> None:
+    """All counted files were seen; the caller that adds up the sizes reports the difference."""
     listing = file_pages(DEFAULT)
     assert read_through(listing, of(sized(1, 20, 20, 2000, 2500), past)) == [1, 2]
     assert listing.complete
 
 
-def test_a_last_page_that_is_short_is_not_read_past_for_the_sake_of_bytes() -> None:
+def test_a_short_last_page_ends_the_list_despite_missing_bytes() -> None:
     listing = file_pages(DEFAULT)
     assert read_through(listing, of(sized(1, 25, 20, 2000, 9000), sized(2, 25, 5, 500, 9000))) == [1, 2]
     assert listing.complete
@@ -557,7 +557,7 @@ def test_bytes_without_end_end_at_the_most_pages() -> None:
     assert "max_pages" in listing.problems[0]
 
 
-# Whatever comes
+# Arbitrary responses
 
 
 NUMBER = st.none() | st.integers(-2, 9) | st.sampled_from([10**9, 10**30, -(10**9)])

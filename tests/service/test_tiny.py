@@ -1,4 +1,4 @@
-"""A second service goes the whole way, from its server to the exports, with no change outside its own file."""
+"""A second service works from its server to the exports, with no change outside of one file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def records(root: Path, kind: Kind) -> dict[str, dict[str, Any]]:
     return dict(Archive.open(root).state().scan(kind))
 
 
-async def test_it_is_backed_up_whole(tmp_path: Path, blog: TinyBlog) -> None:
+async def test_it_is_backed_up_completely(tmp_path: Path, blog: TinyBlog) -> None:
     root = tmp_path / "archive"
     outcome = await back_up(root, blog)
     assert (outcome.outcome, outcome.version, outcome.problems) == ("saved", 1, [])
@@ -74,7 +74,7 @@ async def test_it_is_backed_up_whole(tmp_path: Path, blog: TinyBlog) -> None:
     assert (again.outcome, again.version) == ("unchanged", None)
 
 
-async def test_without_totals_nothing_is_said_to_be_proven(
+async def test_without_totals_completeness_is_not_proven(
     tmp_path: Path, blog: TinyBlog, capfd: pytest.CaptureFixture[str]
 ) -> None:
     completeness = (await back_up(tmp_path / "archive", blog)).completeness
@@ -87,7 +87,7 @@ async def test_without_totals_nothing_is_said_to_be_proven(
 
 
 @pytest.mark.parametrize(("size", "counted"), [(7, 7), (-7, 0), (10**50, 2**40), ("7", None)])
-async def test_amounts_are_kept_within_what_a_record_can_have(
+async def test_invalid_sizes_are_clamped_or_unknown(
     tmp_path: Path, blog: TinyBlog, size: object, counted: int | None
 ) -> None:
     blog.media.append({"mid": "m1", "file": "one.png", "size": size})
@@ -125,7 +125,7 @@ async def test_an_interrupted_run_is_resumed(tmp_path: Path, blog: TinyBlog) -> 
     assert list(records(root, Kind.COMMENTS).values()) == blog.replies
 
 
-async def test_a_list_that_leads_in_a_circle_ends_with_a_problem(tmp_path: Path, blog: TinyBlog) -> None:
+async def test_a_circular_list_ends_with_a_problem(tmp_path: Path, blog: TinyBlog) -> None:
     class Circle(TinyService):
         def _page(self, path: str, token: str) -> Any:
             call = super()._page(path, token)
@@ -149,7 +149,7 @@ async def test_pictures_are_found_through_the_service(tmp_path: Path, blog: Tiny
     assert asset["refs"] == [{"entry": "n-1"}, {"file": "m1"}]
 
 
-async def test_an_archive_keeps_to_its_service(tmp_path: Path, blog: TinyBlog) -> None:
+async def test_an_archive_keeps_its_service(tmp_path: Path, blog: TinyBlog) -> None:
     root = tmp_path / "archive"
     await back_up(root, blog)
     with pytest.raises(UsageError, match="is of the blog service 'tiny'"):

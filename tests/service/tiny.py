@@ -1,7 +1,7 @@
 """A second blog service, as unlike the first as the interface allows. Pure.
 
 Its lists have opaque tokens and no totals, a list item is the whole entry, and each entry has its own list of comments.
-It states what is public, so nobody must declare it.
+It states which records are public, so no user must declare it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_PAGES = 1000
 
 
 class TokenPages:
-    """Follows the tokens of one list after the other; a cursor is a list's path and a token."""
+    """Follows the tokens of the lists one by one; a cursor is a list's path and a token."""
 
     def __init__(self, name: str, paths: Sequence[str], call: Callable[[str, str], Call[Page]]) -> None:
         self._name = name
@@ -151,11 +151,11 @@ class TinyService(BlogService):
 
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
         """Fail: an entry is complete in the list."""
-        raise AssertionError(f"{entry_id} of {blog_id} is asked for by itself, with {validators}")
+        raise AssertionError(f"{entry_id} of {blog_id} was requested separately, with {validators}")
 
     def user_call(self) -> Call[dict[str, Any]]:
         """Fail: the service names no user."""
-        raise AssertionError("the user is asked for")
+        raise AssertionError("the user was requested")
 
     def amount(self, kind: Kind, raw: Raw) -> int | None:
         """Return the size of a file."""

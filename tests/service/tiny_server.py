@@ -1,4 +1,4 @@
-"""A real server of the second blog service, on loopback."""
+"""A real server on loopback for the second blog service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aiohttp import web
 
 @dataclass
 class TinyBlog:
-    """What a server serves; ``asked`` are the paths of the requests."""
+    """The content of a server; ``asked`` has the paths of the requests."""
 
     notes: list[dict[str, Any]] = field(default_factory=list)
     replies: list[dict[str, Any]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Archives to make sites of: the demo's, with its pictures stored, and blogs of any records."""
+"""Archives for sites: the demo's, with its pictures stored, and blogs of any records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def demo_archive(root: Path) -> Archive:
 
 
 def store_pictures(root: Path, blog: Blog) -> dict[str, bytes | None]:
-    """Put a blog's pictures where an archive keeps them; returns their records."""
+    """Store a blog's pictures as an archive does; return their records."""
     users: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
     for number, record in blog.entries.items():
         entry = fields(record)
@@ -77,7 +77,7 @@ def stored(root: Path, url: str, body: bytes, *, refs: list[dict[str, str]], con
 
 
 def site_view(reader: Archive, **options: Any) -> LatestView:
-    """Give the site as ``latest/`` keeps it."""
+    """Return the site as ``latest/`` keeps it."""
     thumbnails = Thumbnails(reader.layout, keeps=True)
     history = ArchiveHistory(reader, DEFAULT_SERVICE)
     view = SiteView(DEFAULT_SERVICE, history, SiteOptions(**options), reader.layout, thumbnails)
@@ -85,7 +85,7 @@ def site_view(reader: Archive, **options: Any) -> LatestView:
 
 
 def build(built: Built, **options: Any) -> int:
-    """Bring an archive's site up to date; returns how many files were made."""
+    """Update an archive's site; return the number of written files."""
     return built.refresh(site_view(built.reader, **options))
 
 

@@ -1,4 +1,4 @@
-"""One demo archive with its site for all tests that only look at it."""
+"""One demo archive with its site, for all tests that only read it."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="session")
 def site(demo: Built) -> Path:
-    """The folder of the demo's site; not to be changed."""
+    """The demo's site folder, which must not be changed."""
     return demo.layout.latest / "site"

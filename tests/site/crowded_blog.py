@@ -1,4 +1,4 @@
-"""A blog with much of everything that is hard to show on a small screen, of any size, the same each time."""
+"""A blog of any size with many things that are hard to show on a small screen, the same each time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.site.building import build, stored
 
 TITLE: Final = "海辺の小さな町で暮らす家族の十五年の日記帳です。全部"
 ADDRESSES: Final = ("https://sea.example/Entry/{entry_id}/",)
-"""How the blog's own addresses are made."""
+"""The form of the blog's own addresses."""
 _YEARS: Final = 15
 _FIRST: Final = date(2011, 1, 3)
 _LONG: Final = "はじめての土地で三日間道に迷いながら歩きつづけたあとに見つけた、海のみえる小さな喫茶店と、そこで聞いた昔の灯台守の長い長いお話のこと（前編）"
@@ -79,11 +79,11 @@ def crowded_blog(root: Path, entries: int, comments: int, *, pictures: int = 40,
     """Build an archive of it, and its site.
 
     Args:
-        root: where.
-        entries: how many, over fifteen years; the newest eight are each hard in a way of its own.
-        comments: how many one year has; others have less.
-        pictures: how many one entry shows.
-        versions: how many the archive has; each after the first changes the newest entries.
+        root: the folder of the archive.
+        entries: number of entries, over fifteen years; each of the newest eight is hard in another way.
+        comments: comments in one year; other years have fewer.
+        pictures: pictures in one entry.
+        versions: versions of the archive; each after the first changes the newest entries.
     """
     chance = random.Random(7)
     built = Built(root)
@@ -147,7 +147,7 @@ def _entry(at: int, entries: int, day: date, shown: list[str], chance: random.Ra
 
 
 def _photos(root: Path, entries: int, pictures: int, chance: random.Random) -> dict[str, Any]:
-    """Store the pictures of the one entry that has many, and one for every twelfth other, some of odd shapes."""
+    """Store the pictures of the entry with many, and one for every twelfth other entry; some have odd shapes."""
     users = [entries - 2] * pictures + list(range(entries, 0, -12))
     found = {}
     root.mkdir(parents=True, exist_ok=True)

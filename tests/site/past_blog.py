@@ -1,4 +1,4 @@
-"""A blog with a past: entries that changed, moved, went, came back and became private, and what was said about them."""
+"""A blog with a past: entries that changed, moved, disappeared, came back and became private, and their comments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PICTURE = (Path(__file__).parents[2] / "docs" / "screenshots" / "home-phone.png"
 
 
 def an_entry(number: int, title: str, text: str, year: int = 2016, **others: str) -> bytes:
-    """Write an entry of the 4th of its own month, unless told otherwise, at 21:05."""
+    """Write an entry, by default at 21:05 on the 4th of its month."""
     return record(
         entry_id=str(number), title=title, entry_text=text, ps_title="", ps_text="", open_flg="1", period_flg="f",
         year=str(year), hour="21", min="05", sec="00", last_update="2018-01-02 03:04:05",
@@ -22,7 +22,7 @@ def an_entry(number: int, title: str, text: str, year: int = 2016, **others: str
 
 
 def item(number: int, category: str = "海辺") -> bytes:
-    """Write an entry's element of the list."""
+    """Write an entry's list item."""
     return record(entry_id=str(number), title="題", category=category, open_flg="1")
 
 
@@ -35,7 +35,7 @@ def said(number: int, entry: int, text: str, year: int = 2018) -> bytes:
 
 
 def past_blog(root: Path) -> Built:
-    """Build it: five versions, each of the last evening of a month in Japan."""
+    """Build the blog in five versions, each from the last evening of a month in Japan."""
     built = Built(root)
     asset = stored(root, "https://img.example/1.png", PICTURE, refs=[{"entry": "1"}, {"entry": "2"}])
     later = stored(root, "https://img.example/2.png", PICTURE + b"2", refs=[{"entry": "7"}])
@@ -93,7 +93,7 @@ def past_blog(root: Path) -> Built:
 
 
 def replaced_picture(root: Path) -> tuple[Built, list[str]]:
-    """Build a blog of two entries with one picture, which another took the place of; returns the paths of both."""
+    """Build a blog of two entries with one picture that another picture replaced; return the paths of both."""
     built = Built(root)
     url, text = "https://img.example/1.png", '<p>海。</p><img src="https://img.example/1.png" alt="海">'
     assets = [stored(root, url, body, refs=[{"entry": "1"}, {"entry": "2"}]) for body in (PICTURE, PICTURE + b"2")]

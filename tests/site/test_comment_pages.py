@@ -1,4 +1,4 @@
-"""The lists of comments: each comment on one page of some hundred, found in its year, and moved by no newer one."""
+"""The lists of comments: pages of about a hundred, by year, on which comments stay when newer ones arrive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def comments(first: int, last: int, day: str, entry: str = "1") -> dict[str, byt
 
 
 def pages(built: Built) -> dict[str, list[int]]:
-    """Give the comments of each page below ``comments/``, by its name."""
+    """Return the comments of each page below ``comments/``, by its name."""
     folder = built.layout.latest / "site" / "comments"
     return {path.stem: [int(each) for each in _ANCHOR.findall(path.read_text("utf-8"))] for path in folder.iterdir()}
 
@@ -74,7 +74,7 @@ def test_a_long_year_is_split_into_months_and_a_long_month_into_parts(talkative:
     assert max(map(len, found.values())) == COMMENTS_ON_PAGE
 
 
-def test_its_pages_lead_to_each_other(talkative: Built) -> None:
+def test_its_pages_link_to_each_other(talkative: Built) -> None:
     site = talkative.layout.latest / "site"
     year = (site / "comments" / "2020.html").read_text("utf-8")
     assert re.findall(r'<a href="\.\./comments/(2020[^"]*)"', year) == [
@@ -100,7 +100,7 @@ def test_the_search_finds_an_orphan_on_its_page(talkative: Built) -> None:
     assert '["comments/orphans-2.html","","","",0,"",[["1671","","声1671"]]]' in rows
 
 
-def test_comments_are_counted_out_by_day() -> None:
+def test_comments_are_sorted_by_day() -> None:
     table = CommentTable()
     for number, day in enumerate([5, 0, 400, 5, 0, 401]):
         table.add("1", str(number), day)

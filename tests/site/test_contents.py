@@ -1,4 +1,4 @@
-"""The contents of long entries, and how long they take to read."""
+"""The table of contents of long entries, and their reading time."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def test_the_continuation_is_in_them() -> None:
 @pytest.mark.parametrize(
     "body", ["<h2>1</h2><h2>2</h2><h2>3</h2>", "<hr>" * 9, "<h2><img src='x'></h2>" * 5, "&lt;h2>x&lt;/h2>" * 5]
 )
-def test_less_than_that_has_none(body: str) -> None:
+def test_fewer_headings_have_no_contents(body: str) -> None:
     made = page(body)
     assert 'class="contents"' not in made
     assert 'id="h-' not in made
 
 
-def test_lists_are_in_lists() -> None:
+def test_lists_are_nested() -> None:
     text = "".join(f"<h{level}>{at}</h{level}>" for at, level in enumerate([2, 3, 4, 2, 3, 5, 2]))
     made = parse(with_contents(text, "目次"))
     depths: dict[str, int] = {}
@@ -83,6 +83,6 @@ def test_a_hostile_number_of_headings_is_cut() -> None:
 @pytest.mark.parametrize(
     ("characters", "said"), [(600, None), (1_000, "約 2 分で読めます"), (4_600, "約 10 分で読めます")]
 )
-def test_how_long_it_takes_to_read(characters: int, said: str | None) -> None:
+def test_the_reading_time(characters: int, said: str | None) -> None:
     made = page("海" * characters)
     assert (said in made) if said else ("分で読めます" not in made)

@@ -1,4 +1,4 @@
-"""The functions that write entries' pages, comments and lines write what templates with autoescape do, byte for byte."""
+"""The functions that write entries' pages, comments and lines produce the same bytes as templates with autoescape."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _comment(site: Site, comment: Any) -> dict[str, Any]:
 
 
 @given(st.lists(_entries, min_size=1, max_size=3), st.lists(_comments, max_size=2), _LANGUAGES, st.booleans())
-def test_a_page_is_what_the_template_makes(
+def test_a_page_equals_the_output_of_the_template(
     entries: list[dict[str, Any]], comments: list[dict[str, Any]], language: str, public: bool
 ) -> None:
     memory = Memory()
@@ -141,7 +141,7 @@ def test_a_page_is_what_the_template_makes(
 
 
 @given(_texts, _texts, st.booleans(), st.integers(0, 2), st.one_of(st.none(), st.datetimes()), _LANGUAGES)
-def test_so_are_a_line_and_its_badges(
+def test_a_line_and_its_badges_equal_the_output_of_the_template(
     title: str, access: str, marked: bool, comments: int, date: datetime | None, language: str
 ) -> None:
     gone = 3 if marked else None
@@ -154,5 +154,5 @@ def test_so_are_a_line_and_its_badges(
 
 
 @given(_texts)
-def test_what_is_escaped_is_as_templates_have_it(text: str) -> None:
+def test_escaping_equals_that_of_templates(text: str) -> None:
     assert escaped(text) == str(escape(text))

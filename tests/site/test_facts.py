@@ -1,4 +1,4 @@
-"""What the site keeps of records from one time to the next: it never shows, and saves reading what did not change."""
+"""The facts that the site stores about records: they never show, and save reading unchanged records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LINKED = '<a href="https://sea.example/Entry/2/">前</a>'
 
 
 def anew(built: Built, **options: Any) -> dict[str, bytes]:
-    """Make a site of which nothing is known."""
+    """Make a site without stored facts."""
     reader = built.reader
     with contextlib.closing(reader.state()) as state:
         view = SiteView(DEFAULT_SERVICE, ArchiveHistory(reader, DEFAULT_SERVICE), SiteOptions(**options))
@@ -50,7 +50,7 @@ def lines_of(built: Built) -> list[bytes]:
 
 
 def forge(built: Built, change: Callable[[list[Any]], Any], **options: Any) -> None:
-    """Change each row, and give each line the hash that it must have."""
+    """Change each row, and give each line the hash for its new content."""
     edition = SiteView(DEFAULT_SERVICE, None, SiteOptions(**options)).edition
     made = []
     for line in lines_of(built):
@@ -86,7 +86,7 @@ def _made(kind: Kind, record_id: str, look: int) -> bytes:
 @settings(max_examples=12, deadline=None)
 @example(changes=[{(Kind.COMMENTS, "1"): 1}, {(Kind.ENTRIES, "1"): 0}])
 @given(changes=_changes)
-def test_a_site_made_with_what_is_known_equals_one_made_without(
+def test_a_site_made_with_stored_facts_equals_one_made_without(
     changes: list[dict[tuple[Kind, str], int | None]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +106,7 @@ def test_a_site_made_with_what_is_known_equals_one_made_without(
 
 @pytest.fixture
 def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Built:
-    """A blog large enough to have shards, whose site was made, and then an entry changed."""
+    """A blog large enough to have shards, whose site is made before an entry changes."""
     monkeypatch.setattr(search_data, "SMALL_BLOG", 100)
     built = many_entries(tmp_path / "a", 200)
     built.commit(
@@ -142,7 +142,7 @@ class Counting:
 
 
 def _list(built: Built) -> list[tuple[Kind, str]]:
-    """List the files of the site, making none, and return what was read."""
+    """List the site's files without making any, and return the records that were read."""
     with contextlib.closing(built.reader.state()) as state:
         records = Counting(state)
         source: RecordSource = records
@@ -152,12 +152,12 @@ def _list(built: Built) -> list[tuple[Kind, str]]:
         return records.read
 
 
-def test_only_what_changed_is_read(known: Built) -> None:
+def test_only_changed_records_are_read(known: Built) -> None:
     assert _list(known) == [(Kind.ENTRIES, "70")]
     assert _list(known) == []
 
 
-def test_a_new_shard_takes_over_what_the_one_before_has_of_other_chunks(
+def test_a_new_shard_copies_the_pairs_of_other_chunks_from_the_previous_one(
     known: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []
@@ -174,7 +174,7 @@ def test_a_new_shard_takes_over_what_the_one_before_has_of_other_chunks(
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 3, 4])
-def test_a_damaged_line_is_passed_over(known: Built, cut: int) -> None:
+def test_a_damaged_line_is_ignored(known: Built, cut: int) -> None:
     lines = lines_of(known)
     assert [line.split(b" ")[0] for line in lines] == [b"entry_list", b"comments", b"entries", b"related", b"shards"]
     lines[cut] = lines[cut].replace(b"1", b"2", 1)
@@ -199,13 +199,13 @@ def test_a_damaged_line_is_passed_over(known: Built, cut: int) -> None:
         lambda row: [*row[:3], 10**9, *row[4:]],
     ],
 )
-def test_a_forged_row_is_passed_over(known: Built, change: Callable[[list[Any]], Any]) -> None:
+def test_a_forged_row_is_ignored(known: Built, change: Callable[[list[Any]], Any]) -> None:
     forge(known, change)
     build(known)
     assert there(known) == anew(known)
 
 
-def test_a_shard_that_is_not_what_was_written_is_made_anew(known: Built) -> None:
+def test_a_changed_shard_is_made_again(known: Built) -> None:
     for path in (known.layout.latest / "site" / "data").glob("pairs-*"):
         path.write_bytes(b'blogData("pairs","1","\\n");\n')
     build(known)
@@ -213,7 +213,7 @@ def test_a_shard_that_is_not_what_was_written_is_made_anew(known: Built) -> None
     assert changed == {}
 
 
-def test_a_forged_shard_that_is_vouched_for_stops_nothing(known: Built) -> None:
+def test_a_forged_shard_with_a_valid_hash_does_no_harm(known: Built) -> None:
     for content in (b"", b"no script", b'blogData("pairs","1",5);\n', 'blogData("pairs","1","\\nあいう");\n'.encode()):
         for path in (known.layout.latest / "site" / "data").glob("pairs-*"):
             path.write_bytes(content)
@@ -224,7 +224,7 @@ def test_a_forged_shard_that_is_vouched_for_stops_nothing(known: Built) -> None:
         assert (known.layout.latest / "site" / "entry" / "71.html").is_file()
 
 
-def test_without_a_place_nothing_is_kept(known: Built) -> None:
+def test_without_a_layout_no_facts_are_stored(known: Built) -> None:
     known.layout.site_facts.remove()
     anew(known)
     assert not known.layout.site_facts.exists()

@@ -1,4 +1,4 @@
-"""What the site knows of versions: which entries changed, which are gone, and what each was."""
+"""The versions on the site: which entries changed, which are gone, and their earlier states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.archive.builder import Built, entry, five_versions, record
 from tests.site.building import build, of_records
 
 
-def test_lives_are_those_of_more_than_one_version(tmp_path: Path) -> None:
+def test_the_history_has_entries_with_more_than_one_state(tmp_path: Path) -> None:
     history = ArchiveHistory(five_versions(tmp_path / "a").reader, DEFAULT_SERVICE)
     lives = history.changed_entries()
     assert lives["2"] == (1, 2)
@@ -28,7 +28,7 @@ def test_lives_are_those_of_more_than_one_version(tmp_path: Path) -> None:
     assert "6" not in lives
 
 
-def test_an_older_version_knows_nothing_of_later_ones(tmp_path: Path) -> None:
+def test_an_older_version_shows_no_later_ones(tmp_path: Path) -> None:
     history = ArchiveHistory(five_versions(tmp_path / "a").reader, DEFAULT_SERVICE, 3)
     assert [row.version for row in history.rows()] == [1, 2, 3]
     assert history.gone_entries().keys() == {"3", "7"}
@@ -38,7 +38,7 @@ def test_an_older_version_knows_nothing_of_later_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("hurt", [False, True])
-def test_what_versions_changed_is_what_looking_through_all_before_them_finds(
+def test_changes_equal_those_found_by_comparing_all_of_the_earlier_versions(
     tmp_path: Path, seed: int, hurt: bool
 ) -> None:
     chance = random.Random(seed)
@@ -65,7 +65,7 @@ def test_what_versions_changed_is_what_looking_through_all_before_them_finds(
         assert history.changes(row.version) == (found, len(damage))
 
 
-def test_what_is_gone_keeps_its_last_state(tmp_path: Path) -> None:
+def test_removed_records_keep_their_last_state(tmp_path: Path) -> None:
     built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "はじめ"), "2": entry(2, "二")}})
     built.commit({Kind.ENTRIES: {"1": entry(1, "おわり")}})
     built.commit({Kind.ENTRIES: {"1": None}})
@@ -107,8 +107,8 @@ def test_long_histories_are_cut(tmp_path: Path) -> None:
     assert "このバージョンで変わった記事はありません" in (history / "version-3.html").read_text("utf-8")
 
 
-def test_the_page_about_tells_of_the_newest_versions_and_each_version_of_itself(tmp_path: Path) -> None:
-    """With a manifest read for each version, a night would cost as much as there were nights before it."""
+def test_the_about_page_lists_the_newest_versions_and_each_version_has_a_page(tmp_path: Path) -> None:
+    """If every night read the manifests of all versions, its cost would grow with their number."""
     built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "題")}})
     for number in range(15):
         built.commit({Kind.USER: {"u": record(id="u", nickname=str(number))}})
@@ -124,7 +124,7 @@ def test_the_page_about_tells_of_the_newest_versions_and_each_version_of_itself(
         assert digest in (site / f"history/version-{number}.html").read_text("utf-8")
 
 
-def test_without_a_history_there_is_still_a_page_about(demo: Built) -> None:
+def test_without_a_history_there_is_still_an_about_page(demo: Built) -> None:
     from exporter.site.view import SiteView  # noqa: PLC0415
 
     state = demo.reader.state()
@@ -137,7 +137,7 @@ def test_without_a_history_there_is_still_a_page_about(demo: Built) -> None:
 @pytest.mark.parametrize(
     ("language", "line"), [("ja", "<li>記事 13: answered 404</li>"), ("en", "<li>Entries 13: answered 404</li>")]
 )
-def test_what_could_not_be_read_is_shown_as_it_was_stored(tmp_path: Path, language: str, line: str) -> None:
+def test_values_that_cannot_be_parsed_are_shown_as_stored(tmp_path: Path, language: str, line: str) -> None:
     built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "題")}})
     build(built, language=language)
     site = built.layout.latest / "site"

@@ -1,4 +1,4 @@
-"""The past of the site: a page for each earlier state, and data that give back the blog of any version."""
+"""The site's past: a page for each earlier state, and data that restore the blog of any version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def data(layout: Layout, name: str) -> Any:
 
 
 def rows_at(layout: Layout, version: int) -> Rows:
-    """Give the lists' rows of a version, as the script in the page makes them: by name, date, title, and so on."""
+    """Return a version's list rows, as the script in the page makes them: by name, date, title, and so on."""
     index = data(layout, "past.js")
     chunks = [first for first, last in index["chunks"] if last > version]
     steps = [step for first in chunks for step in data(layout, f"past-{first}.js") if step[0] > version]
@@ -70,7 +70,7 @@ def rows_at(layout: Layout, version: int) -> Rows:
 
 
 def truth_at(built: Built, version: int) -> Rows:
-    """Give the same rows as a site of that version lists them."""
+    """Return the same rows from a site of that version."""
     reader = built.reader
     state = reader.fold(version)
     history = ArchiveHistory(reader, DEFAULT_SERVICE, version)
@@ -86,7 +86,7 @@ def truth_at(built: Built, version: int) -> Rows:
     return found
 
 
-def test_the_lists_of_every_version_come_back(past: Built) -> None:
+def test_the_lists_of_every_version_are_restored(past: Built) -> None:
     for version in past.reader.versions():
         assert rows_at(past.layout, version) == truth_at(past, version), version
     assert rows_at(past.layout, 1)["2"] == ["2016-02-04T21:05", "題2", "海辺", 0, "", 2]
@@ -95,7 +95,7 @@ def test_the_lists_of_every_version_come_back(past: Built) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_lists_of_any_blog_come_back(tmp_path: Path, seed: int) -> None:
+def test_the_lists_of_any_blog_are_restored(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     built = Built(tmp_path / "a")
     for _ in range(7):
@@ -176,22 +176,22 @@ def test_steps_and_versions_lead_to_states(past: Built) -> None:
     assert 'href="../history/entry-2.html#v4"' in version
     assert 'href="../index.html?v=4"' in version
     assert "?v=5" not in page(past, "history/version-5.html")
-    # What is gone keeps its last state as its page.
+    # The page of a removed entry shows its last state.
     assert 'href="../entry/6.html" data-v="1">この姿を読む' in page(past, "history/entry-6.html")
 
 
-def test_pictures_know_when_they_were_shown(past: Built) -> None:
+def test_pictures_have_the_versions_that_showed_them(past: Built) -> None:
     rows = [row for year in ("2016", "2017") for row in data(past.layout, f"list-{year}.js")["pictures"]]
     assert sorted(users for *_, users, _ in rows) == [[["1", 0, 0], ["2", 0, 0]], [["7", 3, 0]]]
 
 
-def test_an_earlier_state_has_the_picture_of_its_day(tmp_path: Path) -> None:
+def test_an_earlier_state_has_its_own_picture(tmp_path: Path) -> None:
     built, (first, second) = replaced_picture(tmp_path / "a")
     build(built)
     shown = {name: page(built, f"history/entry-2-v{name}.html") for name in (1, 2)}
     assert first in shown[1]
     assert second not in shown[1]
-    # Of a state during which it was replaced, the last one is shown, and a script takes it back.
+    # If a picture was replaced during a state, its page has the later picture, and a script shows the earlier one.
     assert second in shown[2]
     assert second in page(built, "entry/1.html")
     assert [step[3] for step in data(built.layout, "past-2.js")] == [[], [[Path(second).stem, first]], []]
@@ -210,7 +210,7 @@ def test_a_comment_leads_to_its_entry(past: Built) -> None:
     assert len(re.findall(r'<a href="\.\./entry/2\.html">みなと</a>', version)) == 2
 
 
-def test_times_are_those_of_the_blog(past: Built) -> None:
+def test_times_are_in_the_time_zone_of_the_blog(past: Built) -> None:
     for name in ("history.html", "history/version-2.html", "history/entry-2.html", "about.html"):
         text = page(past, name)
         assert "UTC" not in text
@@ -260,7 +260,7 @@ def test_a_state_that_is_damaged_is_named(tmp_path: Path) -> None:
     assert data(built.layout, "past.js")["damaged"] == [2]
 
 
-def test_what_strangers_wrote_is_as_harmless_as_today(tmp_path: Path) -> None:
+def test_texts_of_strangers_in_the_past_are_harmless(tmp_path: Path) -> None:
     hostile = '</script><script>alert(1)</script><img src="x" onerror="alert(1)"><a href="javascript:alert(1)">海</a>'
     built = Built(tmp_path / "a")
     built.commit({Kind.ENTRIES: {"1": an_entry(1, hostile, hostile)}, Kind.COMMENTS: {"5": said(5, 1, hostile)}})
@@ -276,7 +276,7 @@ def test_what_strangers_wrote_is_as_harmless_as_today(tmp_path: Path) -> None:
         assert "<" not in (built.layout.latest / "site" / "data" / name).read_text("utf-8")
 
 
-def test_a_public_copy_knows_no_past(tmp_path: Path) -> None:
+def test_a_public_copy_has_no_past(tmp_path: Path) -> None:
     built = past_blog(tmp_path / "a")
     state = built.reader.state()
     files = {file.path: file for file in SiteView(DEFAULT_SERVICE, None, SiteOptions(public=True)).files(state)}

@@ -1,4 +1,4 @@
-"""What strangers get: nothing private, nothing in doubt, and no word on it anywhere."""
+"""The public site: no private or doubtful record, and no word about any."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def mixed(tmp_path: Path) -> Built:
     return built
 
 
-def test_only_what_is_certain_is_public(mixed: Built) -> None:
+def test_only_certainly_public_records_are_public(mixed: Built) -> None:
     records = PublicRecords(mixed.reader.state(), SAID, AS_OF, DEFAULT_SERVICE)
     assert {kind: list(records.ids(kind)) for kind in Kind} == {
         Kind.ENTRIES: ["1"], Kind.ENTRY_LIST: ["1"], Kind.COMMENTS: ["1"], Kind.FILES: ["1"], Kind.USER: [],
@@ -86,7 +86,7 @@ def test_only_what_is_certain_is_public(mixed: Built) -> None:
     assert picture["refs"] == [{"entry": "1"}, {"file": "1"}]
 
 
-def test_without_a_word_nothing_is_public(mixed: Built) -> None:
+def test_without_a_declaration_nothing_is_public(mixed: Built) -> None:
     records = PublicRecords(mixed.reader.state(), Declared(), AS_OF, DEFAULT_SERVICE)
     assert not any(records.ids(kind) for kind in Kind)
 
@@ -112,7 +112,7 @@ def test_the_copy_says_nothing_of_the_rest(mixed: Built, program: Program, tmp_p
     assert "entry_text" not in page
 
 
-def test_one_who_said_nothing_is_asked(mixed: Built, program: Program, tmp_path: Path) -> None:
+def test_a_missing_declaration_is_requested(mixed: Built, program: Program, tmp_path: Path) -> None:
     found = program("site", mixed.root, tmp_path / "out", "--public-only")
     assert found.code == 2
     assert "--public-open-flg" in found.err

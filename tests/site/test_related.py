@@ -1,4 +1,4 @@
-"""Which entries are alike: found by what they share, and kept through changes exactly as if found anew."""
+"""Similar entries: found by shared words, and updated after changes with the same result as a new search."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def found(blog: Blog, before: dict[str, Known] | None = None) -> dict[str, Known
 
 
 @given(st.lists(_BLOG, min_size=2, max_size=5))
-def test_what_is_kept_gives_the_same_as_everything_made_anew(blogs: list[Blog]) -> None:
+def test_an_incremental_result_equals_a_new_one(blogs: list[Blog]) -> None:
     before: dict[str, Known] = {}
     for blog in blogs:
         before = found(blog, before)
         assert before == found(blog)
 
 
-def test_only_entries_that_share_what_changed_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_entries_that_share_changed_words_are_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
     blog = {str(number): (f"marker{number // 4} common", "") for number in range(40)}
     before = found(blog)
     asked: list[int] = []
@@ -41,7 +41,7 @@ def test_only_entries_that_share_what_changed_are_looked_at_again(monkeypatch: p
     assert asked == []
     blog["5"] = ("marker2 common", "")
     found(blog, before)
-    assert len(asked) == 40  # "common" is a mark of hers, and worth something
+    assert len(asked) == 40  # "common" is still rare enough to count
     del asked[:]
     wide = {str(number): (f"marker{number // 4} common", "") for number in range(300)}
     before = found(wide)
@@ -51,7 +51,7 @@ def test_only_entries_that_share_what_changed_are_looked_at_again(monkeypatch: p
     assert asked == [4, 5, 6, 7, 8, 9, 10, 11]
 
 
-def test_rare_marks_and_one_category_count_for_more() -> None:
+def test_rare_marks_and_an_equal_category_count_more() -> None:
     blog = {
         "1": ("桜 丘", "散歩"),
         "2": ("桜 海", "散歩"),
@@ -66,7 +66,7 @@ def test_rare_marks_and_one_category_count_for_more() -> None:
     assert len(found({str(number): ("桜 丘 海", "") for number in range(1, 10)})["5"].alike) == MAX_SIMILAR
 
 
-def test_what_128_entries_share_says_nothing() -> None:
+def test_words_that_128_entries_share_do_not_count() -> None:
     def shared(count: int) -> set[tuple[str, ...]]:
         blog = {str(number): (" ".join(f"word{at}" for at in range(16)), "") for number in range(count)}
         return {known.alike for known in found(blog).values()}
@@ -75,7 +75,7 @@ def test_what_128_entries_share_says_nothing() -> None:
     assert shared(128) == {()}
 
 
-def test_marks_are_words_that_say_something() -> None:
+def test_marks_are_distinctive_words() -> None:
     text = "京都大学で「コンピューター」の話をしました。The library of Kyoto という図書館、図書館。"
     marks = marks_of("図書館にて", text).split(" ")
     assert marks[:2] == sorted(marks[:2], key=["図書", "書館"].index) or set(marks[:2]) == {"図書", "書館"}
@@ -84,7 +84,7 @@ def test_marks_are_words_that_say_something() -> None:
     assert len(marks_of("", "".join(chr(code) for code in range(0x4E00, 0x4F00))).split(" ")) == 16
 
 
-def test_two_texts_choose_the_same_of_equal_marks() -> None:
+def test_two_texts_choose_the_same_among_equal_marks() -> None:
     words = [chr(0x4E00 + 2 * at) + chr(0x4E01 + 2 * at) for at in range(60)]
     one, other = marks_of("", "、".join(words)), marks_of("", "、".join(reversed(words)))
     assert one == other

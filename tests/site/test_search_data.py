@@ -1,4 +1,4 @@
-"""The search's data: pairs never miss a text, and a change touches one chunk and one shard."""
+"""The search's data: pairs find every text, and a change affects one chunk and one shard."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TestPairs:
             min_size=1,
         )
     )
-    def test_what_is_encoded_is_found(self, bits: dict[str, int]) -> None:
+    def test_encoded_pairs_are_found(self, bits: dict[str, int]) -> None:
         shard = encoded(bits)
         assert {pair: bits_of(shard, pair) for pair in bits} == bits
 
@@ -70,8 +70,8 @@ class TestPairs:
 
     @pytest.mark.parametrize(("start", "end"), [(0x3041, 0x309F), (0x30A1, 0x30FF)])
     @given(text=st.text(alphabet="ぁあいんゟァアンーヿ海ab1\U00020bb7", max_size=40))
-    def test_three_kana_of_a_kind_are_a_pair_too(self, start: int, end: int, text: str) -> None:
-        """As the page asks for them: what two of them are coded as, then the third."""
+    def test_three_kana_of_a_kind_are_a_pair(self, start: int, end: int, text: str) -> None:
+        """As the page looks them up: the code of the first two, then the third."""
         found = {pair_text(number) for number in pairs_of([["", "", "", "", 0, text, []]])}
         one = f"([{chr(start)}-{chr(end)}])"
         for first, second, third in re.findall(f"(?={one * 3})", fold(text)):
@@ -108,7 +108,7 @@ class TestPairs:
         assert not list(data.glob("pairs-*"))
         assert loaded(data / "search.js")["shards"] == []
 
-    def test_comments_and_orphans_are_there(self, demo: Built) -> None:
+    def test_comments_and_orphans_are_included(self, demo: Built) -> None:
         data = demo.layout.latest / "site" / "data"
         texts = "".join(path.read_text("utf-8") for path in data.glob("texts-*"))
         assert "わかめもお楽しみに" in texts
@@ -116,7 +116,7 @@ class TestPairs:
 
 
 class TestFolds:
-    def test_lower_case_and_the_table_are_case_folding(self) -> None:
+    def test_lower_case_and_the_table_equal_case_folding(self) -> None:
         table = case_table()
         for code in range(0x110000):
             if not 0xD800 <= code <= 0xDFFF:

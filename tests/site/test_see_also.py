@@ -1,4 +1,4 @@
-"""What stands below an entry: who mentions it, and what is like it; and that an edit elsewhere leaves it alone."""
+"""The links below an entry: entries that mention it, and similar ones; edits of others leave its page unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def beside(built: Built, number: int) -> dict[str, list[str]]:
     return {name: _LINK.findall(rows) for name, rows in _ROW.findall(text)}
 
 
-def test_those_that_mention_an_entry_stand_below_it(tmp_path: Path) -> None:
+def test_entries_that_mention_an_entry_are_listed_below_it(tmp_path: Path) -> None:
     def mentioning(number: int, *others: int) -> bytes:
         return entry(number, f"題{number}" + "".join(f' <a href="/e/{other}">前</a>' for other in others))
 
@@ -45,7 +45,7 @@ def test_those_that_mention_an_entry_stand_below_it(tmp_path: Path) -> None:
     assert beside(built, 2) == {"mentions": ["../entry/4.html"]}
 
 
-def test_an_entry_that_everybody_mentions_names_the_first_thirty(tmp_path: Path) -> None:
+def test_an_entry_with_many_mentions_lists_the_first_thirty(tmp_path: Path) -> None:
     many = {str(number): entry(number, f'<a href="/e/1">目次</a>{number}') for number in range(2, 42)}
     built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "目次"), **many}})
     build(built, **_OPTIONS)
@@ -53,7 +53,7 @@ def test_an_entry_that_everybody_mentions_names_the_first_thirty(tmp_path: Path)
     assert "ほか 10 件" in (built.layout.latest / "site" / "entry" / "1.html").read_text("utf-8")
 
 
-def test_those_like_an_entry_follow_its_words_and_an_edit_leaves_others_alone(tmp_path: Path) -> None:
+def test_similar_entries_depend_on_words_and_an_edit_leaves_others_unchanged(tmp_path: Path) -> None:
     words = {1: "灯台の百年祭", 2: "灯台へ行った、百年前の道", 3: "朝の散歩", 4: "図書館と珈琲豆"}
     built = of_records(
         tmp_path / "a", {Kind.ENTRIES: {str(number): entry(number, said) for number, said in words.items()}}

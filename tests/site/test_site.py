@@ -1,4 +1,4 @@
-"""The site as files: whole, closed in itself, the same every time, and safe by its policy."""
+"""The site as files: complete, self-contained, the same every time, and protected by its policy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def written(archive: Path, options: SiteOptions) -> Path:
 
 
 class Page(HTMLParser):
-    """What a page refers to, and what of it could run."""
+    """A page's references, and all parts of it that could run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ def pages(site: Path) -> Iterator[tuple[Path, Page]]:
 
 
 @pytest.mark.parametrize("options", list(OPTIONS.values()), ids=list(OPTIONS))
-def test_every_page_is_closed_in_itself_and_carries_the_policy(archive: Path, options: SiteOptions) -> None:
+def test_every_page_is_self_contained_and_has_the_policy(archive: Path, options: SiteOptions) -> None:
     site = written(archive, options)
     count = 0
     for path, page in pages(site):
@@ -82,7 +82,7 @@ def test_every_page_is_closed_in_itself_and_carries_the_policy(archive: Path, op
     assert count > 100
 
 
-def test_nothing_but_links_leads_away(archive: Path) -> None:
+def test_only_links_lead_to_other_hosts(archive: Path) -> None:
     site = written(archive, OPTIONS["ja"])
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8")

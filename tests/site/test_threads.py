@@ -1,4 +1,4 @@
-"""Answers stand below what they answer, where their own words say so, and never guess."""
+"""Replies are shown below the comment that they name; the program never guesses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def comment(number: int, name: str, text: str) -> Comment:
 
 
 def answered(*said: tuple[str, str], first: int = 101) -> list[int | None]:
-    """Give the number, from 1, of what each comment answers."""
+    """Return for each comment the number of the one that it answers, counted from 1."""
     comments = [comment(first + at, name, text) for at, (name, text) in enumerate(said)]
     return [None if each.answers is None else each.answers + 1 for each in replies(comments)]
 
@@ -57,11 +57,11 @@ _BEFORE = (("みどり", "きれい"), ("kazu", "釣れた"), ("みどり", "ま
         ("", None),
     ],
 )
-def test_what_a_comment_answers(text: str, expected: int | None) -> None:
+def test_replies_are_recognized(text: str, expected: int | None) -> None:
     assert answered(*_BEFORE, ("しおね", text))[-1] == expected
 
 
-def test_nobody_answers_a_nameless_one_or_herself_first() -> None:
+def test_no_comment_answers_a_nameless_one_or_its_own_author() -> None:
     assert answered(("", "a"), ("x", "さん、どうも"), ("y", "@"), ("z", "zさん")) == [None] * 4
 
 
@@ -69,7 +69,7 @@ _texts = st.one_of(st.integers(0, 30).map(lambda number: f">>{number}"), st.just
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", ""]), _texts), max_size=30))
-def test_no_thread_is_deep_and_every_comment_stands_below_an_earlier_one(said: list[tuple[str, str]]) -> None:
+def test_no_thread_is_deep_and_every_reply_follows_an_earlier_comment(said: list[tuple[str, str]]) -> None:
     found = replies([comment(at, name, text) for at, (name, text) in enumerate(said, 1)])
     depths: list[int] = []
     for at, reply in enumerate(found):

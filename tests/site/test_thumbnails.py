@@ -1,4 +1,4 @@
-"""Thumbnails of real pictures, kind ones and hostile ones, made by the real processes."""
+"""Thumbnails of real pictures, harmless and hostile, made by the real processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "
 
 
 def photo(width: int, height: int, mode: str = "RGB") -> Image.Image:
-    """Draw something that compresses as photos do."""
+    """Draw a picture that compresses like a photo."""
     bands = [Image.effect_noise((width // 8, height // 8), 60).resize((width, height)) for _ in range(3)]
     return Image.merge("RGB", bands).convert(mode)
 
@@ -42,7 +42,7 @@ def encoded(picture: Image.Image, form: str = "JPEG", **given: Any) -> bytes:
 
 
 class Made(NamedTuple):
-    """What a process made of a picture."""
+    """The result of a process for a picture."""
 
     width: int
     height: int
@@ -50,13 +50,13 @@ class Made(NamedTuple):
 
 
 def worker(*pictures: bytes) -> list[Made]:
-    """Ask one process, as the site does."""
+    """Run one process, as the site does."""
     with Worker(memory=thumbnails._WORKER_BYTES) as process:
         return [Made(*process.call(thumbnails._REDUCE, data)) for data in pictures]
 
 
 def bomb(width: int, height: int) -> bytes:
-    """Write a PNG of one colour in its fewest bytes."""
+    """Write a PNG of one colour in as few bytes as possible."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -85,7 +85,7 @@ class TestWhatIsMade:
             stored.append(encoded(picture, quality=90, exif=exif))
         shown = worker(*stored)
         assert [made[:2] for made in shown] == [(1800, 1200)] * 4 + [(1200, 1800)] * 4
-        # By EXIF, the first row and column of the stored picture are this corner of the one shown, from the left above.
+        # By EXIF, the stored picture's first row and column are shown at this corner, counted from the upper left.
         assert [self.red_corners(made.thumbnail) for made in shown] == [{0}, {1}, {2}, {3}, {0}, {1}, {2}, {3}]
 
     @staticmethod
@@ -96,7 +96,7 @@ class TestWhatIsMade:
         pixels: list[Any] = [picture.getpixel((x % picture.width, y % picture.height)) for x, y in corners]
         return {at for at, (red, green, _) in enumerate(pixels) if red > 200 and green < 60}
 
-    def test_it_says_nothing_of_who_and_where(self) -> None:
+    def test_it_has_no_personal_metadata(self) -> None:
         exif = Image.Exif()
         exif[0x010F] = "KAMERA OF A PERSON"
         data = encoded(
@@ -106,14 +106,14 @@ class TestWhatIsMade:
         assert made.thumbnail
         assert not any(word in made.thumbnail for word in (b"KAMERA", b"SECRET", b"NAME"))
 
-    def test_what_is_seen_through_stays_so(self) -> None:
+    def test_transparency_is_kept(self) -> None:
         picture = photo(1800, 1200, "RGBA")
         picture.putalpha(Image.linear_gradient("L").resize(picture.size))
         (made,) = worker(encoded(picture, "PNG"))
         with Image.open(io.BytesIO(made.thumbnail)) as thumbnail:
             assert thumbnail.mode == "RGBA"
 
-    def test_a_profile_of_colours_stays(self) -> None:
+    def test_a_colour_profile_is_kept(self) -> None:
         profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
         (made,) = worker(encoded(photo(1800, 1200), quality=90, icc_profile=profile))
         with Image.open(io.BytesIO(made.thumbnail)) as thumbnail:
@@ -128,7 +128,7 @@ class TestWhatIsMade:
 
 
 def shapes() -> dict[str, tuple[bytes, tuple[int, int]]]:
-    """Pictures that stand themselves, and the size that is known of each."""
+    """Pictures that are shown without a thumbnail, and the known size of each."""
     film = [Image.effect_noise((1200, 900), 60) for _ in range(2)]
     large = encoded(photo(1800, 1200), quality=90)
     gray = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -156,11 +156,11 @@ def shapes() -> dict[str, tuple[bytes, tuple[int, int]]]:
     }  # fmt: skip
 
 
-def test_what_a_thumbnail_would_not_do_justice_stands_itself() -> None:
+def test_pictures_without_a_thumbnail_are_shown_themselves() -> None:
     known = shapes()
     found = worker(*(data for data, _ in known.values()))
     assert {name: made for name, made in zip(known, found, strict=True) if made.thumbnail} == {}
-    # Of a broken picture nothing is known but what its record says.
+    # A broken picture has no known size except in its record.
     assert {name: made[:2] for name, made in zip(known, found, strict=True)} == {
         name: size for name, (_, size) in known.items()
     }
@@ -185,7 +185,7 @@ def _status() -> str:
 
 
 class Blog:
-    """Stored pictures, and the thumbnails that are made of them from one time to the next."""
+    """Stored pictures, and their thumbnails over several runs."""
 
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)
@@ -217,7 +217,7 @@ def blog(tmp_path: Path) -> Blog:
 
 @pytest.fixture
 def unread(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From when it is called, no process may look at a picture."""
+    """After a call, no process may read a picture."""
 
     def forbid() -> None:
         monkeypatch.setattr(thumbnails, "processors", lambda: pytest.fail("a process was started"))
@@ -226,7 +226,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 class TestSites:
-    def test_each_is_made_once(self, blog: Blog, unread: Callable[[], None]) -> None:
+    def test_each_thumbnail_is_made_once(self, blog: Blog, unread: Callable[[], None]) -> None:
         large = blog.add(encoded(photo(1800, 1200), quality=90))
         light = blog.add(encoded(photo(300, 200)))
         broken = blog.add(b"\xff\xd8\xff\xe0" + bytes(200_000))
@@ -242,7 +242,7 @@ class TestSites:
         assert kept.render() == file.read_bytes()
         assert again.of(large) == first.of(large)
 
-    def test_one_more_costs_one(self, blog: Blog) -> None:
+    def test_a_new_picture_costs_one_thumbnail(self, blog: Blog) -> None:
         old = blog.add(encoded(photo(1800, 1200), quality=90))
         first = blog.make().of(old)
         Path(blog.layout.root, old).write_bytes(b"no longer what it was")
@@ -273,7 +273,7 @@ class TestSites:
             b'thumbnails 1\n["DIGEST",1%b,1,""]\n' % (b"0" * 400), b'thumbnails 1\n["DIGEST",1,-1,""]\n',
         ],
     )  # fmt: skip
-    def test_notes_that_are_none_are_passed_over(self, blog: Blog, notes: bytes) -> None:
+    def test_invalid_notes_are_ignored(self, blog: Blog, notes: bytes) -> None:
         path = blog.add(encoded(photo(1800, 1200), quality=90))
         Path(blog.layout.site_pictures).write_bytes(notes.replace(b"DIGEST", Path(path).stem.encode()))
         assert blog.make().of(path).thumbnail
@@ -292,7 +292,7 @@ class TestSites:
         made = blog.make()
         assert [bool(made.of(path).thumbnail) for path in paths] == [False, True, True, True]
 
-    def test_one_that_takes_too_long_is_ended(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_slow_process_is_killed(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
         path = blog.add(encoded(photo(1800, 1200), quality=90))
         monkeypatch.setattr(thumbnails, "_PICTURE_SECONDS", 0.0)
         assert blog.make().of(path) == (0, 0, "")

@@ -1,4 +1,4 @@
-"""The site of the demo: every link leads somewhere, nothing comes from elsewhere, and only what changed is made anew."""
+"""The demo's site: every link has a target, nothing is loaded from elsewhere, and only changes are written again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def elements(path: Path) -> list[Element]:
 
 
 class TestEveryPage:
-    def test_there_are_all_kinds(self, site: Path) -> None:
+    def test_there_are_all_kinds_of_pages(self, site: Path) -> None:
         names = {path.relative_to(site).as_posix() for path in pages(site)}
         assert {"index.html", "years.html", "categories.html", "comments.html", "gallery.html"} <= names
         assert {"statistics.html", "history.html", "about.html", "search.html", "comments/orphans.html"} <= names
@@ -51,7 +51,7 @@ class TestEveryPage:
                     seen += 1
         assert seen > 2_000
 
-    def test_anchors_are_there(self, site: Path) -> None:
+    def test_anchors_exist(self, site: Path) -> None:
         ids = {path: {each.attributes.get("id") for each in elements(path)} for path in pages(site)}
         for path in ids:
             for element in elements(path):
@@ -69,7 +69,7 @@ class TestEveryPage:
                     if element.tag == "link" and element.attributes.get("rel") != "prev":
                         assert not urlsplit(element.attributes["href"]).scheme
 
-    def test_no_script_or_style_stands_in_a_page(self, site: Path) -> None:
+    def test_no_page_has_inline_scripts_or_styles(self, site: Path) -> None:
         for path in pages(site):
             for element in elements(path):
                 assert not any(name.startswith("on") for name in element.attributes)
@@ -77,14 +77,14 @@ class TestEveryPage:
                     assert element.tag == "script"
                     assert element.text() == ""
 
-    def test_the_policy_is_the_first_word(self, site: Path) -> None:
+    def test_the_policy_comes_first(self, site: Path) -> None:
         for path in pages(site):
             head = path.read_text("utf-8")[:900]
             assert f'content="{POLICY}"' in head
             assert head.index("Content-Security-Policy") < head.index("<title")
             assert '<meta name="referrer" content="no-referrer">' in head
 
-    def test_ids_are_said_once(self, site: Path) -> None:
+    def test_ids_are_unique(self, site: Path) -> None:
         for path in pages(site):
             counts = Counter(each.attributes["id"] for each in elements(path) if "id" in each.attributes)
             assert [name for name, number in counts.items() if number > 1] == [], path
@@ -116,7 +116,7 @@ class TestTheDemo:
         marked = [path for path in (site / "entry").iterdir() if 'class="badge private"' in path.read_text("utf-8")]
         assert marked
 
-    def test_one_that_is_gone_says_so_and_stays(self, site: Path) -> None:
+    def test_a_removed_entry_is_marked_and_stays(self, site: Path) -> None:
         text = (site / "entry" / "66.html").read_text("utf-8")
         assert "以降、元のブログにはありません" in text
         assert 'href="../history/entry-66.html"' in text
@@ -127,7 +127,7 @@ class TestTheDemo:
         assert re.search(r"<ins>[^<]*三世は元気です", text)
         assert re.search(r"<del>[^<]*していません", text)
 
-    def test_a_version_tells_the_life_of_an_entry_that_changed_once(self, site: Path) -> None:
+    def test_a_version_shows_the_history_of_an_entry_that_changed_once(self, site: Path) -> None:
         link = 'href="../history/version-2.html#entry-50"'
         for name in ("entry/50.html", "history/entry-50-v1.html"):
             assert link in (site / name).read_text("utf-8")
@@ -139,12 +139,12 @@ class TestTheDemo:
         assert text.count('class="hash"') == len(demo.reader.versions())
         assert "sha256sum" in text
 
-    def test_charts_have_a_table_that_says_the_same(self, site: Path) -> None:
+    def test_charts_have_a_table_with_the_same_values(self, site: Path) -> None:
         text = (site / "statistics.html").read_text("utf-8")
         assert text.count("<svg") == text.count("<details") == 5
         assert "<title>2016-03: 3</title>" in text
 
-    def test_charts_say_their_values(self, site: Path) -> None:
+    def test_charts_have_text_values(self, site: Path) -> None:
         text = (site / "statistics.html").read_text("utf-8")
         assert re.search(r'<a class="s[1-4]" aria-label="2016年 3月: 3" href="year/2016.html#m3">3</a>', text)
         assert re.search(r'<text(?: class="spare")? x="[0-9.]+%" y="[0-9.]+">[0-9.]+ [kM]B</text>', text)
@@ -156,7 +156,7 @@ class TestTheDemo:
         assert '<li style="grid-column:3">1</li>' in march, "2016-03-01 was a Tuesday, and weeks begin with Sunday"
         assert re.search(r'<a class="s2" href="\.\./entry/[0-9]+\.html" aria-label="3月 19: 1">19</a>', march)
 
-    def test_times_of_the_archive_are_those_of_the_blog(self, demo: Built, site: Path) -> None:
+    def test_times_of_the_archive_are_in_the_time_zone_of_the_blog(self, demo: Built, site: Path) -> None:
         row = version_rows(demo.reader)[-1]
         local = datetime.fromisoformat(row.finished_at).astimezone(DEFAULT_SERVICE.timezone)
         for name in ("history.html", "about.html", f"history/version-{row.version}.html"):
@@ -164,21 +164,21 @@ class TestTheDemo:
             assert re.search(rf'<time datetime="{row.finished_at}">[^<]* {local:%H:%M}</time>', text)
             assert " UTC" not in text
 
-    def test_the_gallery_tells_where_a_picture_is_used(self, site: Path) -> None:
+    def test_the_gallery_links_to_the_entry_of_a_picture(self, site: Path) -> None:
         found = elements(site / "gallery.html")
         assert len([each for each in found if each.tag == "img"]) == 42
         assert any(each.attributes.get("href") == "entry/9.html" for each in found)
 
 
 class TestIncrements:
-    def test_the_same_records_make_nothing_and_the_same_bytes(self, demo: Built, tmp_path: Path) -> None:
+    def test_the_same_records_write_no_files_and_make_the_same_bytes(self, demo: Built, tmp_path: Path) -> None:
         site = demo.layout.latest / "site"
         before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
         options = {"title": "潮だまり日記", "entry_addresses": ("https://{blog_id}/Entry/{entry_id}/",)}
         assert build(demo, **options) == 0
         assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
 
-    def test_a_changed_entry_makes_few_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_changed_entry_writes_few_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(search_data, "SMALL_BLOG", 200)
         built = many_entries(tmp_path / "a", 300)
         assert build(built) > 300
@@ -190,7 +190,7 @@ class TestIncrements:
         built.commit({Kind.ENTRIES: {"150": lossless_json.dumps(raw)}})
         assert 8 <= build(built) < 20
 
-    def test_a_link_follows_its_entry_when_that_comes_and_goes(self, tmp_path: Path) -> None:
+    def test_a_link_changes_when_its_entry_appears_and_disappears(self, tmp_path: Path) -> None:
         link = '<a href="/e/{}?from=top">前に書いた</a> <a href="https://else.example/e/9">よそ</a>'
         built = of_records(
             tmp_path / "a",
@@ -215,7 +215,7 @@ class TestIncrements:
         built.commit({Kind.ENTRIES: {"2": None}})
         assert "../entry/2.html" in links("comments/undated.html")
 
-    def test_it_equals_a_site_made_at_once(self, tmp_path: Path) -> None:
+    def test_an_updated_site_equals_a_new_one(self, tmp_path: Path) -> None:
         built = many_entries(tmp_path / "a", 60)
         build(built)
         built.commit({Kind.ENTRIES: {"7": None, "30": entry(30, "別")}, Kind.ENTRY_LIST: {"7": None}})

@@ -1,4 +1,4 @@
-"""The words of the interface: fields and scripts have names for all they ask for; dates."""
+"""The texts of the interface: every field and script has a text for each key; dates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_every_attribute_that_is_read_from_fields_has_a_name() -> None:
     assert read - set(ATTRIBUTE_NAMES) <= {"category"}
 
 
-def test_scripts_get_the_words_they_ask_for() -> None:
+def test_scripts_get_all_their_texts() -> None:
     here = Path(__file__).parents[2] / "exporter" / "site" / "static"
     for given, names in (
         (_SCRIPT_WORDS, [p for p in here.glob("*.js") if p.name != "past.js"]),
@@ -49,7 +49,7 @@ def test_dates(language: str, year: str, month: str) -> None:
     assert dates.day(None) == dates.minute(None) == ""
 
 
-def test_a_field_alone_has_a_name_and_one_of_many_that_it_was_sent_by() -> None:
+def test_a_single_field_has_a_title_and_one_of_several_its_raw_name() -> None:
     attributes = DEFAULT_SERVICE.attributes[Kind.ENTRIES]
     assert [field_name(attributes, name) for name in ("entry_text", "last_update", "hour", "mood")] == [
         "Text",
@@ -63,5 +63,5 @@ def test_a_field_alone_has_a_name_and_one_of_many_that_it_was_sent_by() -> None:
     ("written", "shown"),
     [("2019-10-21 14:21:00", "2019年10月21日（月） 14:21"), ("1", "1"), ("済", "済"), ("", "")],
 )
-def test_a_time_of_the_service_is_shown_as_a_person_writes_it(written: str, shown: str) -> None:
+def test_a_time_from_the_service_is_shown_as_people_write_it(written: str, shown: str) -> None:
     assert Dates("ja").local(written) == shown

@@ -1,10 +1,10 @@
-"""Small disks of their own, and what is left on them when the power goes.
+"""Small real file systems, and their contents after a power cut.
 
-A disk is a file with a file system in it, mounted through a loop device. A cut is a copy of that file at an instant: it
-holds what the file system had handed to the device by then, and nothing of what only stood in the system's memory. So
-that a copy is of one instant, the run that writes is stopped meanwhile, and the file is copied until two copies in a row
-are the same: the system's own threads may still be writing. This is a disk that keeps whatever it was given, in order;
-one that loses or mixes up what it has confirmed is not modelled.
+A disk is a file with a file system in it, mounted through a loop device. A cut is a copy of that file at one instant.
+It contains the blocks that the file system had written to the device by then, without those still in memory. To copy
+one instant, the test stops the run that writes. It then copies the file until two copies in a row are the same, because
+the system's own threads may still be writing. This models a disk that keeps all writes in order; it does not model a
+disk that loses or reorders confirmed writes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _OPTIONS: Final = {"xfs": "loop,nouuid"}
 
 
 def without_waiting(handle: int) -> None:
-    """Stand in for :func:`os.fsync` where nothing depends on what a power cut would leave: check the descriptor alone."""
+    """Replace :func:`os.fsync` in tests without power cuts; only check the descriptor."""
     os.fstat(handle)
 
 
 class NoDisk(Exception):
-    """This machine lets nobody make and mount a disk of this kind; the message says what failed."""
+    """Nobody may make or mount a disk of this kind on this machine; the message says which command failed."""
 
 
 class Disk:
@@ -43,7 +43,7 @@ class Disk:
 
     @classmethod
     def make(cls, file: Path, kind: str) -> Disk:
-        """Make an empty one.
+        """Make an empty disk.
 
         Raises:
             NoDisk: the program that makes such file systems is missing, or failed.
@@ -55,7 +55,7 @@ class Disk:
 
     @contextmanager
     def mounted(self, place: Path) -> Iterator[Path]:
-        """Mount it while the block lasts; the journal of one that was cut is played back first.
+        """Mount it for the duration of the block; the file system first replays its journal.
 
         Raises:
             NoDisk: it cannot be mounted.
@@ -68,7 +68,7 @@ class Disk:
             _unmount(place)
 
     def cut(self, file: Path) -> Disk:
-        """Return what is left of it if the power goes now; whoever writes to it has been stopped."""
+        """Return the disk after a power cut at this moment; the caller has stopped the run that writes."""
         again = file.with_name(f"{file.name}.again")
         _copy(self.file, file)
         for _ in range(100):
@@ -77,7 +77,7 @@ class Disk:
                 again.unlink()
                 return Disk(file, self.kind)
             again.replace(file)
-        raise AssertionError("the disk never came to rest")
+        raise AssertionError("the disk kept changing")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -85,7 +85,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _unmount(place: Path) -> None:
-    # Whoever was killed a moment ago may still be on the way out.
+    # A process that was just killed may still hold the disk.
     until = time.monotonic() + 30
     while subprocess.run(["umount", place], capture_output=True).returncode:
         assert time.monotonic() < until, f"{place} stays busy"

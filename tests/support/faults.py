@@ -1,7 +1,7 @@
-"""Faults that a real network and a real service have, put in front of the sample service.
+"""Faults of real networks and services, added to the sample service.
 
-``service.before = faults.quarter_faulty(seed)`` or any composition of the single faults below. Every fault that
-struck is counted and logged with its time.
+``service.before = faults.quarter_faulty(seed)`` or any composition of the single faults below. Every fault that occurs
+is counted and logged with its time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BODY = b'{"json":{"result":"ok","message":"","data":{"entry_id":"1","title":"' 
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """One fault that was handed out."""
+    """One fault that occurred."""
 
     kind: str
     path: str
@@ -38,18 +38,18 @@ class Struck:
 
 @dataclass
 class Log:
-    """What struck so far; ``times`` are those of the clock handed in."""
+    """The faults so far; ``times`` come from the given clock."""
 
     clock: Clock = time.monotonic
     struck: list[Struck] = field(default_factory=list)
 
     @property
     def counts(self) -> Counter[str]:
-        """How often each kind struck."""
+        """The number of faults of each kind."""
         return Counter(each.kind for each in self.struck)
 
     def logged(self, kind: str, fault: Fault) -> Fault:
-        """Return the fault, noting down whenever it answers."""
+        """Return the fault in a form that logs each use."""
 
         async def answer(request: web.Request) -> web.StreamResponse | None:
             self.struck.append(Struck(kind, request.path_qs, self.clock()))
@@ -59,7 +59,7 @@ class Log:
 
 
 def status(code: int, retry_after: float | datetime | None = None) -> Fault:
-    """Answer with a status; ``retry_after`` is seconds, or an aware time in UTC for the form with a date."""
+    """Answer with a status; ``retry_after`` is seconds, or an aware time in UTC for a header with a date."""
     headers = {}
     if isinstance(retry_after, datetime):
         headers["Retry-After"] = format_datetime(retry_after, usegmt=True)
@@ -73,9 +73,9 @@ def status(code: int, retry_after: float | datetime | None = None) -> Fault:
 
 
 async def reset(request: web.Request) -> web.StreamResponse:
-    """Reset the connection before a single byte."""
+    """Reset the connection before the first byte."""
     if request.transport is not None:
-        # Without lingering the kernel sends RST in place of FIN.
+        # Without lingering the kernel sends RST instead of FIN.
         request.transport.get_extra_info("socket").setsockopt(
             socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
         )
@@ -94,12 +94,12 @@ async def truncated_chunks(request: web.Request) -> web.StreamResponse:
 
 
 async def truncated_silently(request: web.Request) -> web.StreamResponse:
-    """End half way in an answer that promised no length: on the wire nothing is wrong."""
+    """End a response without a declared length half way: on the wire nothing is wrong."""
     return _half(request, "", _BODY[: len(_BODY) // 2])
 
 
 def _half(request: web.Request, header: str, part: bytes) -> web.StreamResponse:
-    """Write an answer past aiohttp, which would not let one end too early, and close the connection."""
+    """Write a response past aiohttp, which would not let one end too early, and close the connection."""
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {_JSON}\r\nConnection: close\r\n{header}\r\n"
     if request.transport is not None:
         request.transport.write(head.encode() + part)
@@ -108,30 +108,30 @@ def _half(request: web.Request, header: str, part: bytes) -> web.StreamResponse:
 
 
 async def empty(_request: web.Request) -> web.StreamResponse:
-    """Answer 200 with nothing."""
+    """Answer 200 with an empty body."""
     return web.Response(content_type=_JSON)
 
 
 async def html(_request: web.Request) -> web.StreamResponse:
-    """Answer 200 with a page for people."""
+    """Answer 200 with an HTML page."""
     return web.Response(
         text="<!DOCTYPE html><title>メンテナンス中</title><p>しばらくお待ちください", content_type="text/html"
     )
 
 
 async def bad_gzip(_request: web.Request) -> web.StreamResponse:
-    """Claim gzip and send something else."""
+    """Claim gzip and send other data."""
     return web.Response(body=_BODY, content_type=_JSON, headers={"Content-Encoding": "gzip"})
 
 
 async def cut_gzip(_request: web.Request) -> web.StreamResponse:
-    """Send half of a gzip stream under a length that fits: on the wire nothing is wrong."""
+    """Send half of a gzip stream with a matching length: on the wire nothing is wrong."""
     packed = zlib.compress(_BODY, wbits=31)
     return web.Response(body=packed[: len(packed) // 2], content_type=_JSON, headers={"Content-Encoding": "gzip"})
 
 
 def drip(pause: float) -> Fault:
-    """Send a space every ``pause`` seconds and never come to an end; stops when the client has gone."""
+    """Send a space every ``pause`` seconds without an end; stop when the client disconnects."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": _JSON})
@@ -145,7 +145,7 @@ def drip(pause: float) -> Fault:
 
 
 def slow(seconds: float) -> Fault:
-    """Let the genuine answer wait."""
+    """Delay the real response."""
 
     async def answer(_request: web.Request) -> None:
         await asyncio.sleep(seconds)
@@ -154,13 +154,13 @@ def slow(seconds: float) -> Fault:
 
 
 async def hang(_request: web.Request) -> web.StreamResponse:
-    """Never answer; the service's end or the client's leaving cancels it."""
+    """Never answer; the service's end or the client's disconnect cancels it."""
     never: asyncio.Future[web.StreamResponse] = asyncio.get_running_loop().create_future()
     return await never
 
 
 def first_of(*faults: Fault) -> Fault:
-    """Ask one fault after another until one answers."""
+    """Try one fault after another until one answers."""
 
     async def answer(request: web.Request) -> web.StreamResponse | None:
         for fault in faults:
@@ -173,7 +173,7 @@ def first_of(*faults: Fault) -> Fault:
 
 
 def only(path: str, fault: Fault) -> Fault:
-    """Strike only where ``path`` stands in the path with its query, such as ``entry/get`` or ``entry_id=3``."""
+    """Apply a fault only if the path with its query contains ``path``, such as ``entry/get`` or ``entry_id=3``."""
 
     async def answer(request: web.Request) -> web.StreamResponse | None:
         return await fault(request) if path in request.path_qs else None
@@ -182,7 +182,7 @@ def only(path: str, fault: Fault) -> Fault:
 
 
 def times(count: int, fault: Fault) -> Fault:
-    """Strike the first ``count`` requests for each address, then leave it in peace."""
+    """Apply a fault to the first ``count`` requests for each address, then stop."""
     asked: Counter[str] = Counter()
 
     async def answer(request: web.Request) -> web.StreamResponse | None:
@@ -202,14 +202,14 @@ KINDS: dict[str, Fault] = {
     "html": html,
     "bad_gzip": bad_gzip,
 }
-"""The eight kinds of :func:`quarter_faulty`; all strike at once, none needs a timeout to be noticed."""
+"""The eight kinds of :func:`quarter_faulty`; all occur at once, and none needs a timeout to be noticed."""
 
 
 def quarter_faulty(seed: int, share: float = 0.25, *, log: Log | None = None, in_a_row: int = 3) -> Fault:
-    """Strike ``share`` of all requests with one of :data:`KINDS`, at most ``in_a_row`` times the same address.
+    """Apply one of :data:`KINDS` to a ``share`` of all requests, at most ``in_a_row`` times for the same address.
 
-    What strikes depends on the seed, the address and how often it was asked for, never on the order of requests, so
-    that a test that reads concurrently meets the same faults every time.
+    The choice depends on the seed, the address and the number of requests for it, never on the order of requests. So a
+    test that reads concurrently gets the same faults every time.
     """
     noted = {kind: (log or Log()).logged(kind, fault) for kind, fault in KINDS.items()}
     asked: Counter[str] = Counter()

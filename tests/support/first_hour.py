@@ -1,4 +1,4 @@
-"""The first hour of somebody new: ``init`` on a real terminal, against a service that one signs in at.
+"""The first hour of a new user: ``init`` on a real terminal, with a service that requires signing in.
 
 ``python -m tests.support.first_hour`` draws it in both languages, as docs/first-hour.en.svg and docs/first-hour.ja.svg.
 """
@@ -28,36 +28,36 @@ from tests.support.terminal import Terminal
 
 BLOG_ID: Final = "shiodamari.blog.example.jp"
 TYPED: Final = (f"https://{BLOG_ID}/Entry/12/", "", "", "", "")
-"""What is typed after the command: the address, and Enter."""
+"""The input after the command: the address, and Enter."""
 LANGUAGES: Final = ("en", "ja")
 _DOCS: Final = Path(__file__).parent.parent.parent / "docs"
 _WIDTH: Final = 112
 _COLUMN: Final = 12.2
-"""How wide a column of Rich's pictures is."""
+"""The width of a column in Rich's pictures."""
 _VARYING: Final = (
     (r"(https://api\.example\.jp/oauth\?)\S+", r"\1response_type=code&client_id=blog-exporter-client&…"),
     (r"sign-ins/[0-9a-f]+\.json", "sign-ins/….json"),
     (r"[0-9.]+ (kB|s\b|秒)", r"1.0 \1"),
     (r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}", "2026-11-23 03:17"),
 )
-"""What differs from run to run and from machine to machine, and what the recording shows in its place."""
+"""Patterns for text that differs between runs and machines, and the replacements in the recording."""
 _BROWSER: Final = Path(__file__).parent.parent / "login" / "browser.py"
 
 
 @dataclass(frozen=True)
 class Hour:
-    """What was seen and typed, and what is there afterwards.
+    """A run's output and input, and the state afterwards.
 
     Attributes:
         code: the exit code.
-        shown: all that the terminal showed.
-        typed: the lines typed, the command itself among them.
-        seconds: it took.
+        shown: all output of the terminal.
+        typed: the typed lines, including the command.
+        seconds: duration of the run.
         config: the settings file.
-        crontab: what cron was told.
-        secrets: what nobody may see.
+        crontab: the content of the crontab.
+        secrets: texts that must not appear in the output.
         verified: the exit code of ``verify`` afterwards.
-        base_url: of the service.
+        base_url: base URL of the service.
         home: the home folder.
     """
 
@@ -74,7 +74,7 @@ class Hour:
 
     @property
     def recording(self) -> str:
-        """What the terminal showed, the command included, without what differs from run to run."""
+        """The terminal's output with the command, without parts that differ between runs."""
         said = f"$ {self.typed[0]}\n{self.shown}".replace(str(self.home), "/home/me")
         said = said.replace(self.base_url, "https://api.example.jp")
         for pattern, shown in _VARYING:
@@ -83,7 +83,7 @@ class Hour:
 
 
 def first_hour(home: Path, language: str) -> Hour:
-    """Run ``init`` in an empty home, in a language, and answer as somebody who takes what is proposed."""
+    """Run ``init`` in an empty home and in a language, and accept the proposed answers."""
     with guarded(generated_blog(12, 6, 4, blog_id=BLOG_ID)) as server, cron_daemon():
         environment = _environment(home, server, language)
         begun = time.monotonic()
@@ -110,7 +110,7 @@ def first_hour(home: Path, language: str) -> Hour:
 
 
 def _environment(home: Path, server: OAuthServer, language: str) -> dict[str, str]:
-    """Return the variables of an empty home, whose service is known as that of a profile would be."""
+    """Return the variables for an empty home, with the service known as if from a profile."""
     programs = home / "bin"
     programs.mkdir()
     (programs / "crontab").write_text(CRONTAB.format(folder=home))
@@ -140,7 +140,7 @@ def _environment(home: Path, server: OAuthServer, language: str) -> dict[str, st
 
 
 def picture_of(language: str) -> Path:
-    """Return where the recording in a language is kept."""
+    """Return the path of the recording in a language."""
     return _DOCS / f"first-hour.{language}.svg"
 
 
@@ -152,7 +152,7 @@ def drawn(hour: Hour) -> str:
     console.print(Text(rest))
     picture = console.export_svg(title="blog-exporter")
     picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
-    # Rich makes room for the number of characters, and wide ones need two columns.
+    # Rich calculates with the number of characters, but wide ones need two columns.
     return re.sub(r'textLength="[0-9.]+"([^>]*>)([^<]*)', _with_room, picture)
 
 
@@ -161,7 +161,7 @@ def _with_room(found: re.Match[str]) -> str:
 
 
 def text_in(picture: str) -> str:
-    """Return what a picture says, without its spaces and line ends."""
+    """Return the text in a picture, without its spaces and line ends."""
     return re.sub(r"\s", "", html.unescape("".join(re.findall(r"<text[^>]*>([^<]*)</text>", picture))))
 
 

@@ -74,7 +74,7 @@ def generated_blog(
 ) -> Blog:
     """Make a blog of plausible Japanese records: ids count from 1, an entry record has about 3.7 KB.
 
-    100,000 entries take about a second. Bodies are drawn from a pool, so their number says little about compression.
+    100,000 entries take about a second. Bodies repeat, so they say little about compression.
     """
     chance = random.Random(seed)
     user_id = hashlib.md5(f"{blog_id} {seed}".encode(), usedforsecurity=False).hexdigest()

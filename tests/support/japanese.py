@@ -27,7 +27,7 @@ ALLOWED = re.compile(
     """,
     re.VERBOSE,
 )
-"""What is the same in every language: names, commands, options, formats, values and units."""
+"""Words that are the same in every language: names, commands, options, formats, values and units."""
 
 ENGLISH = re.compile(r"(?<![A-Za-z])[a-z]{2,}(?![A-Za-z])")
 KNOWN = frozenset({
@@ -38,7 +38,7 @@ KNOWN = frozenset({
     "chmod", "toml", "fc", "bd", "vm", "since", "nowhere", "nonsense", "true", "false",
     "title", "data", "completeness", "outcome", "me", "identity", "page", "word", "bundle", "bag", "pandas", "nginx", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "datasette", "duckdb",
 })  # fmt: skip
-"""Names of formats, of requests, of kinds of record, of other programs, and of people in the sample blog."""
+"""Names of formats, requests, kinds of records, other programs, and people in the sample blog."""
 
 _OF_LIBRARIES = re.compile(
     r"""
@@ -49,12 +49,12 @@ _OF_LIBRARIES = re.compile(
     """,
     re.VERBOSE,
 )
-"""English reasons that Python's parsers, the resolver and the sample service give; they are not translated."""
+"""English reasons from Python's parsers, the resolver and the sample service; they are not translated."""
 
 
 @cache
 def command_names() -> frozenset[str]:
-    """Return the names of all commands and settings, and the values that options may have."""
+    """Return the names of all commands and settings, and the values of options."""
     names: set[str] = set()
 
     def walk(command: click.Command) -> None:
@@ -76,13 +76,13 @@ def command_names() -> frozenset[str]:
 
 
 def english(line: str) -> list[str]:
-    """Return the English words of a line that are no names."""
+    """Return a line's English words, without names."""
     words = ENGLISH.findall(ALLOWED.sub(" ", line))
     return [word for word in words if word not in KNOWN and word not in command_names()]
 
 
 def english_lines(text: str) -> dict[str, list[str]]:
-    """Return each line with English words, and these words; a comment of a crontab or a unit is not for readers."""
+    """Return each line with English words, and these words; comments in a crontab or a unit are skipped."""
     return {
         line: words
         for line in _OF_LIBRARIES.sub(" ", text).splitlines()
@@ -102,14 +102,14 @@ class Reader:
     found: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def run(self, *arguments: object, code: int | None = None) -> Done:
-        """Run a command; ``code`` is the exit code that it must have."""
+        """Run a command; ``code`` is the expected exit code."""
         done = self.runs.run("--lang", "ja", *arguments, environ={**IMPATIENT, **self.environ})
         self.read(done, *arguments)
         assert code is None or done.code == code, (arguments, done)
         return done
 
     def read(self, done: Done, *arguments: object) -> None:
-        """Note the English words that a run printed; without ``-q`` it must have printed something."""
+        """Record the English words in the output of a run; without ``-q`` there must be some output."""
         if "-q" not in arguments:
             assert (done.out + done.err).strip(), (arguments, done)
         if words := english_lines(done.out + done.err):
@@ -118,7 +118,7 @@ class Reader:
 
 @contextmanager
 def reading(runs: Runs, **environ: str) -> Iterator[Reader]:
-    """Give a reader, and fail at the end if a command printed English."""
+    """Yield a reader, and fail at the end if a command printed English."""
     reader = Reader(runs, environ)
     yield reader
     assert not reader.found, reader.found

@@ -1,4 +1,4 @@
-"""Strategies that make JSON values and JSON texts as services might send them, also bad ones."""
+"""Strategies that make JSON values and JSON texts as services might send them, including bad ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def spread(text: str, seed: int) -> str:
 
 @st.composite
 def written(draw: st.DrawFn, made: st.SearchStrategy[Any]) -> bytes:
-    """Give the bytes of a value as the standard library writes it, with white space anywhere it may stand."""
+    """Return the bytes of a value as the standard library writes it, with white space in any permitted place."""
     ensure_ascii = draw(st.booleans())
     text = json.dumps(draw(made), ensure_ascii=ensure_ascii)
     return spread(text, draw(st.integers(0, 2**16))).encode("utf-8", "backslashreplace")
@@ -49,7 +49,7 @@ def written(draw: st.DrawFn, made: st.SearchStrategy[Any]) -> bytes:
 
 @st.composite
 def texts(draw: st.DrawFn, depth: int = 3) -> str:
-    """Give a JSON text put together by hand: keys may come twice, numbers stand in any notation."""
+    """Return a JSON text assembled from parts: keys may repeat, and numbers have any notation."""
     number = st.sampled_from(
         ["0", "-0", "1", "-7", "1.10", "1.5", "1e2", "1E400", "-1e400", "0.0", "12345678901234567890", "1e-9", "NaN"]
     )

@@ -1,8 +1,8 @@
-"""A service in a process of its own that notes by its own clock when each request arrives and when it is done with it.
+"""A service in a separate process that records by its own clock when each request arrives and when it is finished.
 
-``GET /?seconds=0.02`` is answered after that time, with ``&head=1`` at once but for the end of its body, and worked on
-to its end even where nobody waits any more. ``&stall=0.2`` keeps the whole service from looking at anything meanwhile.
-``GET /measured`` gives what was noted, and ``GET /refuse?seconds=5`` has all be answered 429 for that time.
+``GET /?seconds=0.02`` is answered after that time, and finished even if the client has disconnected. With ``&head=1``
+only the last bytes of the body wait that long. ``&stall=0.2`` blocks the whole service for that time. ``GET /measured``
+returns the records, and ``GET /refuse?seconds=5`` lets all requests fail with 429 for that time.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ def _answer(body: bytes, status: str = "200 OK", more: str = "") -> bytes:
 
 @dataclass(frozen=True)
 class Measured:
-    """What arrived when, and when it was done, in seconds of the service's clock; sorted."""
+    """The times when requests arrived and were finished, in seconds of the service's clock; sorted."""
 
     arrivals: list[float]
     ends: list[float]
 
     @property
     def most_in_a_second(self) -> int:
-        """The most that arrived in any second, both of its ends included."""
+        """The most requests that arrived in any second, including both ends."""
         return self.most_within(1.0)
 
     def most_within(self, seconds: float) -> int:
@@ -93,7 +93,7 @@ class Measured:
 
     @property
     def most_at_once(self) -> int:
-        """The most that were worked on at any instant."""
+        """The most concurrent requests at any instant."""
         now = most = 0
         for _, step in sorted([(each, 1) for each in self.arrivals] + [(each, -1) for each in self.ends]):
             now += step
@@ -106,7 +106,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class MeasuredService:
-    """A running one, by its address."""
+    """A running service, by its address."""
 
     url: str
 

@@ -1,7 +1,7 @@
-"""A blog that its writer works on while it is being read.
+"""A blog that its owner edits while it is being read.
 
 ``service.before = Mutator(blog, every=3, most=10, seed=1)`` inserts, deletes and edits records between two list
-requests, and knows afterwards which records stood untouched throughout: exactly those a backup must hold as they were.
+requests, and knows afterwards which records never changed: a backup must contain exactly these, unchanged.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Mutator:
     """Changes one record of each kind after every ``every``-th list request, ``most`` times in all.
 
     Attributes:
-        done: how often each kind of change was made: ``insert``, ``delete`` and ``edit``.
-        inserted: ids of what came in and stayed as it came, by kind: ``entries``, ``comments``, ``files``.
-        touched: ids of what was there at first and was edited or deleted since, by kind.
-        moves: what it does from now on.
+        done: the number of changes of each kind: ``insert``, ``delete`` and ``edit``.
+        inserted: ids of inserted records that did not change since, by kind: ``entries``, ``comments``, ``files``.
+        touched: ids of original records that were edited or deleted since, by kind.
+        moves: the kinds of changes from now on.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class Mutator:
         self._number = 1 + max((int(key) for state in self._at_first.values() for key in state), default=0)
 
     def standing(self, kind: str) -> dict[str, bytes]:
-        """Return the records of a kind that stood throughout, as sent, by id."""
+        """Return the unchanged records of a kind by id, as sent."""
         return {key: sent for key, sent in self._at_first[kind].items() if key not in self.touched[kind]}
 
     async def __call__(self, request: web.Request) -> web.StreamResponse | None:
-        """Count a request and change the blog when it is time; never answers."""
+        """Count a request and change the blog at the right number; never answer."""
         if request.path.endswith("/list"):
             self._lists += 1
             if self._lists % self._every == 0 and self.done.total() < self._most:

@@ -1,6 +1,6 @@
-"""A real OAuth 2.0 server that guards the sample service: its page, its tokens, and what a client may get wrong.
+"""A real OAuth 2.0 server that guards the sample service: its page, its tokens, and its checks of clients.
 
-It checks what RFC 6749 and RFC 7636 ask a server to check, so that a client that passes here sends what it should.
+It makes all checks of RFC 6749 and RFC 7636, so that a client that passes them sends correct requests.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ CLIENT_SECRET = "cl13nt-s3cret-77aa"
 
 @dataclass(frozen=True)
 class Manners:
-    """How the server behaves where a service is free to.
+    """The server's behaviour in points that services may choose.
 
     Attributes:
         lifetime: seconds that an access token is good for.
-        said: what ``expires_in`` says, if not that; ``None`` leaves it out.
+        said: the value of ``expires_in`` if it differs from this; ``None`` leaves it out.
         refreshes: whether there are refresh tokens.
-        rotates: whether each is good for once only.
-        knows_pkce: whether a verifier is asked for where a challenge was sent.
-        failures: how many refreshes are answered with 500 first.
+        rotates: whether each is valid only once.
+        knows_pkce: whether a client that sent a challenge must send a verifier.
+        failures: the number of first refreshes that fail with 500.
         slow: seconds that a refresh takes.
-        revokes: whether tokens can be given back.
+        revokes: whether tokens can be revoked.
     """
 
     lifetime: float = 3600.0
@@ -52,13 +52,13 @@ class Manners:
 
 @dataclass
 class OAuthServer:
-    """The server, and what it has seen.
+    """The server, and its record of requests.
 
     Attributes:
-        service: what it guards.
+        service: the guarded service.
         manners: may be replaced while it runs.
-        issued: every secret that it ever handed out.
-        counts: of grants by type, of refusals, of revocations.
+        issued: every secret that it ever issued.
+        counts: the numbers of grants by type, refusals and revocations.
     """
 
     service: DemoService
@@ -74,16 +74,16 @@ class OAuthServer:
         return self.service.base_url
 
     def revoke_all(self) -> None:
-        """End everything, as a user does on the service's own pages."""
+        """Revoke everything, as a user does on the service's own pages."""
         self.access.clear()
         self.refresh.clear()
 
     def expire_all(self) -> None:
-        """End the access tokens."""
+        """Let the access tokens expire."""
         self.access.clear()
 
     async def before(self, request: web.Request) -> web.StreamResponse | None:
-        """Answer in the service's place, or let it answer whoever is signed in."""
+        """Answer instead of the service, or let the service answer signed-in clients."""
         if request.path == "/oauth":
             return await self.page(request)
         if request.path == "/oauth/token":
@@ -187,5 +187,5 @@ def guarded(blog: Blog, **manners: Any) -> Iterator[OAuthServer]:
     with DemoService(blog, ServiceOptions()).run_in_thread() as service:
         server = OAuthServer(service, Manners(**manners))
         service.before = server.before
-        # Its pages are not among the sample service's own addresses, and it is asked first.
+        # Its pages do not exist on the sample service, so it gets all requests first.
         yield server

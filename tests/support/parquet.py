@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def read_parquet(file: BytesIO) -> RecordBatchReader:
-    """Read a table; what reads it comes with the ``parquet`` extra and is not needed to collect the tests."""
+    """Read a table; its library comes with the ``parquet`` extra and is not needed to collect the tests."""
     from arro3.io import read_parquet as read  # noqa: PLC0415
 
     return read(file)

@@ -1,9 +1,9 @@
-"""Counts how often one record's JSON is parsed and written by the command, in a process of its own.
+"""Counts how often the command parses and writes one record's JSON, in a separate process.
 
-Run as ``python -m tests.support.passes REPORT MARK ARGUMENT…``: runs the command with the arguments and writes to REPORT, as
-JSON, the exit code and for each parse and each write of a text that contains MARK the calls of this package that led to it.
-A parse is a call of one of the two parsers there are, a write is a file that was opened for writing and holds the text in
-the end, under whatever name; pages for people, where the text is no JSON, do not contain the mark.
+``python -m tests.support.passes REPORT MARK ARGUMENT…`` runs the command with the arguments and writes REPORT as JSON.
+It contains the exit code, and the calls of this package that led to each parse and each write of a text with MARK. A
+parse is a call of one of the two parsers. A write is a file that was opened for writing and contains the text at the
+end, under any name. Pages for people, which are not JSON, do not contain the mark.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _WRITING = os.O_WRONLY | os.O_RDWR
 
 
 class Passes:
-    """Watches both parsers and every file that is opened for writing, from now on until this process ends.
+    """Watches both parsers and every file opened for writing, from now on until this process ends.
 
     Attributes:
-        parses: for each parse of a marked text the calls that led to it, outermost first.
+        parses: the calls that led to each parse of a marked text; the outermost first.
     """
 
     def __init__(self, mark: str) -> None:
@@ -44,7 +44,7 @@ class Passes:
         builtins.open = io.open = self._watched_io_open
 
     def writes(self) -> list[list[str]]:
-        """Return for each file that holds a marked text the calls that led to its opening."""
+        """Return, for each file that contains a marked text, the calls that led to its opening."""
         found = []
         for handle, calls in self._written:
             with self._io_open(f"/proc/self/fd/{handle}", "rb") as file:
@@ -69,13 +69,13 @@ class Passes:
 
     def _watched_io_open(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         opened = self._io_open(file, mode, *args, **options)
-        # A file object made of a descriptor is of one that was seen before.
+        # A file object made from a descriptor belongs to a file that was recorded before.
         self._watch(opened.fileno(), writing=not isinstance(file, int) and any(sign in mode for sign in "wax+"))
         return opened
 
     def _watch(self, handle: int, *, writing: bool) -> None:
         if writing:
-            # A descriptor of its own still leads to the file when it was renamed or removed.
+            # A duplicated descriptor still leads to the file after it was renamed or removed.
             self._written.append((os.dup(handle), _calls()))
 
 

@@ -1,4 +1,4 @@
-"""Small whole pictures."""
+"""Small complete pictures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 
 
 def png(number: int, width: int = 2, height: int = 3) -> bytes:
-    """Return a small whole PNG; every number has another content."""
+    """Return a small complete PNG with a different content for each number."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -1,4 +1,4 @@
-"""The questions of ``export`` on a terminal, by short names, as each language writes them."""
+"""The questions of ``export`` on a terminal, by short names, in each language."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENGLISH: Final = {
 
 
 def questions(language: str) -> dict[str, str]:
-    """Return the questions in a language; of one with a field, the text behind it."""
+    """Return the questions in a language; if a question has a field, the text after it."""
     if language == "en":
         texts = ENGLISH
     else:

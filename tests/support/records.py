@@ -17,7 +17,7 @@ def flag(value: bool) -> str:
 
 
 def file_address(user_id: str, mtime: int) -> str:
-    """Return where an uploaded file is served."""
+    """Return the address of an uploaded file."""
     return f"{_FILE_HOST}/v1/blog/user/{user_id}/{mtime}"
 
 

@@ -1,4 +1,4 @@
-"""Running the real command in processes of its own, and looking at what it left."""
+"""Running the real command in separate processes, and inspecting its results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ State = dict[Kind, dict[str, bytes]]
 
 @dataclass(frozen=True)
 class Done:
-    """How a run ended: ``code`` is the exit code, or minus the signal; ``calls`` counts those that change the disk."""
+    """A run's end: ``code`` is the exit code, or minus the signal; ``calls`` counts calls that change the disk."""
 
     code: int
     out: str
@@ -43,14 +43,14 @@ class Done:
 
     @property
     def answer_before_error(self) -> Any:
-        """The JSON object that a command printed before the one about its error, which must be the last of two."""
+        """The first of two JSON objects of a command; the second one describes its error."""
         answer, error = (json.loads(line) for line in self.out.splitlines())
         assert error["error"]["exit_code"] == self.code, self
         return answer
 
 
 def unmeasured() -> dict[str, str]:
-    """Return the environment for a process whose coverage is not measured and that has no settings of the program."""
+    """Return the environment for a process without coverage and without settings of the program."""
     left_out = ("BLOG_EXPORTER_", "COVERAGE_PROCESS_")
     return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
 
@@ -62,7 +62,7 @@ class Zygote:
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
-        # What a forked process covers is never saved.
+        # The coverage of a forked process is never saved.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.zygote"],
             cwd=ROOT, env=unmeasured(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -85,7 +85,7 @@ class Zygote:
         self._process.stdin.flush()
 
     def answer(self) -> int:
-        """Wait for the next answer: the number of the process, then how it ended."""
+        """Wait for the next answer: the process id, then the result."""
         assert self._process is not None
         assert self._process.stdout is not None
         return int(self._process.stdout.readline())
@@ -95,9 +95,9 @@ class Runs:
     """Starts runs of ``blog-exporter`` one after another; use it in ``with``.
 
     Args:
-        folder: for what the runs say; made if it is not there.
-        zygote: what is forked; it must have no other run under way.
-        durable: let the runs wait until the disk has what they write. What a kill leaves does not depend on that.
+        folder: for the output of the runs; made if it is missing.
+        zygote: the process to fork, without another run under way.
+        durable: let the runs call fsync, on which the results of a kill do not depend.
     """
 
     def __init__(self, folder: Path, zygote: Zygote, *, durable: bool = False) -> None:
@@ -129,14 +129,14 @@ class Runs:
         """Start a run.
 
         Args:
-            arguments: of the command line.
-            kill_at: the number of the call before which it kills itself.
+            arguments: arguments of the command line.
+            kill_at: the number of the call before which the run kills itself.
             file_size: a limit, in bytes.
-            environ: variables it gets beside those of this process.
-            trace: where to write what it opened and changed, see :class:`tests.support.trace.Trace`.
+            environ: variables in addition to those of this process.
+            trace: the file for a list of opened and changed paths, see :class:`tests.support.trace.Trace`.
             folder: its working directory.
-            now: the time that its clock stands at, as ISO 8601 has it; by default it goes.
-            together: let standard error show what goes to standard output too, as a terminal does.
+            now: a fixed time for its clock, in ISO 8601; by default the clock runs.
+            together: write standard output to standard error as well, like a terminal.
         """
         order = {
             "arguments": [str(argument) for argument in arguments],
@@ -183,11 +183,11 @@ class Run:
             return
 
     def stderr(self) -> str:
-        """Return what it has said so far."""
+        """Return its messages so far."""
         return Path(self._order["stderr"]).read_text(encoding="utf-8")
 
     def wait(self, timeout: float = 120.0) -> Done:
-        """Wait for the end; a run that takes longer is killed, and shows it."""
+        """Wait for the end; a run that takes too long is killed, and its output shown."""
         timer = threading.Timer(timeout, self.signal, (signal.SIGKILL,))
         timer.start()
         code = self._zygote.answer()
@@ -214,12 +214,12 @@ def serving(blog: Blog, **options: Any) -> Iterator[DemoService]:
 
 
 def backup_command(service: DemoService, root: Path, *options: object) -> tuple[object, ...]:
-    """Return the arguments that back up the service's first blog, also where a test removed an archive."""
+    """Return the arguments that back up the service's first blog, even if a test removed the archive."""
     return ("backup", next(iter(service.blogs)), "--base-url", service.base_url, "--archive", root, "--new", *options)
 
 
 def command_for(service: DemoService, root: Path) -> tuple[object, ...]:
-    """Return the command that backs up a blog together with its files, and makes no site, which is a second's work."""
+    """Return the command that backs up a blog with its files but without a site, which would take a second."""
     files = service.base_url + "/v1/blog/user/{user_id}/{mtime}"
     return backup_command(
         service, root, "--assets", "files", "--file-url", files, "--allow-private-network", "--retries", 1, "--no-site"
@@ -227,7 +227,7 @@ def command_for(service: DemoService, root: Path) -> tuple[object, ...]:
 
 
 def held(blog: Blog) -> State:
-    """Return what a service holds, in canonical bytes, as an archive must fold to it."""
+    """Return a service's content in canonical bytes, as an archive must fold to it."""
 
     def by(name: str, records: Iterator[Record]) -> dict[str, bytes]:
         return {str(key_of(fields(record)[name])): _frozen(record) for record in records}
@@ -249,12 +249,12 @@ def _frozen(record: Record) -> bytes:
 
 
 def canonical(sent: bytes) -> bytes:
-    """Return the bytes an archive keeps of a record that was sent."""
+    """Return the bytes that an archive stores for a record that was sent."""
     return lossless_json.freeze(lossless_json.loads(sent)).data
 
 
 def folded(root: Path, at: int | None = None) -> State:
-    """Return what an archive holds, from its versions alone."""
+    """Return an archive's content, from its versions alone."""
     reader = Archive.open(root)
     state = reader.fold(reader.resolve(at))
     try:
@@ -266,12 +266,12 @@ def folded(root: Path, at: int | None = None) -> State:
 
 
 def findings(root: Path) -> list[str]:
-    """Return what verify finds, notes left out: they say that something derived is not there yet."""
+    """Return verify's findings without notes, which only report missing derived files."""
     return [f"{each.code} {each.path} {each.detail}" for each in verify(Archive.open(root)) if each.damage]
 
 
 def all_findings(root: Path) -> list[str]:
-    """Return what verify finds, notes included."""
+    """Return verify's findings with notes."""
     return [f"{each.code} {each.path} {each.detail}" for each in verify(Archive.open(root))]
 
 

@@ -42,7 +42,7 @@ sys.stdin.read()
 
 @contextmanager
 def cron_daemon() -> Iterator[None]:
-    """Have a process that is named as cron's is, and does nothing."""
+    """Start a process that has cron's name and does nothing."""
     process = subprocess.Popen([sys.executable, "-c", _DAEMON], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with process:
         assert process.stdout is not None
@@ -52,7 +52,7 @@ def cron_daemon() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine with the schedulers that a test gives it."""
+    """A machine with the schedulers of a test."""
 
     folder: Path
 
@@ -74,7 +74,7 @@ class Machine:
             path.chmod(0o700)
 
     def runs(self, *names: str) -> None:
-        """Let these processes, beside the first one, be all that run."""
+        """Let only these processes run, in addition to the first one."""
         shutil.rmtree(self.folder / "proc")
         for number, name in enumerate(("init", *names), 1):
             process = self.folder / "proc" / str(number)
@@ -82,18 +82,18 @@ class Machine:
             (process / "comm").write_text(f"{name}\n")
 
     def calls(self, program: str) -> list[str]:
-        """Return with what words a program was called."""
+        """Return the arguments of each call of a program."""
         path = self.folder / f"{program}.calls"
         return path.read_text().splitlines() if path.exists() else []
 
     def now(self, state: str) -> None:
-        """Let a program ``refuses``, somebody else be ``busy`` in the table, or the program ``adds`` a line."""
+        """Let a program fail (``refuses``), report a table in use (``busy``), or add a line (``adds``)."""
         (self.folder / state).touch()
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """A machine without any scheduler, which is all that is to be found in the path."""
+    """A machine without any scheduler and with nothing else in its PATH."""
     folder = tmp_path / "machine"
     (folder / "bin").mkdir(parents=True)
     monkeypatch.setenv("PATH", str(folder / "bin"))

@@ -27,14 +27,14 @@ TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(N
 
 @cache
 def validator(name: str) -> Draft202012Validator:
-    """Return the validator of a command's message, or of ``error``."""
+    """Return the validator for a command's message, or for ``error``."""
     schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
 
 def check_json(arguments: Sequence[object], printed: str) -> None:
-    """Check the output of a command with ``--json``. An incomplete last line is left to its test.
+    """Check the output of a command with ``--json``. An incomplete last line is not checked.
 
     Raises:
         ValidationError: a line does not match the schema.
@@ -52,7 +52,7 @@ def check_json(arguments: Sequence[object], printed: str) -> None:
 
 
 def _number(digits: str) -> int:
-    """Read an integer. One that Python refuses as too long keeps its sign only."""
+    """Read an integer. If Python refuses it as too long, keep only its sign."""
     return int(digits[:4000])
 
 

@@ -1,4 +1,4 @@
-"""All screens of the program, as docs/screens.md and docs/screens.ja.md show them: real runs on the made-up blog.
+"""All screens of the program for docs/screens.md and docs/screens.ja.md: real runs on the sample blog.
 
 ``python -m tests.support.screens`` writes both pages again.
 """
@@ -26,9 +26,9 @@ LANGUAGES: Final = ("en", "ja")
 BLOG_ID: Final = "shiodamari.blog.example.jp"
 DEMO: Final = "demo-archive"
 HOME: Final = "/home/shiodamari"
-"""What stands in the place of the home folder, which has as many characters."""
+"""The replacement for the home folder, which has as many characters."""
 SERVICE: Final = "https://api.example.jp"
-"""What stands in the place of the sample service's address, which has as many characters."""
+"""The replacement for the sample service's address, which has as many characters."""
 TITLES: Final = {"en": "All screens", "ja": "画面の一覧"}
 NOTES: Final = {
     "en": "What the program says, command by command, from real runs on the made-up blog, at 80 columns. The help of every "
@@ -50,18 +50,18 @@ _VARYING: Final = (
     (r"((?:requests|リクエスト [0-9]+ 回)[,、] ?)[0-9.]+ kB", r"\g<1>233.0 kB"),
     (r"^[0-9]+ \* \* \* \*", "47 * * * *"),
 )
-"""What differs from run to run and from machine to machine, and what the pages show in its place."""
+"""Patterns for text that differs between runs and machines, and the replacements on the pages."""
 
 
 @dataclass(frozen=True)
 class Screen:
-    """What is typed, and what the world is like then.
+    """A typed command, and the state of the world at that time.
 
     Attributes:
-        heading: by language; an empty one continues the section before.
+        heading: the heading by language; an empty one continues the previous section.
         typed: the command line; ``SERVICE`` in it is the sample service.
-        day: of January 2026, at noon in UTC, that the program's clock stands at; 0 for the machine's clock.
-        before: what happens first, to the service and to the folder in which it is typed.
+        day: the day of January 2026, at noon UTC, for the program's clock; 0 for the machine's clock.
+        before: a function that first changes the service and the working directory.
     """
 
     heading: tuple[str, str]
@@ -142,7 +142,7 @@ SCREENS: Final = (
 
 
 def screens(language: str, zygote: Zygote) -> Iterator[tuple[Screen, int, str]]:
-    """Run everything in a language, in an empty home, and yield each screen with its exit code and what it says."""
+    """Run everything in a language, in an empty home, and yield each screen with its exit code and output."""
     with (
         tempfile.TemporaryDirectory(dir="/tmp") as folder,
         tempfile.TemporaryDirectory() as process,
@@ -171,7 +171,7 @@ def _plain(said: str, home: Path, server: OAuthServer) -> str:
 
 
 def _folded(line: str) -> Iterator[str]:
-    """Yield the lines that a terminal makes of one."""
+    """Yield the lines that a terminal makes from one."""
     row = ""
     for character in line:
         if width(row + character) > _COLUMNS:
@@ -182,7 +182,7 @@ def _folded(line: str) -> Iterator[str]:
 
 
 def _environment(home: Path, server: OAuthServer, language: str) -> dict[str, str]:
-    """Return the variables of a home with settings that make the sample service a place like any other."""
+    """Return the variables of a home with settings that treat the sample service like any other address."""
     config = home / ".config"
     secret = config / "client-secret"
     settings = {
@@ -213,12 +213,12 @@ def _environment(home: Path, server: OAuthServer, language: str) -> dict[str, st
 
 
 def page_of(language: str) -> Path:
-    """Return where the page of a language is."""
+    """Return the path of the page in a language."""
     return ROOT / "docs" / ("screens.md" if language == "en" else f"screens.{language}.md")
 
 
 def page(language: str, zygote: Zygote) -> str:
-    """Return the page of a language."""
+    """Return the page in a language."""
     at = LANGUAGES.index(language)
     parts = [f"# {TITLES[language]}\n\n{NOTES[language]}\n"]
     for screen, code, said in screens(language, zygote):

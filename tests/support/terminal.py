@@ -1,4 +1,4 @@
-"""A real terminal with the program behind it: what it prints is waited for, and answered as people do."""
+"""A real terminal that runs the program: tests wait for its output and answer it as people do."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Terminal:
     """The program on a pseudo-terminal.
 
     Args:
-        arguments: of the program.
+        arguments: arguments of the program.
         cwd: its working directory.
-        environment: variables beside those of this process.
+        environment: variables in addition to those of this process.
     """
 
     def __init__(self, arguments: Sequence[object], cwd: Path, environment: dict[str, str]) -> None:
@@ -32,7 +32,7 @@ class Terminal:
         self.shown = ""
         self._seen = 0
         self._data = b""
-        # The terminal has to be the process's own, or Ctrl-C reaches nobody.
+        # The process must have this controlling terminal, or Ctrl-C reaches no process.
         self._process: subprocess.Popen[Any] = subprocess.Popen(
             [sys.executable, "-m", "exporter", *map(str, arguments)],
             stdin=there,
@@ -46,12 +46,12 @@ class Terminal:
         os.close(there)
 
     def answer(self, question: str, reply: str) -> None:
-        """Wait for a question after all that was answered, and type the reply."""
+        """Wait for a question after the last answer, and type the reply."""
         self._wait(question)
         os.write(self._here, f"{reply}\r".encode())
 
     def interrupt(self, question: str) -> None:
-        """Wait for a question and press Ctrl-C, again if the program had not begun to read yet, as people do."""
+        """Wait for a question and press Ctrl-C; press again if the program was not reading yet, as people do."""
         self._wait(question)
         until = time.monotonic() + PATIENCE_SECONDS
         while self._process.poll() is None and time.monotonic() < until:
@@ -63,7 +63,7 @@ class Terminal:
     def _wait(self, question: str) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
         while question not in self.shown[self._seen :]:
-            assert self._read(until), f"{question!r} is not asked:\n{self.shown[self._seen :]}"
+            assert self._read(until), f"{question!r} did not appear:\n{self.shown[self._seen :]}"
         self._seen = len(self.shown)
 
     def end(self) -> int:
@@ -83,7 +83,7 @@ class Terminal:
         try:
             data = os.read(self._here, 65536)
         except OSError:
-            return False  # what Linux answers once nobody is at the other end
+            return False  # Linux raises this after the other end is closed
         self._data += data
         self.shown = self._data.decode("utf-8", "ignore").replace("\r\n", "\n")
         return bool(data)

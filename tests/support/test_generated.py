@@ -29,14 +29,14 @@ def every(blog: Blog) -> bytes:
 
 
 @pytest.mark.parametrize("size", [(0, 0, 0), (1, 0, 3), (0, 2, 0), (25, 60, 7), (300, 0, 0)])
-def test_it_has_as_many_records_as_asked_for(size: tuple[int, int, int]) -> None:
+def test_it_has_the_requested_numbers_of_records(size: tuple[int, int, int]) -> None:
     blog = generated_blog(*size)
     assert (len(blog.entries), len(blog.comments), len(blog.files)) == size
     assert list(blog.entries) == list(range(1, size[0] + 1))
     assert len(blog.pictures) == size[2]
 
 
-def test_records_are_those_of_the_document() -> None:
+def test_records_match_the_document() -> None:
     blog = generated_blog(40, comments=50, files=20)
     for record in blog.entries.values():
         assert list(fields(record)) == ENTRY_FIELDS

@@ -1,7 +1,7 @@
-"""What a process opens and changes on the disk: by Python's audit hook, with every name followed to what it leads to.
+"""The files that a process opens and changes, from Python's audit hook, with all names resolved.
 
-A name that is opened relative to a folder's descriptor means nothing by itself, so :func:`os.open` is also watched from
-outside: the descriptor that it returns says what was opened.
+A name that is relative to a folder's descriptor means nothing alone, so :func:`os.open` is also wrapped: the descriptor
+that it returns leads to the opened file.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _CHANGES = {
     "os.utime": (0, 3),
     "os.symlink": (1, 2),
 }
-"""For each event the places of the name and of the folder's descriptor among its arguments."""
+"""For each event, the positions of the name and of the folder's descriptor among its arguments."""
 _PAIRS = ("os.rename", "os.link")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class Trace:
-    """Notes what this process does from now on, until it ends; a hook cannot be taken away.
+    """Records the accesses of this process until it ends, because a hook cannot be removed.
 
     Attributes:
-        read: what was opened or listed to be read, as it really is.
-        changed: what was opened for writing, made, renamed or removed.
+        read: real paths of files and folders opened for reading.
+        changed: real paths opened for writing, made, renamed or removed.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Trace:
         sys.addaudithook(self._hook)
 
     def save(self, path: str) -> None:
-        """Write it down."""
+        """Write the record to a file."""
         self._inside = True
         Path(path).write_text(json.dumps({"read": sorted(self.read), "changed": sorted(self.changed)}), "utf-8")
 
@@ -88,12 +88,12 @@ class Trace:
 
 
 def _opened_at(handle: int) -> str:
-    """Return the real path of what a descriptor is of."""
+    """Return the real path behind a descriptor."""
     return str(Path(f"/proc/self/fd/{handle}").readlink())
 
 
 def _place(name: Any, folder: int) -> str:
-    """Return the entry of a folder that is meant: the folder followed, its entry not."""
+    """Return the path of a folder's entry: the folder is resolved, the entry is not."""
     if isinstance(name, int):
         return _opened_at(name)
     text = os.fsdecode("." if name is None else name)

@@ -1,9 +1,9 @@
-"""Starts the real command again and again in processes of its own, without paying for the imports each time.
+"""Starts the real command many times in separate processes, without repeating the imports.
 
 Run as ``python -m tests.support.zygote``. Each line of standard input asks for one run; see
 :class:`tests.support.runs.Runs`.
-The forked process may be told to kill itself with SIGKILL right before its n-th call that changes the file system, which
-is how every instant of a commit is tried without a hook in the product.
+On request the forked process kills itself with SIGKILL right before its n-th call that changes the file system. So
+tests reach every instant of a commit without a hook in the program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CALLS = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "rmdir", "trun
 
 
 class Countdown:
-    """Counts calls, and ends the process before the chosen one."""
+    """Counts calls, and kills the process before the chosen one."""
 
     def __init__(self, kill_at: int | None) -> None:
         self.calls = 0
@@ -62,7 +62,7 @@ class Countdown:
 
 
 def child(order: dict[str, Any]) -> None:
-    """Be the command, in the forked process."""
+    """Run the command in the forked process."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         handle = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
         os.dup2(handle, number)
@@ -93,13 +93,13 @@ def child(order: dict[str, Any]) -> None:
 
 
 def tell(number: int) -> None:
-    """Answer whoever gave the order."""
+    """Send a line to the parent process."""
     sys.stdout.write(f"{number}\n")
     sys.stdout.flush()
 
 
 def serve() -> None:
-    """Fork for each order, and tell the process's number, then its end: the exit code, or minus the signal."""
+    """Fork for each order, and send the process id, then the result: the exit code, or minus the signal."""
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:

@@ -1,7 +1,7 @@
-"""A service that answers so as to cost as much memory as it can. Run as ``python -m tests.torture.hostile_service CASE``.
+"""A service whose responses cost as much memory as possible. Run as ``python -m tests.torture.hostile_service CASE``.
 
-It is a process of its own, so that what it needs is not counted, and prints its port. Written with the standard library
-alone: an aiohttp server would keep to rules that this one breaks.
+It is a separate process, so that its own memory does not count, and prints its port. It uses only the standard library,
+because an aiohttp server would follow rules that this one breaks.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Answer = tuple[int, dict[str, str], Iterator[bytes]]
 
 
 def bomb(beginning: bytes, megabytes: int) -> bytes:
-    """Return gzip bytes that stand for a text and then so many megabytes of spaces."""
+    """Return gzip bytes of a text followed by this number of megabytes of spaces."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     pieces = [packer.compress(beginning), *(packer.compress(b" " * _MB) for _ in range(megabytes))]
     return b"".join(pieces) + packer.flush()
 
 
 def page(items: bytes, number: int = 1, pages: int = 1) -> bytes:
-    """Return a page of a list, good for any of the three."""
+    """Return a page that fits any of the three lists."""
     following = b"%d" % (number + 1) if number < pages else b"null"
     paging = b'{"prev_no":null,"next_no":%s,"page_no":%d,"all_page":%d}' % (following, number, pages)
     summary = b'{"filenum":"%d"}' % (pages if items else 0)
@@ -38,7 +38,7 @@ def page(items: bytes, number: int = 1, pages: int = 1) -> bytes:
 
 
 def entry(entry_id: str, value: bytes) -> bytes:
-    """Return an entry with a field that holds any JSON."""
+    """Return an entry with any JSON in one field."""
     return _BEGIN + b'{"entry_id":"%s","x":%s}}}' % (entry_id.encode(), value)
 
 
@@ -72,11 +72,11 @@ ENTRIES: dict[str, tuple[int, Callable[[str], Answer]]] = {
     "heavy pages": (0, lambda _: (404, {}, iter(()))),
     "many refusals": (10_000, lambda _: (404, {}, iter([b'{"json":{"message":"%s"}}' % (b"m" * 900)]))),
 }
-"""For each case how many entries there are, and what each of them answers."""
+"""For each case, the number of entries and the response for each."""
 
 
 class Handler(socketserver.StreamRequestHandler):
-    """Answers the requests of one connection; an endless body ends when the other side has had enough of it."""
+    """Answers the requests of one connection; an endless body ends when the client disconnects."""
 
     disable_nagle_algorithm = True
 

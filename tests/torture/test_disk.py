@@ -1,4 +1,4 @@
-"""A disk that is full, for real: a file system of a megabyte, or a limit on the size of files."""
+"""A full disk, for real: a one-megabyte file system, or a limit on file sizes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tests.support.runs import (
     serving,
 )
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 
 @pytest.fixture
 def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:
-    """Runs that wait for the disk, as they really do."""
+    """Runs with fsync, like those of users."""
     with Runs(tmp_path / "process", zygote, durable=True) as started:
         yield started
 
@@ -52,7 +52,7 @@ def back_up(runs: Runs, service: DemoService, root: Path, *options: str, **how: 
 
 
 def edit(blog: Blog) -> None:
-    """Make every entry anew, so that a run needs as much space again."""
+    """Edit every entry, so that a run needs as much space again."""
     for key, record in blog.entries.items():
         blog.entries[key] = {**fields(record), "title": "改題"}
 
@@ -70,7 +70,7 @@ def test_a_limit_on_the_size_of_files(runs: Runs, service: DemoService, blog: Bl
     assert "Traceback" not in done.err
     assert findings(root) == []
     assert folded(root) == before
-    # Where not even one page fits, there is nothing to go on with.
+    # If not even one page fits, there is nothing to resume.
     assert (root / ".work/checkpoint").is_dir() or limit == 2_000
     assert not (root / ".work/new-version").exists()
     assert back_up(runs, service, root, "--no-site").code == 0
@@ -92,7 +92,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk(runs: Runs, service: DemoService, blog: Blog, small_disk: Path) -> None:
-    """At every fullness either all is saved, or the older state stands, and what was read is kept for the next run."""
+    """On a disk of any size, either all records are saved, or the older state remains and the next run resumes."""
     root = small_disk / "archive"
     assert back_up(runs, service, root).code == 0
     before = folded(root)

@@ -1,4 +1,4 @@
-"""A service at its worst: every fault that networks and servers have, and the real command that reads through it."""
+"""A service with every fault that networks and servers have, and the real command that reads through it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.faults import Fault
 from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, all_findings, backup_command, folded, held, lines_of_runs, serving
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 
@@ -38,7 +38,7 @@ def back_up(runs: Runs, service: DemoService, root: Path, *options: object, **ho
 
 
 def quarter(runs: Runs, blog: Blog, root: Path, seed: int) -> faults.Log:
-    """Back up through faults in a quarter of all answers, and check that nothing is missing."""
+    """Back up with faults in a quarter of all responses, and check that nothing is missing."""
     log = faults.Log()
     with serving(blog) as service:
         service.before = faults.quarter_faulty(seed, log=log)
@@ -98,7 +98,7 @@ def test_answers_that_never_end(runs: Runs, service: DemoService, blog: Blog, tm
     assert folded(tmp_path / "archive") == held(blog)
 
 
-def test_a_pause_asked_for_is_kept_by_every_request(runs: Runs, service: DemoService, tmp_path: Path) -> None:
+def test_every_request_obeys_a_requested_pause(runs: Runs, service: DemoService, tmp_path: Path) -> None:
     asked: list[float] = []
 
     async def busy(request: web.Request) -> web.StreamResponse | None:
@@ -110,7 +110,7 @@ def test_a_pause_asked_for_is_kept_by_every_request(runs: Runs, service: DemoSer
     service.before = busy
     assert back_up(runs, service, tmp_path / "archive").code == 0
     assert len(asked) == 1
-    # What was already on its way when the answer went out may still arrive within a moment.
+    # Requests that were already under way when the response was sent may arrive a moment later.
     early = [each for each in service.requests if asked[0] + 0.5 < each.time < asked[0] + 2.0]
     assert early == []
     assert any(each.time > asked[0] + 2.0 for each in service.requests)
@@ -182,15 +182,15 @@ def test_the_wall_clock_ends_a_run(runs: Runs, service: DemoService, tmp_path: P
     assert "Run again later" in done.err.splitlines()[-1]
 
 
-def test_a_service_that_comes_up_late(runs: Runs, blog: Blog, tmp_path: Path) -> None:
-    """As at three at night on a machine that has just woken: what the network has not yet is refused at first."""
+def test_a_service_that_starts_late(runs: Runs, blog: Blog, tmp_path: Path) -> None:
+    """As on a machine that has just resumed from sleep: connections are refused until the network is ready."""
     root = tmp_path / "archive"
     with serving(blog) as earlier:
         url = earlier.base_url
     options = ("--archive", root, "--assets", "embedded", "--no-site", "-v")
     run = runs.start("backup", blog.blog_id, "--base-url", url, *options)
     until = time.monotonic() + 60
-    # More than three tries, which is where an address that never answered was once given up.
+    # More than three tries, after which an address that never answered was once given up.
     while run.stderr().count("entry/list: cannot connect") < 4:
         assert time.monotonic() < until, run.stderr()
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""A bit that flips anywhere in an archive is noticed, and the file is named."""
+"""A flipped bit anywhere in an archive is noticed, and the file is named."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from exporter.errors import BlogExporterError
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs, all_findings, command_for, serving
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 
 @pytest.fixture
 def archive(runs: Runs, tmp_path: Path) -> Path:
-    """Three versions of a small blog, with its files."""
+    """Three versions of a small blog with its files."""
     root = tmp_path / "archive"
     blog = generated_blog(4, 5, 3)
     with serving(blog) as service:
@@ -39,13 +39,13 @@ def archive(runs: Runs, tmp_path: Path) -> Path:
 
 
 def precious(root: Path) -> list[Path]:
-    """All that nothing can be made again from."""
+    """All files that cannot be made again."""
     found = [root / "archive.json", *root.glob("versions/*/*"), *root.glob("assets/*/*")]
     return sorted(path for path in found if path.stat().st_size)
 
 
 def noticed(root: Path) -> str:
-    """Everything that is said of damage, in one text."""
+    """All messages about damage in one text."""
     try:
         return "\n".join(f"{each.path}: {each.detail}" for each in verify(Archive.open(root)) if each.damage)
     except BlogExporterError as error:
@@ -53,7 +53,7 @@ def noticed(root: Path) -> str:
 
 
 def flip(root: Path, count: int, seed: int) -> dict[str, int]:
-    """Flip ``count`` bits one after another; returns how often each kind of file was hit."""
+    """Flip ``count`` bits one after another; return how often each kind of file was hit."""
     chance = random.Random(seed)
     paths = precious(root)
     hit: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Killed at any instant: the archive is valid, nothing is lost, and the next run goes on from there."""
+"""Killed at any instant: the archive is valid, nothing is lost, and the next run resumes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.runs import (
     tree,
 )
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 WINDOW = 8
@@ -49,7 +49,7 @@ CACHES = {
     "site.pictures",
     "notified.json",
 }
-"""All that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
+"""All files that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ def change(blog: Blog) -> None:
     del blog.files[0]
 
 
-def check_whatever_there_is(root: Path, allowed: list[State]) -> None:
-    """A killed run leaves no archive yet, or a valid one that shows one of the allowed states."""
+def check_killed(root: Path, allowed: list[State]) -> None:
+    """A killed run leaves no archive yet, or a valid one in one of the allowed states."""
     if not (root / "archive.json").exists():
         return
     assert findings(root) == []
@@ -83,7 +83,7 @@ def check_whatever_there_is(root: Path, allowed: list[State]) -> None:
 
 
 def check_finished(root: Path, expected: State) -> None:
-    """A finished run leaves nothing to be desired."""
+    """A finished run leaves a complete archive and no remains."""
     assert all_findings(root) == []
     assert folded(root) == expected
     versions = [int(path.name) for path in sorted((root / "versions").iterdir())]
@@ -94,7 +94,7 @@ def check_finished(root: Path, expected: State) -> None:
 
 
 def matrix(runs: Runs, service: DemoService, blog: Blog, start: Path, root: Path, *, step: int) -> int:
-    """Kill a run before its n-th call for every ``step``-th n, and let another one finish; returns how many."""
+    """Kill a run before its n-th call for every ``step``-th n, then let one finish; return the number of kills."""
     before = [folded(start)] if (start / "archive.json").exists() else []
     expected = held(blog)
     command = (*command_for(service, root), "-q")
@@ -107,7 +107,7 @@ def matrix(runs: Runs, service: DemoService, blog: Blog, start: Path, root: Path
             assert (done.code, done.err) == (0, "")
             assert done.calls < number
             return kills
-        check_whatever_there_is(root, [*before, expected])
+        check_killed(root, [*before, expected])
         done = runs.run(*command)
         assert (done.code, done.err) == (0, ""), number
         check_finished(root, expected)
@@ -148,7 +148,7 @@ def test_a_run_without_changes_killed_before_any_call(
     "step", [pytest.param(40, id="every 40th"), pytest.param(1, marks=pytest.mark.slow, id="every")]
 )
 def test_a_site_killed_before_any_call(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, step: int) -> None:
-    """What stands in ``latest/`` stands until the new site is whole, and the same command goes on from there."""
+    """``latest/`` stays unchanged until the new site is complete, and the same command resumes."""
     start, root = tmp_path / "start", tmp_path / "archive"
     assert runs.run(*command_for(service, start), "-q").code == 0
     without = tree(start / "latest")
@@ -174,7 +174,7 @@ def test_a_site_killed_before_any_call(runs: Runs, service: DemoService, blog: B
 def test_a_run_killed_right_after_its_version_got_its_name(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
-    """The next run writes the missing line, drops the spent checkpoint without a word, and brings ``latest/`` along."""
+    """The next run writes the missing line, silently drops the used checkpoint, and updates ``latest/``."""
     root = tmp_path / "archive"
     command = backup_command(service, root, "--assets", "embedded", "--no-site")
 
@@ -188,7 +188,7 @@ def test_a_run_killed_right_after_its_version_got_its_name(
     assert lines_of_runs(root) == []
     service.requests.clear()
 
-    # The service being down that day does not keep latest/ from showing what was saved.
+    # Even if the service is down that day, latest/ shows the saved records.
     away = runs.run("backup", blog.blog_id, "--base-url", "http://127.0.0.1:9", "--archive", root, "--retries", 0)
     assert away.code == 20
     assert all_findings(root) == []
@@ -208,7 +208,7 @@ def test_a_run_killed_right_after_its_version_got_its_name(
 def random_kills(
     runs: Runs, tmp_path: Path, *, backups: int, kills: int, seed: int, views: bool = False
 ) -> dict[str, float]:
-    """Kill runs at random instants until each backup is finished; returns the figures."""
+    """Kill runs at random instants until each backup is finished; return the figures."""
     chance = random.Random(seed)
     figures = {"kills": 0, "invalid": 0, "lost": 0, "wrong": 0, "requests": 0, "undisturbed": 0, "allowed": 0.0}
     for number in range(backups):
@@ -240,7 +240,7 @@ def random_kills(
                 run.signal(signal.SIGKILL)
                 done = run.wait()
                 if done.code != -signal.SIGKILL:
-                    # It was through before the kill came: the next one starts all over.
+                    # It finished before the kill: the next run starts over.
                     assert done.code == 0, done
                     break
                 struck += 1
@@ -253,7 +253,7 @@ def random_kills(
             figures["lost"] += sum(len(expected[kind].keys() - folded(root)[kind].keys()) for kind in expected)
             figures["requests"] += len(service.requests)
             figures["undisturbed"] += undisturbed
-            # A run that was killed when it had read all, while its views were made, is over; the next one reads anew.
+            # A run that had read all records when killed while making views is done; the next one reads all again.
             read_whole = sum(run["outcome"] in {"saved", "unchanged"} for run in lines_of_runs(root))
             figures["allowed"] += 1.1 * undisturbed * read_whole + WINDOW * struck
             check_finished(root, expected)

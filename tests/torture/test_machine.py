@@ -1,4 +1,4 @@
-"""Service changes, faults, kills and prunes in any order: after every step the archive is valid and has lost nothing."""
+"""Service changes, faults, kills and prunes in any order: after every step the archive is valid and complete."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.generated import generated_blog
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Done, Runs, State, Zygote, findings, folded, held
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 DAY = datetime(2030, 1, 1)  # noqa: DTZ001  the service sends times without an offset
@@ -40,7 +40,7 @@ def flat(state: State) -> dict[Record, bytes]:
 
 
 class Archive(RuleBasedStateMachine):
-    """The model: what the service ever held, what stood since the run under way began, what the archive last showed."""
+    """The model: all past service states; the records unchanged since the run began; the archive's last state."""
 
     def __init__(self, zygote: Zygote) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Archive(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def changed(self) -> None:
-        """Take note of what the service holds now."""
+        """Record the service's current state."""
         now = flat(held(self.blog))
         for record, data in now.items():
             self.ever[record].add(data)
@@ -74,7 +74,7 @@ class Archive(RuleBasedStateMachine):
         self.number += 1
         return DAY + timedelta(minutes=self.number)
 
-    # What the writer and the readers of the blog do.
+    # Changes by the writer and the readers of the blog
 
     @rule(times=st.integers(1, 4))
     def insert(self, times: int) -> None:
@@ -123,14 +123,14 @@ class Archive(RuleBasedStateMachine):
     @precondition(lambda self: self.blog.entries)
     @rule(at=st.integers(0, 99))
     def refuse_entry(self, at: int) -> None:
-        """From now on the service lists an entry and will not give it."""
+        """From now on the service lists an entry and refuses to send it."""
         self.refused.add(str(list(self.blog.entries)[at % len(self.blog.entries)]))
 
     @rule()
     def refuse_none(self) -> None:
         self.refused.clear()
 
-    # What the program is put through.
+    # Commands, faults and kills
 
     def command(self) -> tuple[object, ...]:
         return (
@@ -151,7 +151,7 @@ class Archive(RuleBasedStateMachine):
         options = ["--refresh", refresh, *(["--accept-removals"] if accept else [])]
         done = self.run(*options)
         if done.code in {0, 3} and done.document["resumed_from"] is not None:
-            # What was read before the kill may have changed since: the archive shows the time of that reading.
+            # Records that were read before the kill may have changed since: the archive shows their state at that time.
             self.check_plausible()
             done = self.run(*options)
         self.check_saved(done, accept=accept, all_read=refresh == "all")
@@ -160,7 +160,7 @@ class Archive(RuleBasedStateMachine):
     def back_up_through_faults(self, seed: int) -> None:
         done = self.run("--accept-removals", fault=faults.quarter_faulty(seed, 0.1, in_a_row=2))
         if done.code in {0, 3} and done.document["resumed_from"] is None:
-            # A page in the place of a picture is no picture, and asking at once again would not help.
+            # A page received in place of a picture is not stored. An immediate second try would not help.
             pictures = done.document["assets"]["left_out"]["pending"] > 0
             self.check_saved(done, accept=True, all_read=True, pictures_wait=pictures)
         else:
@@ -191,7 +191,7 @@ class Archive(RuleBasedStateMachine):
 
     @rule(at=st.integers(0, 60))
     def prune(self, at: int) -> None:
-        # No precondition: what the kills left is a matter of time, and examples must not depend on that.
+        # No precondition: the state after a kill depends on timing, and examples must not depend on that.
         if self.shown is None:
             return
         done = self.runs.run("prune", self.root, "--keep-last", 2, kill_at=at or None)
@@ -199,14 +199,14 @@ class Archive(RuleBasedStateMachine):
         if not self.runs.run("prune", self.root, "--keep-last", 2).code:
             assert folded(self.root) == self.shown
 
-    # What must hold.
+    # Checks
 
     def check_after_kill(self, done: Done) -> None:
         assert done.code in {0, 3, 4, -signal.SIGKILL}, done
         self.check_plausible()
 
     def check_plausible(self) -> None:
-        """Whatever the archive shows, it shows states that the service held, and misses nothing that stood."""
+        """The archive shows only states that the service had, and every record that did not change."""
         if not self.has_version():
             return
         found = folded(self.root)
@@ -220,7 +220,7 @@ class Archive(RuleBasedStateMachine):
         self.shown = found
 
     def check_saved(self, done: Done, *, accept: bool, all_read: bool, pictures_wait: bool = False) -> None:
-        """A run that came to its end shows just what the service holds, or said why not."""
+        """A run that ended normally shows exactly the service's records, or says why not."""
         there = held(self.blog)
         before = self.shown or {kind: {} for kind in there}
         gone = {kind: len(before[kind].keys() - there[kind].keys()) for kind in LISTS}
@@ -229,7 +229,7 @@ class Archive(RuleBasedStateMachine):
             assert self.shown is None or folded(self.root) == self.shown
             return
         listed = {record_id for record_id in there[Kind.ENTRIES] if record_id in self.refused}
-        # An unchanged entry is not asked for unless all are read, so that nobody may notice that it is refused.
+        # An unchanged entry is only requested if all are read, so a refusal of it may go unnoticed.
         codes = {3} if pictures_wait or (listed and all_read) else {0, 3} if listed else {0}
         assert done.code in codes, done
         found = folded(self.root)
@@ -269,7 +269,7 @@ def check(zygote: Zygote, examples: int, steps: int, *, same_each_time: bool = F
             suppress_health_check=list(HealthCheck),
             database=None,
             derandomize=same_each_time,
-            # A kill that comes at another moment is another example: nothing could be made smaller.
+            # A kill at another moment is another example, so shrinking would not work.
             phases=[Phase.generate],
         ),
     )

@@ -1,4 +1,4 @@
-"""What a hostile service costs: the peak memory of the real command, against a service in a process of its own."""
+"""The real command's peak memory with a hostile service, which runs in a separate process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.support.runs import ROOT, all_findings, lines_of_runs, unmeasured
 from tests.torture.hostile_service import BLOG_ID, ENTRIES
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 KIB_A_MB = 1_000_000 / 1024
@@ -23,7 +23,7 @@ import resource, subprocess, sys
 code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
 print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
-"""A small process in between: Linux counts what the parent had when it forked as the child's own."""
+"""A small process in between, because Linux adds the parent's memory at the fork to the child's peak."""
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def hostile(case: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Measured:
-    """How a run ended, what it said, and its largest resident memory in MB."""
+    """A run's exit code, its messages, and its largest resident memory in MB."""
 
     code: int
     err: str
@@ -82,7 +82,7 @@ def backup(base_url: str, root: Path, *options: str, limit: int | None = None) -
         ("many refusals", 200),
     ],
 )
-def test_what_cannot_be_read_costs_little_memory(case: str, most: int, tmp_path: Path) -> None:
+def test_unreadable_answers_cost_little_memory(case: str, most: int, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     with hostile(case) as base_url:
         done = backup(base_url, root)
@@ -96,7 +96,7 @@ def test_pages_read_ahead_share_the_memory_with_the_page_whose_turn_it_is(tmp_pa
     root = tmp_path / "archive"
     with hostile("heavy pages") as base_url:
         done = backup(base_url, root, "--dry-run", "--concurrency", "32")
-    assert done.code == 3, done.err  # what fills the pages has no ids
+    assert done.code == 3, done.err  # the filling records have no ids
     assert "12 entries   12 new" in done.err
     assert "12 files   12 new" in done.err
     assert done.peak < 300

@@ -1,4 +1,4 @@
-"""The power goes at any instant: what a finished run saved is there, and the next backup makes the views whole."""
+"""A power cut at any instant: records of finished runs are still stored, and the next backup restores the views."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.support.generated import generated_blog
 from tests.support.records import comment_record
 from tests.support.runs import Runs, State, Zygote, all_findings, backup_command, findings, folded, held, serving, tree
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
 
 
 @pytest.fixture
 def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:
-    """Runs that wait for the disk, as they really do."""
+    """Runs with fsync, like those of users."""
     with Runs(tmp_path / "process", zygote, durable=True) as started:
         yield started
 
@@ -47,7 +47,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 @dataclass
 class Cut:
-    """What was left of a disk, and what had been reported as saved when the power went: a state for each version."""
+    """A disk after a power cut, and the saved state of each version that was reported before it."""
 
     disk: Disk
     saved: list[State]
@@ -55,7 +55,7 @@ class Cut:
 
 @dataclass
 class Figures:
-    """What came of the cuts."""
+    """The results of the cuts."""
 
     cuts: int = 0
     before_any_archive: int = 0
@@ -106,7 +106,7 @@ def cut_runs(
 
 
 def lost_from(root: Path, saved: list[State]) -> int:
-    """Count the records of finished runs that an archive does not give back as they were."""
+    """Count the records of finished runs that are missing from an archive or changed."""
     return sum(
         found[kind].get(record_id) != data
         for version, expected in enumerate(saved, 1)
@@ -117,7 +117,7 @@ def lost_from(root: Path, saved: list[State]) -> int:
 
 
 def check(runs: Runs, service: DemoService, blog: Blog, cut: Cut, folder: Path, figures: Figures) -> None:
-    """See what a cut left, let the next backup run there, and compare its views with those that a rebuild makes."""
+    """Check a disk after a cut, run the next backup there, and compare its views with those of a rebuild."""
     figures.cuts += 1
     with cut.disk.mounted(folder / "after") as mounted:
         root = mounted / "archive"
@@ -174,8 +174,8 @@ def test_twenty_power_cuts_of_each_file_system(
     assert (total.lost, total.invalid, total.wrong_views) == (0, 0, [])
 
 
-def test_what_the_machine_did_to_its_disk_is_mended(runs: Runs, tmp_path: Path) -> None:
-    """As a power cut left it under a program that did not wait for the disk: names without content."""
+def test_damage_by_the_disk_is_repaired(runs: Runs, tmp_path: Path) -> None:
+    """As a power cut leaves the files of a program without fsync: names without content."""
     root = tmp_path / "archive"
     blog = generated_blog(12, 10, 6)
     with serving(blog) as service:
@@ -193,7 +193,7 @@ def test_what_the_machine_did_to_its_disk_is_mended(runs: Runs, tmp_path: Path) 
     assert "Made again in latest/:" in done.err
     assert tree(root / "latest") == whole
     assert all_findings(root) == []
-    # The service being down that day changes nothing about it.
+    # If the service is down that day, the repair is the same.
     views[3].write_bytes(b"")
     away = runs.run("backup", blog.blog_id, "--base-url", "http://127.0.0.1:9", "--archive", root, "--retries", 0)
     assert away.code == 20

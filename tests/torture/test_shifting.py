@@ -1,4 +1,4 @@
-"""A blog that its writer works on while it is read: whatever stood from start to end is in the backup."""
+"""A blog that its owner edits while it is read: every record that did not change meanwhile is in the backup."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.support.runs import (
     serving,
 )
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests run the same lines; measuring them here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 
 def lost(mutator: Mutator, found: State) -> list[str]:
-    """Return what stood throughout and is not in the backup as it was."""
+    """Return the records that never changed and are missing from the backup or differ there."""
     return [
         f"{kind} {record_id}"
         for kind, name in ((Kind.ENTRIES, "entries"), (Kind.COMMENTS, "comments"), (Kind.FILES, "files"))
@@ -37,7 +37,7 @@ def lost(mutator: Mutator, found: State) -> list[str]:
 
 
 def shifting(runs: Runs, root: Path, *, seed: int, every: int, most: int, newest_first: bool = True) -> dict[str, int]:
-    """Back up a blog while it changes, and then once more in peace; returns figures."""
+    """Back up a blog while it changes, and then once more without changes; return figures."""
     blog = generated_blog(90, 130, 90, seed=seed + 1)
     with serving(blog, newest_first=newest_first) as service:
         mutator = Mutator(blog, every=every, most=most, seed=seed)
@@ -52,7 +52,7 @@ def shifting(runs: Runs, root: Path, *, seed: int, every: int, most: int, newest
         if not run["completeness"]["sweeps_agreed"]:
             assert "kept changing" in done.err
         service.before = None
-        # Once the blog holds still, the archive is exactly what it holds; what it lost goes on evidence.
+        # Without changes, the archive equals the service's content; records that it lost are removed on evidence.
         assert runs.run(*command, "--accept-removals").code == 0
         assert folded(root) == held(blog)
         assert all_findings(root) == []
@@ -66,14 +66,16 @@ def shifting(runs: Runs, root: Path, *, seed: int, every: int, most: int, newest
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
-def test_records_come_go_and_change_while_lists_are_read(runs: Runs, tmp_path: Path, newest_first: bool) -> None:
+def test_records_are_added_removed_and_changed_while_lists_are_read(
+    runs: Runs, tmp_path: Path, newest_first: bool
+) -> None:
     figures = shifting(runs, tmp_path / "a", seed=5, every=2, most=9, newest_first=newest_first)
     assert figures["lost"] == 0
     assert figures["changes"] == 9
     assert figures["sweeps"] > 2
 
 
-def test_a_blog_that_never_holds_still(runs: Runs, tmp_path: Path) -> None:
+def test_a_blog_that_never_stops_changing(runs: Runs, tmp_path: Path) -> None:
     figures = shifting(runs, tmp_path / "a", seed=2, every=3, most=10_000)
     assert figures["unsettled"]
     assert figures["sweeps"] == 4

@@ -1,4 +1,4 @@
-"""``python -m tests.translation.catalogue [JA.json]``: bring the catalogues up to date with the program's sentences.
+"""``python -m tests.translation.catalogue [JA.json]``: update the catalogues with the program's sentences.
 
 Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in Python, and to ``t``
 in the site's templates and pages. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
@@ -42,7 +42,7 @@ msgstr ""
 
 
 class Sentence(NamedTuple):
-    """A template of the program: for one, for others if a number decides, and its context."""
+    """A sentence's singular, its plural if it has a number, and its context."""
 
     text: str
     many: str | None = None
@@ -50,7 +50,7 @@ class Sentence(NamedTuple):
 
     @property
     def id(self) -> str | tuple[str, str]:
-        """What a catalogue calls it."""
+        """The sentence's key in a catalogue."""
         return self.text if self.many is None else (self.text, self.many)
 
 
@@ -95,23 +95,23 @@ def _text(value: object, path: Path, line: int) -> str:
 
 
 def texts(one_or_more: object) -> tuple[str, ...]:
-    """Return the texts of a sentence or of its translation: one, or one for each number that is told apart."""
+    """Return the texts of a sentence or its translation: one, or one for each plural form."""
     return tuple(one_or_more) if isinstance(one_or_more, tuple | list) else (str(one_or_more or ""),)
 
 
 def place(language: str, suffix: str) -> Path:
-    """Return where a catalogue is."""
+    """Return the path of a catalogue."""
     return PLACE / language / "LC_MESSAGES" / f"{DOMAIN}.{suffix}"
 
 
 def read(language: str) -> Catalog:
-    """Read a catalogue as people write it."""
+    """Read a catalogue in its source form."""
     with place(language, "po").open("rb") as file:
         return read_po(file, locale=language, domain=DOMAIN)
 
 
 def updated(catalog: Catalog) -> Catalog:
-    """Return a catalogue with the program's sentences: those it knew with their translation, and no others."""
+    """Return a catalogue with exactly the program's sentences and their known translations."""
     template = Catalog(domain=DOMAIN)
     for sentence in sentences():
         template.add(sentence.id, context=sentence.context)
@@ -121,7 +121,7 @@ def updated(catalog: Catalog) -> Catalog:
 
 
 def as_po(catalog: Catalog) -> bytes:
-    """Write a catalogue for people."""
+    """Write a catalogue in its source form."""
     header = _HEADER.format(language=catalog.locale_identifier, plurals=catalog.plural_forms)
     file = io.BytesIO()
     write_po(file, catalog, width=120, no_location=True, omit_header=True, sort_output=True)
@@ -129,7 +129,7 @@ def as_po(catalog: Catalog) -> bytes:
 
 
 def as_mo(catalog: Catalog) -> bytes:
-    """Write a catalogue for the program, of the sentences that are translated."""
+    """Write a catalogue in its compiled form, with only the translated sentences."""
     done = Catalog(locale=catalog.locale, domain=DOMAIN)
     done.creation_date = done.revision_date = _NEVER
     for each in catalog:
@@ -141,7 +141,7 @@ def as_mo(catalog: Catalog) -> bytes:
 
 
 def fill(catalog: Catalog, translations: dict[str, str]) -> None:
-    """Put translations in, each under its sentence, or under the one for a number of one."""
+    """Add translations, each under its sentence, or under its singular."""
     for sentence, translation in translations.items():
         context, _, text = sentence.rpartition("\x04")
         found = catalog.get(text, context or None)
@@ -153,7 +153,7 @@ def fill(catalog: Catalog, translations: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Write all catalogues again, and say how many sentences of each wait for a translation."""
+    """Write all catalogues again, and print the number of untranslated sentences in each."""
     for language in TRANSLATED:
         catalog = updated(read(language))
         for file in sys.argv[1:]:

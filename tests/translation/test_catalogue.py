@@ -1,4 +1,4 @@
-"""The catalogues: every sentence of the program is in each, with the same fields, and the compiled one is the written one."""
+"""The catalogues: each has all sentences of the program with the same fields, and the compiled form is current."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_each_sentence_of_the_program_has_a_translation(catalog: Catalog) -> Non
     assert sorted(said - translated) == []
 
 
-def test_nothing_is_kept_that_nobody_says(catalog: Catalog) -> None:
+def test_unused_sentences_are_removed(catalog: Catalog) -> None:
     kept = {(each.context or "", texts(each.id)) for each in catalog if each.id}
     assert sorted(kept - {(sentence.context or "", texts(sentence.id)) for sentence in sentences()}) == []
     assert not catalog.obsolete
@@ -43,14 +43,14 @@ def test_translations_have_the_fields_of_their_sentence(catalog: Catalog) -> Non
     assert wrong == []
 
 
-def test_it_is_written_and_compiled_as_make_messages_does(catalog: Catalog) -> None:
+def test_it_is_written_and_compiled_as_by_make_messages(catalog: Catalog) -> None:
     language = catalog.locale_identifier
     assert language is not None
     assert place(language, "po").read_bytes() == as_po(updated(read(language))), "run make messages"
     assert place(language, "mo").read_bytes() == as_mo(updated(read(language))), "run make messages"
 
 
-def test_no_sentence_has_a_plural_in_one_place_and_none_in_another() -> None:
+def test_no_sentence_is_used_both_with_and_without_a_plural() -> None:
     forms: dict[tuple[str, str], set[str | None]] = {}
     for sentence in sentences():
         forms.setdefault((sentence.context or "", sentence.text), set()).add(sentence.many)

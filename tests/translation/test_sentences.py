@@ -1,4 +1,4 @@
-"""What the program says to people is made of templates, in every room: read from the syntax trees."""
+"""All messages come from templates, in every package: the test reads the syntax trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.translation.catalogue import PACKAGE
 
 ERRORS = {name for name, each in vars(errors).items() if isinstance(each, type) and issubclass(each, Exception)}
 SPOKEN = {"say", "warn", "answer", "echo", "secho", "prompt", "confirm", "Finding", "Unchecked", "RecordProblem"}
-"""Functions whose texts people read, and facts whose words are shown later."""
+"""Functions whose texts people read, and facts whose texts are shown later."""
 
 MADE = {
     "message",
@@ -32,7 +32,7 @@ EXAMPLES = "\b\nExamples:\n"
 """Commands to type, which are the same in all languages; the help translates the heading."""
 
 WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]{2,}")
-"""What no identifier, path or form of data looks like."""
+"""A pattern that no identifier, path or data format matches."""
 
 HELD = sorted({path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")})
 
@@ -42,7 +42,7 @@ def _name(call: ast.Call) -> str:
 
 
 def _literals(node: ast.expr) -> Iterator[str]:
-    """Yield the texts written out in an expression, but for those that templates are made of."""
+    """Yield the literal texts in an expression, except for templates."""
     if isinstance(node, ast.Call) and _name(node) in MADE:
         return
     if isinstance(node, ast.Constant):
@@ -60,7 +60,7 @@ def _literals(node: ast.expr) -> Iterator[str]:
 
 
 def spoken(tree: ast.Module) -> Iterator[tuple[int, ast.expr]]:
-    """Yield what is said to people: of errors, warnings, answers, findings, and help."""
+    """Yield all texts for people: errors, warnings, answers, findings, and help."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -70,7 +70,7 @@ def spoken(tree: ast.Module) -> Iterator[tuple[int, ast.expr]]:
 
 
 @pytest.mark.parametrize("path", HELD)
-def test_what_is_said_is_made_of_templates(path: str) -> None:
+def test_messages_are_made_from_templates(path: str) -> None:
     tree = ast.parse((PACKAGE / path).read_text("utf-8"))
     bare = [f"line {line}: {text!r}" for line, node in spoken(tree) for text in _literals(node) if WORDS.search(text)]
     assert bare == []

@@ -1,4 +1,4 @@
-"""Sentences in another language: made again from what they were made of, and the texts that are no messages stay."""
+"""Sentences in another language: restored from their stored parts; other texts stay unchanged."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ def japanese(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     translation._catalogue.cache_clear()
 
 
-def test_english_is_what_messages_are() -> None:
+def test_messages_are_english() -> None:
     text = message("{host} gave no answer to {what}.", host="h", what="w")
     assert current_language() == "en"
     assert translated(text) is text
 
 
-def test_only_languages_that_are_there_can_be_spoken() -> None:
+def test_only_existing_languages_can_be_chosen() -> None:
     with pytest.raises(ValueError):
         set_language("fr")
 
 
 @pytest.mark.usefixtures("japanese")
-def test_sentences_are_made_again_with_the_sentences_in_them() -> None:
+def test_nested_sentences_are_translated_together() -> None:
     what = either([message("an entry"), "a file", "x"])
     assert translated(message("{host} gave no answer to {what}.", host="h", what=what)) == (
         "h から 記事、a file または x の応答がありません。"
@@ -96,7 +96,7 @@ def test_sentences_are_made_again_with_the_sentences_in_them() -> None:
 
 
 @pytest.mark.usefixtures("japanese")
-def test_what_is_no_known_sentence_stays() -> None:
+def test_unknown_sentences_are_unchanged() -> None:
     assert translated("Nothing was found at all.") == "Nothing was found at all."
     assert translated(message("Nobody translated this.")) == "Nobody translated this."
     assert translated(message("")) == ""
@@ -112,7 +112,7 @@ def test_a_sentence_without_fields_is_known_by_its_text() -> None:
 
 
 @pytest.mark.usefixtures("japanese")
-def test_an_error_in_a_sentence_is_translated_and_not_kept() -> None:
+def test_an_error_in_a_sentence_is_translated_and_not_stored() -> None:
     error = BlogExporterError(message("Nothing was found at all."))
     text = message("{host} gave no answer to {what}.", host="h", what=error)
     assert translated(text) == "h から 何も見つかりませんでした。 の応答がありません。"
@@ -120,7 +120,7 @@ def test_an_error_in_a_sentence_is_translated_and_not_kept() -> None:
 
 
 @pytest.mark.usefixtures("japanese")
-def test_a_message_stays_one_where_it_is_made_fit_for_a_terminal_or_rid_of_secrets() -> None:
+def test_a_message_remains_a_message_after_escaping_or_redacting() -> None:
     text = message("{host} gave no answer to {what}.", host="h", what="w")
     redactor = Redactor(["secret"])
     assert translated(redactor(printable(text, 100))) == "h から w の応答がありません。"
@@ -233,14 +233,14 @@ _BOMB: Any = {"template": "{x}" * 600, "values": {"x": "y" * 2000}}
         _BOMB, {"template": "{x}" * 600, "values": {"x": _BOMB}}, {"template": "it" * 5000, "values": {}},
     ],
 )  # fmt: skip
-def test_an_invalid_stored_text_is_shown_as_it_is(value: object) -> None:
+def test_an_invalid_stored_text_is_shown_unchanged(value: object) -> None:
     found = restored_from({"reason": "it answered 503", "message": value}, "reason")
     assert found == "it answered 503"
     assert not isinstance(found, Message)
     assert restored(value, "otherwise") in {"otherwise", "another text", "it answered 404", "it answered 503"}
 
 
-def test_templates_use_no_other_formats_than_stored_texts_may_have() -> None:
+def test_templates_use_only_formats_of_stored_texts() -> None:
     """A message whose template has another format would come back as plain text."""
     texts = [text for each in sentences() for text in (each.text, each.many or "")]
     forms = {form for text in texts for _, _, form, _ in Formatter().parse(text) if form}

@@ -1,7 +1,7 @@
-"""A WordPress on loopback as its REST API shows it, written from that API's handbook and from what a real one sends.
+"""A WordPress on loopback as its REST API shows it, written from that API's handbook and a real one's responses.
 
-It knows nothing of the program: records are put into it as a person would, and it hides from strangers what a WordPress
-hides from them.
+It knows nothing of the program: tests add records as a person would, and it hides private records from strangers as
+WordPress does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EVERY = {"publish", "future", "draft", "pending", "private"}
 
 @dataclass
 class FakeWordPress:
-    """What the WordPress holds; ``pretty`` is whether its addresses hold names, ``change`` spoils what a route answers."""
+    """The content of the WordPress; ``pretty`` gives addresses names; ``change`` spoils the response of a route."""
 
     service: Service
     pretty: bool = True
@@ -49,7 +49,7 @@ class FakeWordPress:
         return self.service.url
 
     def number(self) -> int:
-        """Give the next number of a record."""
+        """Return the next number of a record."""
         self.numbers += 1
         return self.numbers
 
@@ -57,7 +57,7 @@ class FakeWordPress:
         self, title: str, content: str, date: str = "2020-01-02T03:04:05", *, status: str = "publish",
         slug: str = "", categories: tuple[str, ...] = (), tags: tuple[str, ...] = (), protected: bool = False,
     ) -> int:  # fmt: skip
-        """Put in a post, its title as text and its content as HTML that is shown."""
+        """Add a post, its title as text and its content as rendered HTML."""
         number = self.number()
         self.posts[number] = {
             "id": number,
@@ -78,7 +78,7 @@ class FakeWordPress:
     def comment(
         self, post: int, name: str, text: str, date: str = "2020-01-03T00:00:00", *, status: str = "approved"
     ) -> int:
-        """Put in a comment, its text as HTML."""
+        """Add a comment, its text as HTML."""
         number = self.number()
         self.comments[number] = {
             "id": number,
@@ -95,7 +95,7 @@ class FakeWordPress:
         return number
 
     def file(self, name: str, content: bytes, kind: str = "image/png") -> str:
-        """Put in a file and return its address."""
+        """Add a file and return its address."""
         path = f"/wp-content/uploads/{name}"
         self.files[path] = (kind, content)
         return self.url + path
@@ -162,13 +162,13 @@ class FakeWordPress:
 
 
 def wordpress_in_thread() -> AbstractContextManager[FakeWordPress]:
-    """Run an empty one in a thread, for callers that block."""
+    """Run an empty WordPress in a thread, for synchronous callers."""
     return in_thread(running_wordpress())
 
 
 @contextmanager
 def in_thread(running: AbstractAsyncContextManager[T]) -> Iterator[T]:
-    """Run something in an event loop of its own, in a thread."""
+    """Run a server in an event loop in another thread."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -183,6 +183,6 @@ def in_thread(running: AbstractAsyncContextManager[T]) -> Iterator[T]:
 
 @asynccontextmanager
 async def running_wordpress() -> AsyncIterator[FakeWordPress]:
-    """Run an empty one."""
+    """Run an empty WordPress."""
     async with running_service() as service:
         yield FakeWordPress(service)

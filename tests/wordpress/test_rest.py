@@ -1,4 +1,4 @@
-"""The REST API is found, its lists are read to their end and no further, and its refusals are said."""
+"""The REST API is found, its lists are read completely, and its refusals are reported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_short_lists_end(count: int) -> None:
 
 
 @pytest.mark.parametrize("said", ["1", "0", "two", "99999999"])
-async def test_a_full_page_is_not_the_last_one_and_the_same_page_again_is(said: str) -> None:
+async def test_a_full_page_is_not_the_last_one_but_a_repeated_page_is(said: str) -> None:
     async with running_wordpress() as home, Engine() as engine:
         for number in range(250):
             home.post(str(number), "")
@@ -68,7 +68,7 @@ async def test_a_full_page_is_not_the_last_one_and_the_same_page_again_is(said: 
         assert len(home.service.seen) < 20
 
 
-async def test_a_list_ends_whatever_its_headers_promise() -> None:
+async def test_a_list_ends_regardless_of_its_headers() -> None:
     async with running_wordpress() as home, Engine() as engine:
         for number in range(250):
             home.post(str(number), "")
@@ -81,7 +81,7 @@ async def test_a_list_ends_whatever_its_headers_promise() -> None:
         assert len(await titles(await opened(engine, home))) == 250
 
 
-async def test_an_application_password_shows_what_is_not_public() -> None:
+async def test_an_application_password_shows_private_posts() -> None:
     async with running_wordpress() as home, Engine() as engine:
         home.post("open", "")
         home.post("kept", "", status="draft")
@@ -92,14 +92,14 @@ async def test_an_application_password_shows_what_is_not_public() -> None:
             await titles(stranger, status="publish,draft")
 
 
-async def test_a_wrong_password_is_said_and_not_shown() -> None:
+async def test_a_wrong_password_is_reported_and_not_shown() -> None:
     async with running_wordpress() as home, Engine() as engine:
         with pytest.raises(NotAuthorised, match="check the user name, the application password") as refused:
             await opened(engine, home, application_password("owner", "wrong words"))
         assert "wrong" not in str(refused.value)
 
 
-async def test_a_site_that_is_no_wordpress_is_said() -> None:
+async def test_a_site_without_wordpress_is_reported() -> None:
     async with running_wordpress() as home, Engine() as engine:
         client = engine.client(home.url + "/elsewhere", policy=ONCE)
         home.change = lambda route, _answer: {"namespaces": "wp/v2"} if route == "" else []

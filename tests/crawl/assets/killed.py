@@ -1,4 +1,4 @@
-"""A run of its own process, to be killed: ``python -m tests.crawl.assets.killed ARCHIVE ADDRESS COUNT``."""
+"""A run in a separate process that a test kills: ``python -m tests.crawl.assets.killed ARCHIVE ADDRESS COUNT``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What entries embed, remembered from run to run."""
+"""The cache of addresses embedded in entries."""
 
 from __future__ import annotations
 

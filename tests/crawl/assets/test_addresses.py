@@ -1,4 +1,4 @@
-"""One spelling for one address, and patterns of addresses."""
+"""Normalization of addresses, and patterns of addresses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_an_address_is_stable_ascii_that_the_guard_can_read(text: str, start: st
     assert AddressGuard(allow_private=True).check(absolute("a.gif", BASE) or "").host == "blog.example.jp"
 
 
-def test_what_two_addresses_of_one_place_share() -> None:
+def test_two_addresses_of_one_place_have_the_same_key() -> None:
     assert meaning("http://h/a/") == meaning("https://h/a") == "h/a"
 
 
@@ -103,7 +103,7 @@ def test_a_field_unknown_is_named() -> None:
         AddressPattern("https://h/{a}/{zzz}", "--file-url").check(["a", "b"])
 
 
-def test_what_a_pattern_could_have_made() -> None:
+def test_addresses_that_match_a_pattern() -> None:
     pattern = AddressPattern("https://h/blog/{user_id}/{mtime}/", "--file-url")
     assert pattern.fits("http://h/blog/abc/12")
     assert pattern.fits("https://h/blog/abc/12/")

@@ -1,4 +1,4 @@
-"""What is remembered between runs."""
+"""The record of failed attempts between runs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_finished_run_leaves_a_line_for_each_that_is_kept(tmp_path: Path) -> N
         b'{"asset":{"url":"u"},"tries":1,"tried_at":"never","etag":null,"last_modified":null,"stamp":""}\n',
     ],
 )
-def test_what_cannot_be_read_is_as_if_it_were_not_there(tmp_path: Path, damage: bytes) -> None:
+def test_an_unreadable_record_is_ignored(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "assets.jsonl"
     journal = AttemptLog(path)
     journal.add(stored("b"))

@@ -1,4 +1,4 @@
-"""Which addresses a blog needs, from its records."""
+"""The addresses that a blog needs, collected from its records."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def test_bodies_continuations_and_templates_are_looked_at() -> None:
 @pytest.mark.parametrize(
     "body", [None, 7, ["<img src=a.gif>"], "", "ただの文", "<img src='data:image/gif;base64,AAAA'>"]
 )
-def test_a_body_that_is_none_is_passed_over(body: Any) -> None:
+def test_an_invalid_body_is_skipped(body: Any) -> None:
     assert gathered({"7": {"entry_text": body}}).wanted() == {}
 
 
-def test_a_link_counts_when_it_leads_to_a_picture_or_to_where_uploads_are() -> None:
+def test_a_link_counts_if_it_leads_to_a_picture_or_an_upload() -> None:
     body = (
         "<a href=b.jpg>1</a><a href=b.html>2</a><a href=//files.example.jp/u/x/1>3</a><a href=//files.example.jp/>4</a>"
     )
@@ -62,7 +62,7 @@ def test_an_upload_is_the_address_that_means_it() -> None:
     assert wanted.expected.embedded
 
 
-def test_an_upload_nobody_shows_is_wanted_all_the_same() -> None:
+def test_an_upload_that_no_entry_shows_is_wanted() -> None:
     files = {"3": {"user_id": "x", "mtime": "1"}, "4": {"user_id": "x", "mtime": ""}, "5": {"user_id": None}}
     (wanted,) = gathered({}, files).wanted().values()
     assert (wanted.refs, wanted.sizes, wanted.endings) == ([{"file": "3"}], set(), set())

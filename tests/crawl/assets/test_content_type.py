@@ -1,4 +1,4 @@
-"""Types told from content."""
+"""Types of files, detected from their content."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_each_format(head: bytes, kind: str) -> None:
     assert sniff(head) == kind
 
 
-def test_every_type_told_has_an_ending() -> None:
+def test_every_detected_type_has_an_ending() -> None:
     told = {sniff(head) for head, _ in SAMPLES} - {UNKNOWN_TYPE}
     assert told <= EXTENSIONS.keys()
     assert extension_of(UNKNOWN_TYPE) == "bin"

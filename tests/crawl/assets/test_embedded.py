@@ -1,4 +1,4 @@
-"""Addresses in entries, in all the ways people have written them since the nineties."""
+"""Addresses in entries, in all the forms that people have written since the nineties."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def test_old_habits(html: str, found: list[tuple[str, Use]]) -> None:
     assert list(embedded(html)) == [EmbeddedAddress(*each) for each in found]
 
 
-def test_a_body_too_tangled_is_read_tag_by_tag() -> None:
+def test_a_body_too_complex_to_parse_is_read_tag_by_tag() -> None:
     tangled = (
         "<b><i><u><font a=1>" * 20_000 + "<a href=x.jpg>" + "<img src='a.jpg'>" + "<img " + "a/" * 4_900 + " src=b.jpg>"
     )
     assert {each.text for each in embedded(tangled)} >= {"a.jpg", "x.jpg"}
 
 
-def test_players_and_styles_of_a_tangled_body_are_found_too() -> None:
+def test_players_and_styles_of_a_complex_body_are_found() -> None:
     tangled = "<b><i><u><font a=1>" * 20_000 + (
         "<video src=v.mp4></video><object data=o.swf></object><embed src=e.mid><param name=movie value=p.swf>"
         "<style>a{background:url(s.gif)}</style>"
@@ -76,7 +76,7 @@ def test_players_and_styles_of_a_tangled_body_are_found_too() -> None:
     assert [each.text for each in embedded(tangled)] == ["v.mp4", "o.swf", "e.mid", "p.swf", "s.gif"]
 
 
-def test_a_tag_too_tangled_is_passed_over() -> None:
+def test_a_tag_too_complex_is_skipped() -> None:
     tangled = "<img " + "a/" * 5_500 + " src=b.jpg>" + "<img src=a.jpg>"
     assert [each.text for each in embedded(tangled)] == ["a.jpg"]
 

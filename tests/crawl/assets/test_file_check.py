@@ -1,4 +1,4 @@
-"""What is taken for the file, and what is not."""
+"""Answers that are accepted as the file, and answers that are not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_picture_is_taken_with_its_size() -> None:
     assert said(png(1, 5, 6)) == FileFacts("image/png", (5, 6), None)  # type: ignore[arg-type]  # a Size is a tuple
 
 
-def test_nothing_is_no_file() -> None:
+def test_an_empty_body_is_not_a_file() -> None:
     with pytest.raises(NotTheFile, match="empty"):
         said(b"")
 
@@ -62,7 +62,7 @@ def test_an_upload_may_be_text(body: bytes, expected: Expected) -> None:
 
 
 @pytest.mark.parametrize("expected", [EMBEDDED, upload("xyz")])
-def test_what_nobody_knows_is_kept(expected: Expected) -> None:
+def test_an_unknown_format_is_kept(expected: Expected) -> None:
     assert said(b"\0\1\2unknown", expected) == FileFacts("application/octet-stream")
 
 
@@ -101,7 +101,9 @@ def test_fewer_bytes_than_listed_are_an_error_until_it_is_certain() -> None:
         (b"\0\1\2unknown", None),
     ],
 )
-def test_what_contradicts_the_file_list_is_a_doubt_also_at_the_right_size(body: bytes, doubt: str | None) -> None:
+def test_content_that_contradicts_the_file_list_is_doubtful_even_with_the_right_size(
+    body: bytes, doubt: str | None
+) -> None:
     assert said(body, Expected(False, {len(body)}, {"png"}, {(5, 6)})).doubt == doubt
 
 

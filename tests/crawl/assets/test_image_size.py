@@ -1,4 +1,4 @@
-"""Width, height and the end of pictures."""
+"""Width, height and completeness of pictures."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_size_of_each_format(body: bytes, kind: str, size: tuple[int, int]) 
         (b"<svg width='3' height='4'/>", "image/svg+xml"),
     ],
 )
-def test_a_header_without_a_size_gives_none(body: bytes, kind: str) -> None:
+def test_a_header_without_a_size_has_no_result(body: bytes, kind: str) -> None:
     assert dimensions(BytesIO(body), kind) is None
 
 
@@ -97,7 +97,7 @@ def test_no_header_raises(kind: str, start: bytes, rest: bytes) -> None:
         (drawn("GIF", 1, 1), "image/gif"),
     ],
 )
-def test_a_picture_is_whole_when_its_end_is_there(body: bytes, kind: str) -> None:
+def test_a_picture_with_its_end_is_complete(body: bytes, kind: str) -> None:
     assert not is_cut_short(BytesIO(body), kind)
     assert not is_cut_short(BytesIO(body + b"\r\n<!-- added by a server -->"), kind)
     assert is_cut_short(BytesIO(body.rstrip(b"\x3b\xd9\x82")[:-1]), kind)

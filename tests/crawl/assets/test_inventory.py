@@ -1,4 +1,4 @@
-"""One row for each file a blog has or the archive holds."""
+"""One row for each file that the blog has or the archive contains."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows(*assets: Asset, files: bool = True) -> list[FileRow]:
     )
 
 
-def test_what_is_stored_is_shown_with_where_it_is_used() -> None:
+def test_stored_files_are_listed_with_their_uses() -> None:
     stored = Asset("http://h/a.gif", 200, "image/gif", 9, SHA, None, [{"entry": "1"}, {"file": "7"}], 3, 4)
     row, left_over = rows(stored)
     assert row == FileRow(
@@ -45,7 +45,7 @@ def test_what_is_stored_is_shown_with_where_it_is_used() -> None:
     assert not left_over.absent
 
 
-def test_what_is_lost_missing_or_unread_is_absent() -> None:
+def test_lost_missing_and_unread_files_are_absent() -> None:
     lost = Asset("http://h/b.gif", 404, error="it answered 404", refs=[{"entry": "1"}])
     missing = Asset("http://h/c.gif", 200, "image/gif", 9, VANISHED, refs=[{"entry": "1"}])
     found = [row for row in rows(lost, missing) if row.absent]
@@ -71,7 +71,7 @@ def test_what_is_lost_missing_or_unread_is_absent() -> None:
         (Asset("http://h/b.gif", 200, absence=AssetState.LEFT_OUT), FileState.LEFT_OUT),
     ],
 )
-def test_why_a_file_is_absent_is_told(asset: Asset, held: FileState) -> None:
+def test_the_reason_of_an_absent_file_is_given(asset: Asset, held: FileState) -> None:
     row = rows(replace(asset, error="why", refs=[{"entry": "1"}]))[0]
     assert (row.held, row.absent, row.reason) == (held, True, "why")
 

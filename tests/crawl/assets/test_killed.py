@@ -1,4 +1,4 @@
-"""A process killed while it reads pictures: none is lost, none is torn, and none that arrived is read twice."""
+"""A process killed while it reads pictures loses none, stores no partial one, and later reads no stored one again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def assert_none_torn(blog: Blog) -> None:
 
 
 @pytest.mark.parametrize("kill_at", [1, 9, 30, 57])
-async def test_a_kill_loses_none_and_keeps_no_torn_one(served: Web, tmp_path: Path, kill_at: int) -> None:
+async def test_a_kill_loses_no_picture_and_stores_no_partial_one(served: Web, tmp_path: Path, kill_at: int) -> None:
     healed = False
     reached = asyncio.Event()
 

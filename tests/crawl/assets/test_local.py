@@ -1,4 +1,4 @@
-"""Where addresses lead inside the archive."""
+"""Files and pages in the archive that addresses lead to."""
 
 from __future__ import annotations
 

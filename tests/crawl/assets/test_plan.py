@@ -1,4 +1,4 @@
-"""What is done about an address."""
+"""The decision about each address: read, keep, or leave out."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def decided(
 
 
 @pytest.mark.parametrize("mode", list(AssetMode))
-def test_what_is_stored_is_kept(mode: AssetMode) -> None:
+def test_stored_files_are_kept(mode: AssetMode) -> None:
     assert decided(SHOWN, STORED, None, mode=mode) == AssetDecision(AssetAction.KEEP, STORED)
     assert decided(SHOWN, None, note(STORED, 0), mode=mode) == AssetDecision(AssetAction.KEEP, STORED)
     assert decided(SHOWN, LOST, note(STORED, 0), mode=mode) == AssetDecision(AssetAction.KEEP, STORED)
 
 
-def test_what_is_new_or_vanished_is_read() -> None:
+def test_new_and_vanished_files_are_read() -> None:
     assert decided(SHOWN, None, None) == AssetDecision(AssetAction.READ, None)
     assert decided(SHOWN, STORED, None, has=False) == AssetDecision(AssetAction.READ, STORED)
     assert decided(SHOWN, LOST, None) == AssetDecision(AssetAction.READ, LOST)
 
 
-def test_what_is_lost_waits_for_its_time() -> None:
+def test_a_lost_file_waits_for_its_next_attempt() -> None:
     assert decided(SHOWN, LOST, note(LOST, 1)) == AssetDecision(AssetAction.READ, LOST)
     assert decided(SHOWN, LOST, note(LOST, 2)) == AssetDecision(AssetAction.WAIT, LOST)
     assert decided(SHOWN, None, note(LOST, 2, timedelta(hours=11))) == AssetDecision(AssetAction.WAIT, LOST)
@@ -67,7 +67,7 @@ def test_what_is_lost_waits_for_its_time() -> None:
 
 @pytest.mark.parametrize("gone", [404, 410])
 def test_a_record_without_a_state_is_judged_by_its_status(gone: int) -> None:
-    """Versions of before did not say why a file is absent."""
+    """Earlier versions did not record why a file is absent."""
     old = Asset(URL, gone, error=f"it answered {gone}")
     assert decided(SHOWN, old, note(old, 2)).action is AssetAction.WAIT
     for status in (None, 200, 403, 500):
@@ -76,13 +76,13 @@ def test_a_record_without_a_state_is_judged_by_its_status(gone: int) -> None:
 
 
 @pytest.mark.parametrize("tries", [0, 1, 2, 9])
-def test_what_failed_for_now_is_read_at_every_run(tries: int) -> None:
+def test_temporary_failures_are_read_in_every_run(tries: int) -> None:
     assert decided(SHOWN, PENDING, note(PENDING, tries)) == AssetDecision(AssetAction.READ, PENDING)
     assert decided(SHOWN, LOST, note(PENDING, tries)).action is AssetAction.READ
     assert decided(SHOWN, PENDING, note(LOST, 2)).action is AssetAction.WAIT
 
 
-def test_what_was_too_large_is_left_out_until_more_is_allowed() -> None:
+def test_a_file_that_is_too_large_waits_until_the_limit_is_raised() -> None:
     assert decided(SHOWN, LARGE, note(LARGE, 0), max_bytes=1000) == AssetDecision(AssetAction.SKIP, LARGE)
     assert decided(SHOWN, None, note(LARGE, 0), max_bytes=999) == AssetDecision(AssetAction.SKIP, LARGE)
     assert decided(SHOWN, LARGE, None, max_bytes=1000) == AssetDecision(AssetAction.SKIP, LARGE)
@@ -90,8 +90,8 @@ def test_what_was_too_large_is_left_out_until_more_is_allowed() -> None:
     assert decided(SHOWN, LARGE, note(LARGE, 0), max_bytes=1000, retry_lost=True).action is AssetAction.SKIP
 
 
-def test_what_was_left_out_for_its_address_is_looked_at_again() -> None:
-    """The setting that lets it through may have come since; asking the guard costs no request."""
+def test_a_file_left_out_for_its_address_is_checked_again() -> None:
+    """A setting may permit it now, and asking the guard needs no request."""
     assert decided(SHOWN, PRIVATE, note(PRIVATE, 0)) == AssetDecision(AssetAction.READ, PRIVATE)
 
 
@@ -103,7 +103,7 @@ def test_a_replaced_upload_is_read_again() -> None:
     assert decided(UPLOAD, STORED, note(STORED, 0, stamp="old"), mode=AssetMode.NONE).action is AssetAction.KEEP
 
 
-def test_what_the_mode_leaves_out_is_not_asked_for() -> None:
+def test_files_excluded_by_the_mode_are_not_requested() -> None:
     assert decided(SHOWN, LOST, None, mode=AssetMode.FILES) == AssetDecision(AssetAction.SKIP, LOST)
     assert decided(UPLOAD, None, None, mode=AssetMode.FILES) == AssetDecision(AssetAction.READ, None)
     assert decided(UPLOAD, None, None, mode=AssetMode.NONE) == AssetDecision(AssetAction.SKIP, None)

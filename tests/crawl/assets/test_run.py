@@ -1,4 +1,4 @@
-"""Whole runs against a real server: what is read, what is kept, what is remembered."""
+"""Complete runs with a real server: the files that are read, kept and recorded."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def answering(status: int, **headers: str) -> Answer:
 
 
 async def reset(request: web.Request) -> web.StreamResponse:
-    """Break the connection where the answer should come."""
+    """Break the connection instead of answering."""
     assert request.transport is not None
     request.transport.abort()
     return web.Response()
@@ -141,7 +141,7 @@ async def silent(_request: web.Request) -> web.StreamResponse:
 
 
 class NoHost(AbstractResolver):
-    """A name server that knows nobody."""
+    """A resolver that knows no name."""
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
         raise OSError(f"no address for {host}")
@@ -175,7 +175,7 @@ FOR_NOW = {
 
 
 @pytest.mark.parametrize(("answer", "status", "reason"), FOR_NOW.values(), ids=FOR_NOW)
-async def test_what_fails_for_now_is_pending_and_asked_at_every_run(
+async def test_a_temporary_failure_is_pending_and_requested_in_every_run(
     served: Web, blog: Blog, answer: Answer, status: int | None, reason: str
 ) -> None:
     served.answers["/a.jpg"] = answer
@@ -195,7 +195,7 @@ async def test_what_fails_for_now_is_pending_and_asked_at_every_run(
         records.append(result.records)
     assert records[0][url]["state"] == "pending"
     assert (records[0][url]["status"], records[0][url]["sha256"]) == (status, None)
-    assert records[1:] == records[:1] * 3, "trying again alone changes no record"
+    assert records[1:] == records[:1] * 3, "a retry alone changes no record"
     assert blog.stored() == []
     del served.answers["/a.jpg"]
     served.pictures["/a.jpg"] = png(1)
@@ -223,14 +223,14 @@ async def test_what_is_gone_after_it_was_pending_is_lost_and_the_other_way_round
         served.answers["/a.jpg"] = answering(status)
         result = await blog.backup(settings())
         assert (result.states, result.records[url]["state"]) == ({url: AssetState(state)}, state)
-    assert result.records[url]["status"] == 410, "gone is gone; the record stays"
+    assert result.records[url]["status"] == 410, "it stays lost, and the record does not change"
     assert served.asked["/a.jpg"] == 5
     waiting = await blog.backup(settings())
     assert (waiting.waiting, waiting.states, served.asked["/a.jpg"]) == (1, {url: AssetState.LOST}, 5)
 
 
 @pytest.mark.parametrize("address", ["http://u:p@127.0.0.1:{port}/a.png", "http://127.0.0.1:{port}/" + "a" * 8200])
-async def test_an_address_that_nobody_can_ask_is_lost(served: Web, blog: Blog, address: str) -> None:
+async def test_an_unusable_address_is_lost(served: Web, blog: Blog, address: str) -> None:
     blog.entry(1, shown(address.format(port=served.url.rpartition(":")[2])))
     for waiting in (0, 0, 1):
         result = await blog.backup(settings())
@@ -291,7 +291,7 @@ async def test_a_damaged_file_is_read_again(served: Web, blog: Blog) -> None:
     assert path.read_bytes() == png(1)
 
 
-async def test_a_picture_nobody_shows_any_more_stays_without_refs(served: Web, blog: Blog) -> None:
+async def test_a_picture_that_is_no_longer_shown_stays_without_refs(served: Web, blog: Blog) -> None:
     served.pictures["/a.gif"] = png(1)
     blog.entry(1, shown(f"{served.url}/a.gif") + shown(f"{served.url}/gone.gif"))
     await blog.backup(settings())
@@ -361,11 +361,11 @@ async def test_an_upload_that_was_replaced_is_asked_for_again_and_an_unchanged_o
     await blog.backup(wanted)
     assert served.asked["/f/3"] == 5
     await blog.backup(wanted)
-    assert served.asked["/f/3"] == 5, "what is gone is asked for with growing gaps"
+    assert served.asked["/f/3"] == 5, "lost files are requested at growing intervals"
 
 
 async def test_an_upload_that_was_replaced_and_cannot_be_read_for_now_is_pending(served: Web, blog: Blog) -> None:
-    """The file in the archive is not the one that the service has now."""
+    """The archived file is not the current file of the service."""
     url = f"{served.url}/f/3"
     wanted = settings(file_url=AddressPattern(served.url + "/f/{file_id}", "--file-url"), policy=RetryPolicy(retries=0))
     served.pictures["/f/3"] = png(1)
@@ -400,7 +400,7 @@ async def test_modes(served: Web, blog: Blog) -> None:
     assert set(again.states.values()) == {AssetState.SAVED}
 
 
-async def test_what_a_mode_leaves_out_is_told_from_what_is_missing(served: Web, blog: Blog) -> None:
+async def test_files_excluded_by_a_mode_differ_from_missing_files(served: Web, blog: Blog) -> None:
     served.pictures |= {"/f/1": png(1), "/both": png(2), "/linked.gif": png(3)}
     upload, both, linked = f"{served.url}/f/1", f"{served.url}/f/2", f"{served.url}/linked.gif"
     served.pictures["/f/2"] = png(2)
@@ -421,7 +421,7 @@ async def test_what_a_mode_leaves_out_is_told_from_what_is_missing(served: Web, 
     assert served.asked == {"/f/1": 1, "/f/2": 1, "/linked.gif": 1}
 
 
-async def test_an_upload_without_a_known_address_is_told(served: Web, blog: Blog) -> None:
+async def test_an_upload_without_a_known_address_is_reported(served: Web, blog: Blog) -> None:
     blog.file(1, extension="png")
     blog.file(2, extension="png", mtime="7")
     result = await blog.backup(settings())
@@ -431,7 +431,7 @@ async def test_an_upload_without_a_known_address_is_told(served: Web, blog: Blog
     assert result.uploads == {"1": None, "2": f"{served.url}/7"}
 
 
-async def test_the_rule_of_uploads_is_inferred_from_what_entries_embed(served: Web, blog: Blog) -> None:
+async def test_the_upload_rule_is_inferred_from_embedded_addresses(served: Web, blog: Blog) -> None:
     for number in range(6):
         served.pictures[f"/up/u1/170000000{number}.png"] = png(number)
         blog.file(number, user_id="u1", mtime=f"170000000{number}", extension="png")
@@ -451,10 +451,10 @@ async def test_the_rule_of_uploads_is_inferred_from_what_entries_embed(served: W
 
 
 @pytest.mark.parametrize("proven", [True, False])
-async def test_a_rule_made_of_short_values_is_used_only_where_the_sizes_prove_it(
+async def test_a_rule_made_of_short_values_is_used_only_if_the_sizes_prove_it(
     served: Web, blog: Blog, proven: bool
 ) -> None:
-    """Anybody's pictures may be called 1.png; those that are uploads have the sizes that the file list says."""
+    """Any picture can be called 1.png, but only uploads have the sizes in the file list."""
     for number in range(1, 7):
         served.pictures[f"/{number}.png"] = png(number)
         size = len(png(number)) + (0 if proven else 1)
@@ -544,7 +544,7 @@ async def test_a_server_error_is_tried_again_within_the_run(served: Web, blog: B
     assert min(blog.clock.sleeps) >= 7
 
 
-async def test_a_server_error_that_stays_is_told_with_its_status(served: Web, blog: Blog) -> None:
+async def test_a_lasting_server_error_is_reported_with_its_status(served: Web, blog: Blog) -> None:
     async def down(_request: web.Request) -> web.StreamResponse:
         return web.Response(status=500)
 
@@ -594,7 +594,7 @@ async def test_a_file_over_the_cap_is_named_and_leaves_nothing(served: Web, blog
         assert result.records[f"{served.url}/a.png"]["state"] == "left_out"
         assert (blog.stored(), list((blog.layout.work / "assets").iterdir())) == ([], [])
     await blog.backup(settings(max_bytes=1_000_000, retry_lost=True))
-    assert served.asked["/a.png"] == 1, "it is not asked for until more is allowed"
+    assert served.asked["/a.png"] == 1, "it is requested only after the limit is raised"
     await blog.backup(settings(max_bytes=2_500_000))
     await blog.backup(settings(max_bytes=2_200_000))
     assert served.asked["/a.png"] == 2
@@ -602,7 +602,7 @@ async def test_a_file_over_the_cap_is_named_and_leaves_nothing(served: Web, blog
     assert (raised.absent, list(raised.states.values()), served.asked["/a.png"]) == ([], [AssetState.SAVED], 3)
 
 
-async def test_a_bomb_is_cut(served: Web, blog: Blog) -> None:
+async def test_a_compression_bomb_is_cut_off(served: Web, blog: Blog) -> None:
     async def bomb(_request: web.Request) -> web.StreamResponse:
         packed = gzip.compress(bytes(50_000_000))
         return web.Response(body=packed, headers={"Content-Encoding": "gzip"})
@@ -635,7 +635,7 @@ VIDEO = b"\0\0\0\x18ftypmp42" + bytes(500)
 FLASH = b"FWS\x08" + bytes(60)
 
 
-async def test_what_is_played_is_read_and_players_of_other_services_are_counted(served: Web, blog: Blog) -> None:
+async def test_media_files_are_read_and_players_of_other_services_are_counted(served: Web, blog: Blog) -> None:
     served.pictures |= {f"/{name}": VIDEO for name in ("v.mp4", "w.mp4", "play?id=3")}
     served.pictures |= {"/p.png": png(1), "/bg.png": png(2), "/o.swf": FLASH, "/e.swf": FLASH, "/m.swf": FLASH}
     at = served.url
@@ -653,7 +653,7 @@ async def test_what_is_played_is_read_and_players_of_other_services_are_counted(
     assert result.framed == 2
 
 
-async def test_uploads_beside_the_service_are_read_and_other_ports_refused(served: Web, blog: Blog) -> None:
+async def test_uploads_on_the_host_of_the_service_are_read_and_other_ports_refused(served: Web, blog: Blog) -> None:
     served.pictures["/a.png"] = png(1)
     port = int(served.url.rpartition(":")[2])
     beside, other = f"{served.url}/a.png", f"http://127.0.0.1:{port + 1}/a.png"
@@ -667,7 +667,7 @@ async def test_uploads_beside_the_service_are_read_and_other_ports_refused(serve
 async def test_a_foreign_name_for_the_service_s_private_address_is_not_read(
     served: Web, blog: Blog, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
-    """Also on a port of the web, and whichever of the two is asked first over the same session."""
+    """This includes web ports, and either of the two names may be requested first in the session."""
     served.pictures["/a.png"] = png(1)
     port = int(served.url.rpartition(":")[2])
     named, foreign = f"http://blog.internal:{port}/a.png", f"http://attacker.example:{port}/a.png"
@@ -681,7 +681,7 @@ async def test_a_foreign_name_for_the_service_s_private_address_is_not_read(
 
 
 async def test_a_name_that_resolves_to_a_private_address_for_now_is_pending(blog: Blog) -> None:
-    """A captive portal or a name server that blocks says nothing about the picture."""
+    """A captive portal or a blocking name server is no evidence about the picture."""
     blog.entry(1, shown("http://pictures.example/a.png"))
     for _ in range(3):
         result = await blog.backup(settings(allow_private_network=False), resolver=OneHost())
@@ -703,7 +703,7 @@ class OneHost(AbstractResolver):
         return None
 
 
-async def test_a_slow_host_does_not_hold_up_another(served: Web, blog: Blog) -> None:
+async def test_a_slow_host_does_not_delay_another(served: Web, blog: Blog) -> None:
     release = asyncio.Event()
 
     async def slow(_request: web.Request) -> web.StreamResponse:
@@ -741,7 +741,7 @@ async def test_a_dead_host_is_left_alone_after_three_addresses(blog: Blog, serve
     assert result.statistics.requests == 6
 
 
-async def test_large_files_go_on_where_a_stopped_run_was(served: Web, blog: Blog) -> None:
+async def test_downloads_of_large_files_resume(served: Web, blog: Blog) -> None:
     body = png(1) + bytes(range(256)) * 8192 + png(2)[-12:]
     reached = asyncio.Event()
     ranges: list[str | None] = []
@@ -793,7 +793,7 @@ def test_the_layout_is_the_formats(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("field", ["serial", ""])
 async def test_an_inferred_rule_never_ends_a_run(served: Web, blog: Blog, field: str) -> None:
-    """Nobody gave the rule, so nobody made a mistake in it: fields that API 2.6 does not know may be missing."""
+    """The user did not set the rule, so an unknown field in it is not a usage error."""
     for number in range(4):
         served.pictures[f"/up/serial-{number}.png"] = png(number)
         blog.file(number, **{field: f"serial-{number}"}, extension="png")

@@ -67,7 +67,7 @@ def test_a_file_of_the_same_name_that_is_torn_is_replaced(layout: Layout) -> Non
     assert (layout.root / PATH).read_bytes() == BODY
 
 
-def test_a_small_part_is_not_gone_on_with(layout: Layout) -> None:
+def test_a_small_part_is_not_resumed(layout: Layout) -> None:
     store = AssetStore(layout)
     part = store.part("http://h/")
     part.restart('"e"', 100)
@@ -79,7 +79,7 @@ def test_a_small_part_is_not_gone_on_with(layout: Layout) -> None:
     again.discard()
 
 
-def test_a_large_part_is_gone_on_with(layout: Layout) -> None:
+def test_a_large_part_is_resumed(layout: Layout) -> None:
     store = AssetStore(layout)
     part = store.part("http://h/")
     part.restart('"e"', 5_000_000)
@@ -93,7 +93,7 @@ def test_a_large_part_is_gone_on_with(layout: Layout) -> None:
     assert parts(layout) == []
 
 
-def test_a_part_left_by_a_kill_without_its_note_is_begun_anew(layout: Layout) -> None:
+def test_a_part_left_by_a_kill_without_its_note_is_started_again(layout: Layout) -> None:
     store = AssetStore(layout)
     part = store.part("http://h/")
     part.restart('"e"', 5_000_000)
@@ -108,7 +108,7 @@ def test_a_part_left_by_a_kill_without_its_note_is_begun_anew(layout: Layout) ->
 
 @pytest.mark.parametrize("damage", ["hole", "cut", "longer"])
 def test_a_part_is_resumed_as_far_as_its_note_vouches_for_it(layout: Layout, damage: str) -> None:
-    """After a power cut what was written last may be missing, and a hole has the size of what it lacks."""
+    """After a power cut, the last bytes may be missing, or a hole may have their size."""
     body = bytes(range(256)) * 40_000
     store = AssetStore(layout)
     part = store.part("http://h/")
@@ -136,7 +136,7 @@ def test_a_part_is_resumed_as_far_as_its_note_vouches_for_it(layout: Layout, dam
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells what a descriptor is of")
-def test_names_that_a_dead_run_gave_are_durable_before_they_are_believed(
+def test_renames_of_a_killed_run_are_made_durable_before_they_are_trusted(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(AssetStore(layout))
@@ -157,7 +157,7 @@ def test_names_that_a_dead_run_gave_are_durable_before_they_are_believed(
     assert shard not in synced
 
 
-def test_restarting_forgets_what_was_there(layout: Layout) -> None:
+def test_restarting_discards_the_old_content(layout: Layout) -> None:
     part = AssetStore(layout).part("http://h/")
     part.restart('"e"', 5_000_000)
     part.write(b"old")
@@ -167,7 +167,7 @@ def test_restarting_forgets_what_was_there(layout: Layout) -> None:
     part.discard()
 
 
-def test_parts_nobody_waits_for_are_swept_away(layout: Layout) -> None:
+def test_unused_parts_are_removed(layout: Layout) -> None:
     store = AssetStore(layout)
     assert store.sweep() == 0
     for name in "ab":
@@ -209,7 +209,7 @@ def findings(
 
 
 @pytest.mark.parametrize("quick", [True, False])
-def test_what_is_as_it_was_is_fine(layout: Layout, quick: bool) -> None:
+def test_unchanged_files_have_no_findings(layout: Layout, quick: bool) -> None:
     keep(AssetStore(layout))
     assert findings(layout, record(), record(), record(None, None), quick=quick) == []
     assert findings(layout, quick=quick) == []
@@ -268,7 +268,7 @@ def test_a_file_that_cannot_be_read_is_found(layout: Layout) -> None:
     ]
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     part = PartialFile(tmp_path / "x.part")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
@@ -284,7 +284,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "digest", ["", "../../docs/passwords", "/etc/passwd", SHA[:-1], SHA + "0", SHA.upper(), SHA + "\n", "０" * 64]
 )
-def test_there_is_no_path_of_what_is_no_hash(digest: str) -> None:
+def test_an_invalid_hash_has_no_path(digest: str) -> None:
     with pytest.raises(ValueError, match="is not a SHA-256"):
         asset_path(digest, "image/png")
     assert Asset.from_raw({"url": "http://h/", "sha256": digest}).sha256 is None

@@ -1,4 +1,4 @@
-"""Where uploads are served, told from what entries embed."""
+"""The rule of upload addresses, inferred from the addresses in entries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exporter.crawl.assets.upload_rule import MIN_MATCHES, InferredRule, infer_f
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
 
-# Others run the same lines; measuring them here too would more than double the time.
+# Other tests cover the same lines; measuring coverage here would more than double the time.
 pytestmark = pytest.mark.no_cover
 
 USER = "0123456789abcdef0123456789abcdef"
@@ -23,7 +23,7 @@ HOST = "https://files.example.jp"
 
 
 def record(number: int, **more: Any) -> dict[str, Any]:
-    """A file record as API 2.6 has them; every number has other values."""
+    """Return a file record with the fields of API 2.6; every number has other values."""
     return {
         "file_id": str(410_000 + number),
         "user_id": USER,
@@ -49,7 +49,7 @@ def inferred(files: list[dict[str, Any]], addresses: list[str]) -> tuple[str, in
 
 
 def filled(pattern: str, files: list[dict[str, Any]]) -> list[str]:
-    """The addresses of files by a pattern, made here with no help from the program."""
+    """Return the addresses of files by a pattern, made here without the program's code."""
     return [pattern.format(**{name: quote(str(value), safe="") for name, value in each.items()}) for each in files]
 
 
@@ -87,7 +87,7 @@ def test_it_does_not_matter_which_comes_first() -> None:
 
 
 def test_many_small_likenesses_that_come_first_do_not_hide_the_rule() -> None:
-    """The thumbnails of old entries are in a folder for each month; all later entries show the uploads themselves."""
+    """Old entries show thumbnails in a folder for each month; all later entries show the uploads themselves."""
     rule = HOST + RULES[0]
     files = records(100)
     thumbnails = [f"{HOST}/thumb/{1 + each // 3:02d}/{files[each]['mtime']}.jpg" for each in range(27)]
@@ -105,7 +105,7 @@ def test_two_matches_are_not_enough(rule: str, count: int) -> None:
     assert inferred(files, twice) is None, "they are the same uploads"
 
 
-def test_nothing_comes_of_nothing() -> None:
+def test_without_files_or_addresses_there_is_no_rule() -> None:
     assert infer_file_url(DEFAULT_SERVICE, [], []) is None
     assert infer_file_url(DEFAULT_SERVICE, [], filled(HOST + RULES[0], records(9))) is None
     assert infer_file_url(DEFAULT_SERVICE, records(9), []) is None
@@ -119,7 +119,7 @@ def test_nothing_comes_of_nothing() -> None:
 
 @pytest.mark.parametrize(("strangers", "believed"), [(0, True), (5, True), (6, False), (60, False)])
 def test_a_likeness_that_less_than_half_of_the_addresses_bear_out_is_chance(strangers: int, believed: bool) -> None:
-    """Somebody else's pictures, named 1.jpg to 60.jpg, are not the uploads 1 to 5."""
+    """Pictures of another host named 1.jpg to 60.jpg are not the uploads 1 to 5."""
     files = [record(number, file_id=str(number)) for number in range(1, 6)]
     addresses = [f"https://h.example/{number}.jpg" for number in range(1, 6 + strangers)]
     found = infer_file_url(DEFAULT_SERVICE, files, addresses)
@@ -132,7 +132,7 @@ def test_a_likeness_that_less_than_half_of_the_addresses_bear_out_is_chance(stra
         )
 
 
-def test_a_rule_that_is_chance_does_not_stand_in_the_way_of_one_that_is_not() -> None:
+def test_a_coincidental_rule_does_not_hide_a_real_one() -> None:
     files = [record(number, file_id=str(number)) for number in range(1, 9)]
     chance = [f"https://h.example/{number}.jpg" for number in range(1, 60)]
     rule = HOST + "/{user_id}/{mtime}"
@@ -140,7 +140,7 @@ def test_a_rule_that_is_chance_does_not_stand_in_the_way_of_one_that_is_not() ->
 
 
 @pytest.mark.parametrize(("field", "certain"), [("file_id", False), ("mtime", True), ("name", True)])
-def test_short_values_are_not_certain_and_the_sizes_to_prove_them_are_told(field: str, certain: bool) -> None:
+def test_short_values_are_not_certain_and_come_with_sizes_to_prove_them(field: str, certain: bool) -> None:
     files = [record(number, file_id=str(number), file_size=1000 + number) for number in range(1, 5)]
     addresses = filled(f"{HOST}/{{{field}}}", files)
     found = infer_file_url(DEFAULT_SERVICE, files, addresses)
@@ -149,7 +149,7 @@ def test_short_values_are_not_certain_and_the_sizes_to_prove_them_are_told(field
     assert found.sizes == {address: 1001 + number for number, address in enumerate(addresses)}
 
 
-def test_a_size_that_is_none_proves_nothing() -> None:
+def test_an_invalid_size_proves_nothing() -> None:
     sizes = ["9", "x", None, 7]
     files = [record(number, file_size=size) for number, size in enumerate(sizes)]
     addresses = filled(HOST + RULES[0], files)
@@ -222,8 +222,8 @@ def test_values_that_are_numbers_are_read_as_texts() -> None:
     assert inferred(flags, [f"{HOST}/True", f"{HOST}/1.5", f"{HOST}/None"]) is None
 
 
-def test_what_says_nothing_about_an_upload_is_no_part_of_a_rule() -> None:
-    """All uploads share one extension, width and user; what they alone name belongs to nobody."""
+def test_fields_shared_by_all_uploads_make_no_rule() -> None:
+    """All uploads share one extension, width and user, so these fields identify no upload."""
     files = records(40)
     assert inferred(files, [f"{HOST}/{USER}/{number}.jpg" for number in range(40)]) is None
     assert inferred(files, [f"{HOST}/{each['file_size']}/640x480.jpg" for each in files]) is None
@@ -243,7 +243,9 @@ def test_uploads_of_one_second_share_an_address() -> None:
     ),
     st.lists(st.text(max_size=12).map(lambda text: HOST + "/" + quote(text, safe="{}?&=./")), max_size=8, unique=True),
 )
-def test_whatever_is_found_makes_the_addresses_it_was_found_by(files: list[dict[str, str]], urls: list[str]) -> None:
+def test_an_inferred_rule_gives_the_addresses_it_was_inferred_from(
+    files: list[dict[str, str]], urls: list[str]
+) -> None:
     found = infer_file_url(DEFAULT_SERVICE, files, urls)
     if found is not None:
         assert found.matches >= MIN_MATCHES
@@ -253,7 +255,7 @@ def test_whatever_is_found_makes_the_addresses_it_was_found_by(files: list[dict[
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Counts how often addresses are filled in, compared, and made patterns of."""
+    """Counts how often addresses are filled in, compared, and turned into patterns."""
     counted: Counter[str] = Counter()
 
     def counting(name: str) -> Callable[..., Any]:
@@ -287,15 +289,15 @@ SHAPES: dict[str, Callable[[dict[str, Any], int], str]] = {
 
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("count", [250, 2000])
-def test_each_file_costs_the_same_work_however_many_there_are(
+def test_each_file_costs_the_same_work_for_any_number_of_files(
     work: Counter[str], make: Callable[[dict[str, Any], int], str], count: int
 ) -> None:
     found_in(count, make)
     assert work.total() <= 40 * count
 
 
-def test_folders_that_no_field_tells_are_no_rule_for_the_uploads_of_others() -> None:
-    """Forty uploads of one month show nothing about where the other months' are."""
+def test_folders_that_match_no_field_make_no_rule_for_other_uploads() -> None:
+    """Forty uploads of one month do not show the folders of the other months."""
     assert found_in(400, SHAPES["folders of months"]) is None
 
 

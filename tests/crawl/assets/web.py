@@ -1,4 +1,4 @@
-"""A real web server on loopback that serves pictures, and a blog's records that show them."""
+"""A real web server on loopback that serves pictures, and the records of a blog that shows them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def running_web() -> AsyncIterator[Web]:
 
 
 class Blog:
-    """The records of a blog, and what a backup of its pictures needs around them."""
+    """A blog's records, and the objects that a backup of its pictures needs."""
 
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)

@@ -1,4 +1,4 @@
-"""Both browsers, the blogs they look at, and the witness of what leaves them."""
+"""Both browsers, the blogs that they open, and the proxy that records their requests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trap(_witness: Trap) -> Trap:
     return _witness
 
 
-# The archives come first: once Playwright runs, its loop keeps the thread from running another.
+# The archives come first: once Playwright runs, its event loop prevents another one in this thread.
 @pytest.fixture(scope="session")
 def chromium(_witness: Trap, demo: Built) -> Iterator[Browser]:
     with launching.chromium(f"http://127.0.0.1:{_witness.port}") as browser:
@@ -58,7 +58,7 @@ def firefox(_firefox: Firefox) -> Iterator[Firefox]:
 
 @pytest.fixture(params=["chromium", "firefox"])
 def tab(request: pytest.FixtureRequest, trap: Trap) -> Tab:
-    """A fresh tab of each browser in turn."""
+    """A new tab of each browser in turn."""
     if request.param == "chromium":
         return ChromiumTab(request.getfixturevalue("page"))
     firefox: Firefox = request.getfixturevalue("firefox")

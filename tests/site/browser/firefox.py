@@ -1,4 +1,4 @@
-"""A small client of WebDriver BiDi, the protocol Debian's Firefox speaks by itself: no driver program is needed."""
+"""A small client of WebDriver BiDi, the protocol that Debian's Firefox speaks without a driver program."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ _SILENT = {
     "services.settings.server": "data:,#remote-settings-dummy/v1",
     "toolkit.telemetry.server": "data:,",
 }
-"""What keeps Firefox itself from the network, so that whatever asks for anything is a page."""
+"""Keeps Firefox itself off the network, so that every request comes from a page."""
 KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "ArrowRight": "\ue014", "ArrowLeft": "\ue012"}
 
 
 class Firefox:
-    """One Firefox with one tab; every call waits for its answer."""
+    """One Firefox with one tab; every call waits for its response."""
 
     def __init__(self, proxy_port: int) -> None:
         self.said: list[str] = []
-        """What the console of the pages said."""
+        """The console output of the pages."""
         self.requests: list[str] = []
-        """The addresses that were asked for."""
+        """The requested addresses."""
         self._profile = tempfile.TemporaryDirectory(prefix="firefox-", ignore_cleanup_errors=True)
         settings = dict(_SILENT)
         settings |= {"network.proxy.type": 1, "network.proxy.allow_hijacking_localhost": True}
@@ -71,7 +71,7 @@ class Firefox:
         self._process = subprocess.Popen(
             [program("firefox-esr", "firefox"), "--headless", "--no-remote", "--profile", self._profile.name,
              "--remote-debugging-port", "0"],
-            env={**os.environ, "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1"},  # else its settings' server cannot be turned off
+            env={**os.environ, "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1"},  # else its settings server stays fixed
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self._process.stderr is not None
@@ -81,7 +81,7 @@ class Firefox:
                 break
         else:
             raise AssertionError("Firefox ended before it listened")
-        # Its pipe must be read, or Firefox stands still once it is full.
+        # Its pipe must be read, or Firefox blocks once it is full.
         self._drain = threading.Thread(target=self._process.stderr.read, daemon=True)
         self._drain.start()
         self._loop = asyncio.new_event_loop()
@@ -110,7 +110,7 @@ class Firefox:
 
     @contextmanager
     def fresh(self) -> Iterator[None]:
-        """Work in a new tab of a new container, where nothing is kept from before."""
+        """Continue in a new tab and a new container without stored data."""
         user = self.call("browser.createUserContext")["userContext"]
         self._tab = self.call("browsingContext.create", type="tab", userContext=user)["context"]
         self.call("browsingContext.setViewport", context=self._tab, viewport={"width": 1000, "height": 900})
@@ -124,7 +124,7 @@ class Firefox:
         self.call("browsingContext.navigate", context=self._tab, url=address, wait="complete")
 
     def evaluate(self, expression: str) -> Any:
-        """Return what an expression, or a promise, is worth in the page; lists, objects and plain values only."""
+        """Return the value of an expression or promise in the page; lists, objects and plain values only."""
         answer = self.call(
             "script.evaluate", expression=f"(async () => JSON.stringify((await ({expression})) ?? null))()",
             target={"context": self._tab}, awaitPromise=True, userActivation=True,
@@ -143,7 +143,7 @@ class Firefox:
         self.call("input.performActions", context=self._tab, actions=[source])
 
     def click(self, selector: str) -> None:
-        """Click the middle of the first thing found, as a hand would, once the page is loaded and shows it."""
+        """Click the middle of the first match like a user, once the page is loaded and shows it."""
         until(
             self,
             f"document.readyState === 'complete' && document.querySelector({json.dumps(selector)})?.checkVisibility()",

@@ -1,4 +1,4 @@
-"""A blog whose every field was written by somebody who wants to run a script, reach a host, or break a page."""
+"""A blog whose every field tries to run a script, reach a host, or break a page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ REACHING = [
     "x\x00y\x01z\ud83d \ufffe \u2028 \u202e \u200f \ufeff",
     "長" * 5000 + "long" * 3000,
 ]
-"""What reaches for files and hosts, covers the page, takes its names, or is no proper HTML."""
+"""Pieces that load files and hosts, cover the page, take over its names, or are invalid HTML."""
 
 NAMES = [
     "<script>pwned=1</script>",

@@ -1,4 +1,4 @@
-"""A blog whose site has every kind of page there is, each shade of the heat maps too, and one page of each kind."""
+"""A blog whose site has every kind of page, and each shade of the heat maps; and one page of each kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.pictures import png
 
 TITLE: Final = "潮だまり日記"
 SHADES: Final = {"1": 1, "2": 3, "3": 5, "4": 8}
-"""How many entries each month of 2015 has, as many as its number of them on one day: up to a fourth, a half … of the most."""
+"""Number of entries on one day of each month in 2015: up to a quarter, a half, three quarters and all of the most."""
 _MANY: Final = 502
 _LONG: Final = (
     "駅前の商店街から灯台の下まで歩いて、市場と図書館をまわり、喫茶店でコーヒーを飲んだ長い一日のこと（前編・後編）"
@@ -30,7 +30,7 @@ _UNKINDLY: Final = re.compile(r"[0-9a-f]{12}|\d+")
 
 
 def whole_blog(root: Path) -> Built:
-    """Build it, and its site: a blog with a past, and all that that one lacks."""
+    """Build the blog and its site: the blog with a past, and every kind of page that it lacks."""
     built = past_blog(root)
     entries = {
         str(100 * int(month) + at): an_entry(
@@ -66,6 +66,6 @@ def whole_blog(root: Path) -> Built:
 
 
 def kinds(site: Path) -> list[str]:
-    """Return one page of each kind: the first of those whose paths differ by numbers alone."""
+    """Return one page of each kind: the first of those whose paths differ only in numbers."""
     paths = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
     return list({_UNKINDLY.sub("N", path): path for path in reversed(paths)}.values())

@@ -1,4 +1,4 @@
-"""Where the browsers and the tools are that these tests drive; what is missing fails, and is never skipped."""
+"""The paths of the browsers and tools for these tests; if one is missing, the test fails and is never skipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOOLS = Path(__file__).parent / "node_modules"
 
 
 def program(*names: str) -> str:
-    """Return the first of these programs that is there."""
+    """Return the first of these programs that is installed."""
     for name in names:
         found = shutil.which(name)
         if found:
@@ -38,7 +38,7 @@ _drivers: list[Playwright] = []
 
 @contextmanager
 def _driver() -> Iterator[Playwright]:
-    """Start Playwright, or use the one that runs, as a thread can have no second one; the last user stops it."""
+    """Start Playwright, or use the running one, because a thread can have only one; its last user stops it."""
     driver = _drivers[0] if _drivers else sync_playwright().start()
     _drivers.append(driver)
     try:
@@ -51,7 +51,7 @@ def _driver() -> Iterator[Playwright]:
 
 @contextmanager
 def chromium(proxy: str | None) -> Iterator[Browser]:
-    """Run Debian's Chromium; every connection, also those to this machine, goes to ``proxy`` where one is given."""
+    """Run Debian's Chromium; with a ``proxy``, all connections go there, also those to this machine."""
     with _driver() as driver:
         browser = driver.chromium.launch(
             executable_path=program("chromium", "chromium-browser", "google-chrome"),

@@ -1,4 +1,4 @@
-"""One way to drive a page, whichever browser it is in."""
+"""One way to control a page in either browser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAKERS = re.compile(r"^[A-Z]+ (?:https?://)?[a-z0-9.-]+\.(?:google|googleapis|g
 
 
 class Tab(Protocol):
-    """What both browsers can do."""
+    """The features that both browsers have."""
 
     said: list[str]
     requests: list[str]
@@ -50,7 +50,7 @@ class ChromiumTab:
         self.page.goto(address)
 
     def evaluate(self, expression: str) -> Any:
-        """Return what an expression, or a promise, is worth in the page."""
+        """Return the value of an expression or promise in the page."""
         return self.page.evaluate(expression)
 
     def before_pages(self, function: str) -> None:
@@ -63,18 +63,18 @@ class ChromiumTab:
             self.page.keyboard.press(key) if key.isascii() else self.page.keyboard.insert_text(key)
 
     def click(self, selector: str) -> None:
-        """Click the first thing found, as a hand would."""
+        """Click the first match as a user would."""
         self.page.locator(selector).first.click()
 
 
 def until(tab: Tab | Page, condition: str) -> None:
-    """Wait until an expression is true of the page that is there by then, at most ten seconds.
+    """Wait at most ten seconds until an expression is true in the current page.
 
-    Playwright's own way looks again from within the page, whose policy forbids that.
+    Playwright's own function polls from within the page, whose policy forbids that.
     """
     end = monotonic() + 10
     while monotonic() < end:
-        # A page that goes away takes the question with it.
+        # A page that is unloaded cancels the evaluation.
         with suppress(AssertionError, Error):
             if tab.evaluate(f"Boolean({condition})"):
                 return
@@ -85,9 +85,9 @@ def until(tab: Tab | Page, condition: str) -> None:
 
 
 def told(tab: Tab, folder: Path, trap: Trap) -> list[str]:
-    """Return all that should not have happened: words on the console, requests to anything but files of a folder.
+    """Return all console output, and all requests except those for files in a folder.
 
-    The browsers ask their makers for news of their own accord; no blog of these tests has an address of theirs.
+    The browsers' own requests to their vendors are ignored; no blog in these tests uses these addresses.
     """
     own = (folder.as_uri() + "/", "data:", "about:")
     elsewhere = [url for url in tab.requests if not url.startswith(own)]

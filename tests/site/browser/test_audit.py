@@ -1,4 +1,4 @@
-"""What strangers' tools say of the pages: axe-core of how well everybody can read them, html-validate of their HTML."""
+"""Findings of independent tools: axe-core checks the pages' accessibility, html-validate their HTML."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ WIDTHS = {"desk": 1100, "phone": 360}
 
 
 def audit(page: Page) -> list[str]:
-    """Return every violation axe-core finds on the page as it stands: rule, impact, place."""
+    """Return every violation that axe-core finds on the current page: rule, impact, place."""
     page.evaluate(tool("axe-core/axe.min.js").read_text("utf-8"))
     found: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
     return [f"{each['id']} {node['target']} {node['failureSummary']}" for each in found for node in each["nodes"]]
 
 
 def invalid(site: Path, folder: Path) -> dict[str, str]:
-    """Return what html-validate finds in all pages of a site, each with one place; what it tells goes to ``folder``."""
+    """Return html-validate's findings in a site's pages, each with one place; its output goes to ``folder``."""
     told = folder / "told.json"
     command: list[str | Path] = [
         program("node"),
@@ -72,7 +72,7 @@ def test_axe_finds_nothing_on_any_kind_of_page(chromium: Browser, site: Path, sc
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_where_something_is_open(chromium: Browser, site: Path, scheme: Any) -> None:
+def test_axe_finds_nothing_with_open_dialogs(chromium: Browser, site: Path, scheme: Any) -> None:
     context = chromium.new_context(color_scheme=scheme)
     page = context.new_page()
     page.goto((site / "gallery.html").as_uri())

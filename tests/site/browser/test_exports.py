@@ -1,4 +1,4 @@
-"""Pages that leave the archive: opening them runs nothing and asks nobody, whatever strangers wrote or uploaded."""
+"""Exported pages: opening them runs no script and sends no request, for any text and upload of a stranger."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EMBEDDING = [
 
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """A blog all of which is public, and hostile."""
+    """A blog with only public and hostile entries."""
     root = tmp_path_factory.mktemp("leaving") / "archive"
     bodies = [*EMBEDDING, *REACHING, *PAYLOADS]
     dated = {"year": "2016", "mon": "01", "day": "02", "hour": "08", "min": "00", "sec": "00"}
@@ -70,7 +70,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture
 def watched(tab: Tab) -> Tab:
-    """A tab that tells when a page sets ``pwned``."""
+    """A tab that reports when a page sets ``pwned``."""
     tab.before_pages(WITNESS)
     return tab
 
@@ -82,7 +82,7 @@ def program(*arguments: object) -> bytes:
 
 
 def looked_at(tab: Tab, trap: Trap, page: Path) -> list[str]:
-    """Open a page, touch everything in it, and return whatever should not have happened."""
+    """Open a page, touch everything in it, and return all scripts that ran and all requests."""
     tab.said.clear()
     tab.requests.clear()
     tab.goto(page.as_uri())
@@ -91,7 +91,7 @@ def looked_at(tab: Tab, trap: Trap, page: Path) -> list[str]:
     return [*told(tab, page.parent, trap), *others]
 
 
-def test_the_page_of_everything(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
+def test_the_single_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
     out = tmp_path / "out"
     program("export", "html", opened.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
     page = out / "book-public.html"
@@ -132,7 +132,7 @@ def test_a_record_as_a_page(watched: Tab, trap: Trap, opened: Built, tmp_path: P
             assert looked_at(watched, trap, page) == []
 
 
-def test_what_changed_as_a_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
+def test_changes_as_a_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
     page = tmp_path / "changes.html"
     program("diff", opened.root, "--html", page, "-q")
     assert looked_at(watched, trap, page) == []

@@ -63,7 +63,7 @@ def test_hostile_names_are_only_words(tab: Tab, fleet: Path) -> None:
     assert not [said for said in tab.said if "PWNED" in said]
 
 
-def test_pages_lead_on_and_the_brightness_changes(tab: Tab, fleet: Path) -> None:
+def test_pages_are_linked_and_the_brightness_changes(tab: Tab, fleet: Path) -> None:
     tab.goto((fleet / "index.html").as_uri())
     tab.click("main .chips a")
     until(tab, "document.querySelectorAll('.lines li').length === 5")

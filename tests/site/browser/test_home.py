@@ -1,4 +1,4 @@
-"""The home page on the day that it is opened: what was written on it in other years; without scripts, what is new."""
+"""The home page on the day that it is opened: entries of this day in other years; without scripts, the newest ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_shows_the_entries_of_this_day_with_picture_and_beginning(
     context.close()
 
 
-def test_on_a_day_of_nothing_there_is_no_such_part(page: Page, site: Path) -> None:
+def test_without_entries_of_this_day_there_is_no_such_part(page: Page, site: Path) -> None:
     page.clock.set_fixed_time("2030-04-04T09:00:00")
     page.goto((site / "index.html").as_uri())
     until(page, "!document.querySelector('[data-do=random]').hidden")
@@ -45,7 +45,7 @@ def test_on_a_day_of_nothing_there_is_no_such_part(page: Page, site: Path) -> No
     page.wait_for_selector("article.entry")
 
 
-def test_without_scripts_the_newest_entries_are_there(chromium: Browser, site: Path) -> None:
+def test_without_scripts_the_newest_entries_are_shown(chromium: Browser, site: Path) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((site / "index.html").as_uri())

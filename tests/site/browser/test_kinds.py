@@ -1,4 +1,4 @@
-"""One page of every kind: for everybody's eyes at each width, in both browsers, without scripts, and on paper."""
+"""One page of every kind: accessible at each width, in both browsers, without scripts, and on paper."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MORE = (
     "entry/2.html", "entry/4.html", "entry/401.html", "search.html?q=海", "index.html?v=3", "entry/2.html?v=2",
     "year/2016.html?v=3", "comments.html?v=2", "gallery.html?v=3",
 )  # fmt: skip
-"""With threads, private, with a contents list; found; of another day."""
+"""Pages with threads, private, with a contents list; with search results; of another version."""
 READY = {
     "": "true",
     "v": "document.documentElement.dataset.past === 'shown'",
@@ -45,7 +45,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="session")
 def book(whole: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of everything."""
+    """The single page with all entries."""
     out = tmp_path_factory.mktemp("book") / "out"
     program("export", "html", whole.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
     return out / "book-public.html"
@@ -57,12 +57,12 @@ def folder(whole: Built) -> Path:
 
 
 def address(folder: Path, place: str) -> tuple[str, str]:
-    """Return where a page is, and what is true when it shows what was asked for."""
+    """Return a page's address, and the condition that is true once it shows the requested content."""
     path, mark, query = place.partition("?")
     return (folder / path).as_uri() + mark + query, READY[query[:1]]
 
 
-# Before the pages: once Playwright runs, its loop keeps the thread from building an archive.
+# The archive is built first, because Playwright's event loop prevents another one in this thread.
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_axe_finds_nothing(whole: Built, folder: Path, chromium: Browser, width: int, scheme: Any) -> None:
@@ -82,7 +82,7 @@ def test_axe_finds_nothing(whole: Built, folder: Path, chromium: Browser, width:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1280])
-def test_axe_finds_nothing_in_the_page_of_everything(book: Path, chromium: Browser, width: int, scheme: Any) -> None:
+def test_axe_finds_nothing_on_the_single_page(book: Path, chromium: Browser, width: int, scheme: Any) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
     page = context.new_page()
     page.goto(book.as_uri())
@@ -90,7 +90,7 @@ def test_axe_finds_nothing_in_the_page_of_everything(book: Path, chromium: Brows
     context.close()
 
 
-def test_letters_of_any_colour_are_turned_in_the_dark(book: Path, chromium: Browser) -> None:
+def test_text_of_any_colour_is_adapted_in_the_dark(book: Path, chromium: Browser) -> None:
     shown = (
         "[...document.querySelectorAll('.body font, .body [style*=color]')].map((each) => getComputedStyle(each).color)"
     )
@@ -120,14 +120,14 @@ def test_both_browsers_open_and_click_each(whole: Built, folder: Path, trap: Tra
         assert told(tab, whole.root, trap) == [], place
 
 
-def test_without_scripts_each_is_there_and_has_nothing_that_needs_them(folder: Path, chromium: Browser) -> None:
+def test_without_scripts_each_is_shown_and_has_nothing_that_needs_them(folder: Path, chromium: Browser) -> None:
     context = chromium.new_context(java_script_enabled=False, locale="ja-JP")
     page = context.new_page()
     for place in [*kinds(folder), *MORE[:3]]:
         page.goto((folder / place).as_uri())
         assert page.locator("main h1").first.is_visible(), place
         assert page.locator(".top a").first.is_visible()
-        # Playwright's own code runs there too; the page's does not.
+        # Playwright's own code runs here; the page's scripts do not.
         needing = page.evaluate(SHOWN, "main :is(button, select, input), [data-past], .tool")
         assert needing == [] or place == "search.html", (place, needing)
         for link in page.evaluate(SHOWN, "main a[href]:not([href^=http], [href^='#'])"):
@@ -141,7 +141,7 @@ def test_without_scripts_each_is_there_and_has_nothing_that_needs_them(folder: P
     context.close()
 
 
-def test_paper_is_white_and_has_nothing_to_press(folder: Path, chromium: Browser) -> None:
+def test_printed_pages_are_white_and_have_no_buttons(folder: Path, chromium: Browser) -> None:
     context = chromium.new_context(color_scheme="dark", viewport={"width": 660, "height": 930})
     page = context.new_page()
     page.emulate_media(media="print", color_scheme="dark")
@@ -158,7 +158,7 @@ def test_paper_is_white_and_has_nothing_to_press(folder: Path, chromium: Browser
     context.close()
 
 
-def test_paper_says_where_links_lead(folder: Path, page: Page) -> None:
+def test_printed_pages_show_link_addresses(folder: Path, page: Page) -> None:
     page.goto((folder / "entry" / "401.html").as_uri())
     link = page.locator(".body a[href^='https://a.example']")
     said = "(link) => getComputedStyle(link, '::after').content"

@@ -1,4 +1,4 @@
-"""Long entries in browsers: contents, code that is copied, and texts set as their readers like."""
+"""Long entries in browsers: table of contents, copying of code, and text settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BODY = "".join(
 
 @pytest.fixture(scope="session")
 def entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a long entry; another is beside it."""
+    """The page of a long entry; the site has a second entry."""
     dated = {"year": "2016", "mon": "01", "hour": "08", "min": "00", "sec": "00"}
     entries = {
         "1": record(entry_id="1", title="長い記事", entry_text=BODY, day="02", **dated),
@@ -50,7 +50,7 @@ def opened(page: Page, entry: Path) -> None:
     page.wait_for_selector(".title .tool")
 
 
-def test_a_text_is_set_by_keys_and_stays_so(tab: Tab, entry: Path) -> None:
+def test_text_settings_are_changed_by_keyboard_and_kept(tab: Tab, entry: Path) -> None:
     tab.goto(entry.as_uri())
     until(tab, "document.querySelector('.title .tool')")
     tab.evaluate("document.querySelector('.title .tool').focus()")
@@ -65,7 +65,7 @@ def test_a_text_is_set_by_keys_and_stays_so(tab: Tab, entry: Path) -> None:
     assert tab.evaluate("getComputedStyle(document.querySelector('.body')).writingMode") == "vertical-rl"
 
 
-def test_paper_knows_nothing_of_it(page: Page, entry: Path) -> None:
+def test_printed_pages_ignore_text_settings(page: Page, entry: Path) -> None:
     shown = "(({ writingMode, fontFamily, fontSize }) => [writingMode, fontFamily, fontSize].join())(getComputedStyle(document.querySelector('.body')))"
     opened(page, entry)
     page.emulate_media(media="print")
@@ -108,7 +108,7 @@ def test_contents_need_no_script(chromium: Browser, entry: Path, width: int, sho
 
 
 @pytest.mark.parametrize("width", [1280, 375])
-def test_contents_say_where_the_page_is(page: Page, entry: Path, width: int) -> None:
+def test_contents_mark_the_current_section(page: Page, entry: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 700})
     opened(page, entry)
     marked = page.locator(".contents [aria-current]")
@@ -122,7 +122,7 @@ def test_contents_say_where_the_page_is(page: Page, entry: Path, width: int) -> 
     until(page, "!document.querySelector('.contents [aria-current]')")
 
 
-def test_what_is_wide_scrolls_by_itself_and_by_keys(tab: Tab, entry: Path) -> None:
+def test_wide_content_scrolls_separately_and_by_keyboard(tab: Tab, entry: Path) -> None:
     tab.goto(entry.as_uri())
     until(tab, "document.querySelector('.code')")
     assert tab.evaluate("document.documentElement.scrollWidth === document.documentElement.clientWidth")

@@ -33,7 +33,7 @@ CLICK_EVERYTHING = """(async () => {
 
 
 @pytest.mark.parametrize("blog", ["demo", "hostile"])
-def test_every_page_opens_and_is_clicked_without_a_word(
+def test_every_page_opens_and_is_clicked_without_console_output(
     tab: Tab, trap: Trap, blog: str, request: pytest.FixtureRequest
 ) -> None:
     built: Built = request.getfixturevalue(blog)
@@ -43,7 +43,7 @@ def test_every_page_opens_and_is_clicked_without_a_word(
     for path in pages:
         tab.goto(path.as_uri())
         clicked += tab.evaluate(CLICK_EVERYTHING)
-        assert tab.evaluate("location.href") == path.as_uri(), "something led away"
+        assert tab.evaluate("location.href") == path.as_uri(), "a click left the page"
         assert told(tab, built.root, trap) == [], path
     assert len(pages) > 100
     assert clicked > 2_000
@@ -66,7 +66,7 @@ def test_a_hostile_blog_is_searched(tab: Tab, trap: Trap, hostile: Built, query:
     assert told(tab, hostile.root, trap) == []
 
 
-def test_the_pages_are_walked_by_clicks(tab: Tab, trap: Trap, demo: Built) -> None:
+def test_clicks_lead_through_the_pages(tab: Tab, trap: Trap, demo: Built) -> None:
     site = (demo.layout.latest / "site").as_uri()
     tab.goto(f"{site}/index.html")
     for name in ("years", "categories", "comments", "gallery", "statistics", "history", "about", "index"):
@@ -87,7 +87,7 @@ def test_the_pages_are_walked_by_clicks(tab: Tab, trap: Trap, demo: Built) -> No
     assert told(tab, demo.root, trap) == []
 
 
-def test_the_witness_would_have_seen_it(tab: Tab, trap: Trap, demo: Built) -> None:
+def test_scripts_and_requests_would_be_detected(tab: Tab, trap: Trap, demo: Built) -> None:
     page = demo.root / "witness.html"
     page.write_text("<!DOCTYPE html><script>pwned = 1</script><img src=https://attacker.example/x>")
     tab.before_pages(WITNESS)

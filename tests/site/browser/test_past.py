@@ -1,4 +1,4 @@
-"""The blog as of older versions, as a reader sees it: lists, entries, comments, pictures, and the way back."""
+"""The blog in older versions, as a reader sees it: lists, entries, comments, pictures, and the way back."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def at(tab: Tab, built: Built, place: str) -> None:
-    """Open a page of the site as it was, and wait until it is shown."""
+    """Open a page in a version and wait until it is shown."""
     path, mark, query = place.partition("?")
     tab.goto((built.layout.latest / "site" / path).as_uri() + mark + query)
     until(tab, SHOWN)
 
 
-def test_lists_are_those_of_the_day(tab: Tab, trap: Trap, past: Built) -> None:
+def test_lists_are_those_of_the_version(tab: Tab, trap: Trap, past: Built) -> None:
     at(tab, past, "index.html?v=1")
     assert tab.evaluate(LINES) == ["題6", "題5", "題4", "題3", "題2", "題1"]
     at(tab, past, "year/2016.html?v=3")
@@ -54,7 +54,7 @@ def test_lists_are_those_of_the_day(tab: Tab, trap: Trap, past: Built) -> None:
     assert told(tab, past.root, trap) == []
 
 
-def test_an_entry_is_the_state_of_the_day_with_its_comments(tab: Tab, trap: Trap, past: Built) -> None:
+def test_an_entry_has_the_state_and_comments_of_the_version(tab: Tab, trap: Trap, past: Built) -> None:
     at(tab, past, "entry/2.html?v=2")
     until(tab, f"{PLACE} === 'history/entry-2-v2.html?v=2' && {SHOWN}")
     assert sorted(tab.evaluate(SAID)) == ["あとで消えた感想。", "新しい感想。", "直した感想。"]
@@ -71,7 +71,7 @@ def test_an_entry_is_the_state_of_the_day_with_its_comments(tab: Tab, trap: Trap
     assert told(tab, past.root, trap) == []
 
 
-def test_comments_are_those_of_the_day(tab: Tab, past: Built) -> None:
+def test_comments_are_those_of_the_version(tab: Tab, past: Built) -> None:
     at(tab, past, "comments/2018.html?v=1")
     assert sorted(tab.evaluate(SAID)) == ["あとで消えた感想。", "ずっとある感想。", "はじめの感想。"]
     assert "題2" in tab.evaluate("document.querySelector('#comment-12 .about').textContent")
@@ -79,7 +79,7 @@ def test_comments_are_those_of_the_day(tab: Tab, past: Built) -> None:
     assert tab.evaluate(SAID) == []
 
 
-def test_pictures_are_those_of_the_day(tab: Tab, trap: Trap, tmp_path: Path) -> None:
+def test_pictures_are_those_of_the_version(tab: Tab, trap: Trap, tmp_path: Path) -> None:
     built, (first, second) = replaced_picture(tmp_path / "blog")
     build(built)
     shown = "[...document.querySelectorAll('main img, main a[data-zoom]')].map((each) => each.src ?? each.href)"
@@ -99,7 +99,7 @@ def test_pictures_are_those_of_the_day(tab: Tab, trap: Trap, tmp_path: Path) -> 
     assert told(tab, built.root, trap) == []
 
 
-def test_the_day_is_kept_from_page_to_page_until_one_goes_back(tab: Tab, past: Built) -> None:
+def test_the_version_is_kept_across_pages_until_the_user_leaves_it(tab: Tab, past: Built) -> None:
     tab.goto((past.layout.latest / "site" / "history" / "version-3.html").as_uri())
     until(tab, "!document.querySelector('[data-past]').hidden")
     tab.click("[data-past] a")
@@ -132,7 +132,7 @@ def test_the_day_is_kept_from_page_to_page_until_one_goes_back(tab: Tab, past: B
     until(tab, f"{PLACE} === 'index.html' && !document.querySelector('.past')")
 
 
-def test_versions_nobody_has_are_the_nearest_ones(tab: Tab, past: Built) -> None:
+def test_an_unknown_version_shows_the_newest_one(tab: Tab, past: Built) -> None:
     tab.goto((past.layout.latest / "site" / "index.html").as_uri() + "?v=99")
     until(tab, "document.documentElement.dataset.past === undefined && document.querySelector('.cards')")
     assert tab.evaluate("getComputedStyle(document.getElementById('main')).visibility") == "visible"

@@ -1,4 +1,4 @@
-"""Bodies that want to run a script, in both browsers: stopped by the sanitiser alone, and by the policy alone."""
+"""Bodies that try to run a script, in both browsers: stopped by the sanitizer alone, and by the policy alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TOUCH = """(async () => {
 
 
 def executed(tab: Tab, folder: Path, bodies: Sequence[str], *, head: str = "") -> tuple[list[int], list[int]]:
-    """Open and touch a page of each body; returns the numbers of those that ran, and of those that led away."""
+    """Open and touch a page for each body; return the numbers of bodies that ran a script and those that navigated."""
     tab.before_pages(WITNESS)
     ran, left = [], []
     for number, body in enumerate(bodies):
@@ -56,16 +56,16 @@ def executed(tab: Tab, folder: Path, bodies: Sequence[str], *, head: str = "") -
     return ran, left
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough_payloads() -> None:
     assert len(set(PAYLOADS)) == len(PAYLOADS) >= 150
 
 
-def test_many_run_where_nothing_stops_them(tab: Tab, tmp_path: Path) -> None:
+def test_many_run_without_protection(tab: Tab, tmp_path: Path) -> None:
     ran, _ = executed(tab, tmp_path, PAYLOADS)
     assert len(ran) > 90
 
 
-def test_none_runs_when_cleaned(tab: Tab, tmp_path: Path) -> None:
+def test_none_runs_after_sanitizing(tab: Tab, tmp_path: Path) -> None:
     known = writer()
     bodies = [f"{clean(each)}<hr>{known.html(each, '../')}" for each in PAYLOADS]
     assert executed(tab, tmp_path, bodies) == ([], [])

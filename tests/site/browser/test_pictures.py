@@ -1,4 +1,4 @@
-"""Pictures by finger, key and mouse, and pages on a phone: what a real Chromium makes of them."""
+"""Pictures by finger, keyboard and mouse, and pages on a phone, in a real Chromium."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def phone(chromium: Browser) -> Iterator[Page]:
 
 
 def swipe(page: Page, by: tuple[int, int]) -> None:
-    """Move a finger over the middle of the window, as the system reports it."""
+    """Move a finger over the middle of the window, with touch events like the system's."""
     session = page.context.new_cdp_session(page)
     steps = [(190 + by[0] * step // 4, 350 + by[1] * step // 4) for step in range(5)]
     for at, (x, y) in enumerate(steps):
@@ -53,7 +53,7 @@ def opened(page: Page, site: Path, path: str = "gallery.html") -> str:
     return str(page.evaluate(SHOWN))
 
 
-def test_a_finger_turns_and_closes(phone: Page, site: Path) -> None:
+def test_a_finger_switches_and_closes_pictures(phone: Page, site: Path) -> None:
     first = opened(phone, site)
     swipe(phone, (-150, 10))
     assert phone.evaluate(SHOWN) != first
@@ -66,7 +66,7 @@ def test_a_finger_turns_and_closes(phone: Page, site: Path) -> None:
     assert not phone.evaluate(OPEN)
 
 
-def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, site: Path) -> None:
+def test_the_back_button_closes_it_and_keeps_the_place_on_the_page(phone: Page, site: Path) -> None:
     phone.goto((site / "index.html").as_uri())
     opened(phone, site)
     for _ in range(12):
@@ -78,7 +78,7 @@ def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, s
     focused = phone.locator(":focus")
     assert phone.evaluate("document.activeElement.href") == last
     expect(focused).to_be_in_viewport()
-    # However it is closed, it leaves no step behind.
+    # Any way to close it leaves no step in the history.
     focused.click()
     assert phone.evaluate(OPEN)
     phone.locator("dialog.lightbox .close").click()
@@ -88,7 +88,7 @@ def test_a_step_back_closes_it_and_leaves_the_page_at_the_picture(phone: Page, s
     assert phone.url.endswith("/index.html")
 
 
-def test_two_fingers_bring_a_picture_nearer_and_one_moves_it_then(phone: Page, site: Path) -> None:
+def test_two_fingers_zoom_a_picture_and_one_then_moves_it(phone: Page, site: Path) -> None:
     first = opened(phone, site)
     session = phone.context.new_cdp_session(phone)
     session.send("Input.synthesizePinchGesture", {"x": 180, "y": 350, "scaleFactor": 2.5, "relativeSpeed": 2000})
@@ -100,7 +100,7 @@ def test_two_fingers_bring_a_picture_nearer_and_one_moves_it_then(phone: Page, s
     assert phone.evaluate(OPEN)
 
 
-def test_buttons_turn_and_close_and_the_focus_stays_inside(page: Page, site: Path) -> None:
+def test_buttons_switch_and_close_and_the_focus_stays_inside(page: Page, site: Path) -> None:
     first = opened(page, site)
     t = translator("ja")
     page.wait_for_selector("dialog.lightbox[aria-label]")
@@ -118,7 +118,7 @@ def test_buttons_turn_and_close_and_the_focus_stays_inside(page: Page, site: Pat
     assert page.evaluate("document.activeElement.href") == second
 
 
-def test_it_says_what_a_picture_is_called(page: Page, site: Path) -> None:
+def test_it_shows_the_name_of_a_picture(page: Page, site: Path) -> None:
     opened(page, site)
     caption = page.locator("dialog.lightbox figcaption")
     titled = page.locator("a[data-zoom]").first.get_attribute("title")
@@ -128,13 +128,13 @@ def test_it_says_what_a_picture_is_called(page: Page, site: Path) -> None:
     assert page.locator("dialog.lightbox").get_attribute("aria-label") == translator("ja")("Picture", "site")
 
 
-def test_beside_the_picture_it_closes(page: Page, site: Path) -> None:
+def test_a_click_outside_of_the_picture_closes_it(page: Page, site: Path) -> None:
     opened(page, site)
     page.mouse.click(20, 20)
     assert not page.evaluate(OPEN)
 
 
-def test_a_picture_of_a_text_opens_alone(page: Page, site: Path) -> None:
+def test_a_picture_in_a_text_opens_alone(page: Page, site: Path) -> None:
     opened(page, site, "entry/9.html")
     assert page.locator("dialog.lightbox img").evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 0
 
@@ -159,7 +159,7 @@ def test_pictures_of_a_row_are_equally_high_and_fill_it(page: Page, site: Path) 
 
 
 def test_a_long_name_and_every_target_fit_a_phone(phone: Page, site: Path) -> None:
-    """WCAG 2.2, 2.5.8: a target is 24 pixels high and wide, or stands in a line of text."""
+    """WCAG 2.2, 2.5.8: a target is 24 pixels high and wide, or is part of a line of text."""
     for path in PAGES:
         phone.goto((site / f"{path}.html").as_uri())
         phone.evaluate(f"document.querySelector('.site-name a').textContent = '{LONG_NAME}'")

@@ -1,4 +1,4 @@
-"""Reading with keys, without scripts, on paper, in the dark: what each browser makes of it."""
+"""Reading by keyboard, without scripts, on paper, and in the dark, in each browser."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TestKeys:
         for key in "jjjkk":
             tab.press(key)
             places.append(tab.evaluate(f"[...document.querySelectorAll('.cards a')].indexOf({FOCUSED})"))
-        # What stands before the entries can be one more item; the steps are what counts.
+        # There may be one more item before the entries; the test counts only steps.
         assert [after - before for before, after in pairwise(places)] == [1, 1, -1, -1]
 
     def test_from_entry_to_entry(self, tab: Tab, site: Path) -> None:
@@ -88,7 +88,7 @@ class TestKeys:
         tab.press("Escape")
         assert not tab.evaluate("document.querySelector('dialog.lightbox').open")
 
-    def test_the_way_past_the_menu(self, tab: Tab, site: Path) -> None:
+    def test_the_skip_link(self, tab: Tab, site: Path) -> None:
         tab.goto((site / "entry" / "9.html").as_uri())
         tab.press("Tab")
         assert tab.evaluate(f"{FOCUSED}.className") == "skip"
@@ -107,7 +107,7 @@ class TestKeys:
 
 
 class TestPages:
-    def test_an_entry_can_be_gone_on_with(self, page: Page, site: Path) -> None:
+    def test_reading_of_an_entry_can_be_resumed(self, page: Page, site: Path) -> None:
         page.set_viewport_size({"width": 600, "height": 300})
         page.goto((site / "entry" / "9.html").as_uri())
         page.evaluate("scrollTo(0, 500)")
@@ -146,7 +146,7 @@ class TestPages:
             page.goto(path.as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
-    def test_what_people_wrote_says_its_language(self, tab: Tab, site: Path) -> None:
+    def test_texts_of_the_blog_have_their_language(self, tab: Tab, site: Path) -> None:
         tab.goto((site / "entry" / "9.html").as_uri())
         assert tab.evaluate("document.documentElement.lang") == "ja"
         assert tab.evaluate("[...document.querySelectorAll('.body, h1')].every((each) => each.lang === 'ja')")
@@ -163,7 +163,7 @@ class TestPages:
         assert page.locator("button[data-do]:visible").count() == 0
         context.close()
 
-    def test_paper_shows_where_links_lead(self, page: Page, site: Path, tmp_path: Path) -> None:
+    def test_printed_pages_show_link_addresses(self, page: Page, site: Path, tmp_path: Path) -> None:
         entry = next(
             path
             for path in sorted((site / "entry").glob("*.html"))

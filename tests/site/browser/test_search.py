@@ -1,4 +1,4 @@
-"""What the search page finds, against plain substrings of folded texts, in both browsers."""
+"""The search page's results, compared with substrings of folded texts, in both browsers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WORDS = (
 
 
 def written(word: str, chance: random.Random) -> str:
-    """Write a word as somebody else might: in the other kana, at another width, with other marks and cases."""
+    """Write a word with another spelling: in the other kana, width, marks and cases."""
     ways: list[Callable[[], str]] = [
         lambda: "".join(chr(ord(each) + 0x60) if "ぁ" <= each <= "ゖ" else each for each in word),
         lambda: "".join(chr(ord(each) - 0x60) if "ァ" <= each <= "ヶ" else each for each in word),
@@ -65,7 +65,7 @@ def written_texts(chance: random.Random, most: int) -> str:
 
 
 def typed(chance: random.Random, texts: list[str]) -> str:
-    """Return what somebody types: a word or two, or a part of a text, perhaps in quotation marks."""
+    """Return a query: one or two words, or part of a text, perhaps in quotation marks."""
     kind = chance.random()
     if kind < 0.6:
         return " ".join(written(chance.choice(WORDS), chance) for _ in range(chance.choice((1, 1, 2))))
@@ -85,7 +85,7 @@ def shown_entries(tab: Tab, list_id: str, more_id: str) -> set[str]:
 
 
 def searched(tab: Tab, query: str) -> int:
-    """Search, and return how many were found."""
+    """Search, and return the number of results."""
     tab.evaluate(
         f"""(() => {{ document.getElementById("results").dataset.state = ""; const form = document.getElementById("search");
         form.elements.q.value = {json.dumps(query)}; form.requestSubmit(); }})()"""
@@ -95,7 +95,7 @@ def searched(tab: Tab, query: str) -> int:
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-def test_it_finds_all_and_nothing_else(
+def test_it_finds_all_matches_and_nothing_else(
     tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharded: bool
 ) -> None:
     monkeypatch.setattr(search_data, "SMALL_BLOG", 10 if sharded else 10_000)
@@ -120,10 +120,10 @@ def test_it_finds_all_and_nothing_else(
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-def test_it_finds_what_the_command_line_finds(
+def test_it_finds_the_same_as_the_command_line(
     tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharded: bool
 ) -> None:
-    """The same entries, and apart from them the same in similar spellings, over texts in every way of writing."""
+    """The same entries, and also the same in similar spellings, over texts in all spellings."""
     monkeypatch.setattr(search_data, "SMALL_BLOG", 10 if sharded else 10_000)
     chance = random.Random(sharded)
     texts = [written_texts(chance, 9) for _ in range(250)]
@@ -186,7 +186,7 @@ def test_facets_narrow(page: Page, site: Path) -> None:
 
 
 class TestAddress:
-    def test_what_is_chosen_is_kept_and_found_again_on_the_way_back(self, tab: Tab, tmp_path: Path) -> None:
+    def test_the_choice_is_in_the_address_and_restored_by_the_back_button(self, tab: Tab, tmp_path: Path) -> None:
         built = many_entries(tmp_path / "a", 900)
         build(built)
         tab.goto((built.layout.latest / "site" / "search.html").as_uri())
@@ -266,7 +266,7 @@ class TestOpenedPage:
         assert tab.evaluate("[document.querySelector('.top input').value, location.search]") == ["", ""]
         assert not tab.evaluate("document.querySelector('.found')")
 
-    def test_similar_spellings_are_shown_where_no_others_are(self, tab: Tab, site: Path) -> None:
+    def test_similar_spellings_are_shown_if_there_are_no_exact_ones(self, tab: Tab, site: Path) -> None:
         tab.goto((site / "search.html").as_uri() + "?q=ぱん")
         until(tab, "document.querySelector('#similar-results li')")
         assert tab.evaluate("document.getElementById('results').dataset.count") == "0"
@@ -274,7 +274,7 @@ class TestOpenedPage:
         until(tab, "document.querySelector('.found')")
         assert set(tab.evaluate(self.PLACES)) == {"パン"}
 
-    def test_a_comment_is_gone_to(self, tab: Tab, site: Path) -> None:
+    def test_a_comment_is_scrolled_to(self, tab: Tab, site: Path) -> None:
         tab.goto((site / "search.html").as_uri() + "?q=わかめもお楽しみに")
         until(tab, "document.querySelector('#results a.who')")
         tab.click("#results a.who")
@@ -284,11 +284,11 @@ class TestOpenedPage:
             "[...CSS.highlights.get('found')][0].startContainer.parentElement.closest(':target') !== null"
         )
 
-    def test_a_place_that_no_address_can_have_is_none(self, tab: Tab, site: Path) -> None:
+    def test_an_invalid_fragment_is_ignored(self, tab: Tab, site: Path) -> None:
         tab.goto((site / "entry" / "9.html").as_uri() + "?q=の#%E0%A4%A")
         until(tab, "document.querySelector('.found span')?.textContent.startsWith('1 / ')")
 
-    def test_thousands_of_places_are_found(self, tab: Tab, tmp_path: Path) -> None:
+    def test_thousands_of_matches_are_found(self, tab: Tab, tmp_path: Path) -> None:
         text = "<p>の<b>の</b></p>" * 10_000
         body = record(entry_id="1", title="題", entry_text=text, open_flg="1", is_private="f", year="2016", mon="7", day="1",
                       hour="8", min="0", sec="0", ps_title="", ps_text="")  # fmt: skip
@@ -297,13 +297,13 @@ class TestOpenedPage:
         tab.goto((built.layout.latest / "site" / "entry" / "1.html").as_uri() + "?q=の")
         until(tab, "document.querySelector('.found span')?.textContent === '1 / 20000'")
 
-    def test_a_page_without_the_words_is_as_ever(self, tab: Tab, site: Path) -> None:
+    def test_a_page_without_the_words_is_unchanged(self, tab: Tab, site: Path) -> None:
         tab.goto((site / "entry" / "9.html").as_uri() + "?q=ないことば")
         until(tab, "document.querySelector('.top input').value")
         assert not tab.evaluate("document.querySelector('.found')")
 
 
-def test_more_than_anybody_types_is_looked_for_as_far_as_that(tab: Tab, site: Path) -> None:
+def test_a_very_long_query_is_cut(tab: Tab, site: Path) -> None:
     tab.goto((site / "search.html").as_uri() + "?q=" + "あかさたな" * 5_000)
     until(tab, "document.getElementById('results').dataset.state === 'done'")
     assert tab.evaluate("document.getElementById('status').textContent") == "見つかりませんでした。"

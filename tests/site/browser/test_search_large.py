@@ -1,4 +1,4 @@
-"""The search over 20,000 entries in Chromium: all that is there and nothing else, ready at once, and no large index."""
+"""The search over 20,000 entries in Chromium: complete and correct results, fast, without a large index."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MEASURE = """async (query) => {
 
 
 def vocabulary(chance: random.Random) -> list[str]:
-    """Return words as blogs have them: kana endings, kanji of one to four characters, katakana, some Latin."""
+    """Return words like those of blogs: kana endings, kanji of one to four characters, katakana, some Latin."""
     kanji = [chr(0x4E00 + chance.randrange(2_400) * 8) for _ in range(1_600)]
     katakana = [chr(0x30A2 + at) for at in range(70)]
     kana = [chr(0x3042 + at) for at in range(75)]
@@ -64,14 +64,14 @@ def vocabulary(chance: random.Random) -> list[str]:
 
 
 def texts(chance: random.Random) -> list[str]:
-    """Return a text for each post; few words are common, and most are rare."""
+    """Return a text for each post; a few words are common, and most are rare."""
     words = vocabulary(chance)
     weights = list(accumulate(1 / (at + 3) for at in range(len(words))))
     return ["".join(chance.choices(words, cum_weights=weights, k=chance.randint(30, 220))) for _ in range(POSTS)]
 
 
 def queries(chance: random.Random, bodies: list[str]) -> list[str]:
-    """Return what to look for: parts of texts of each kind, and what is in none."""
+    """Return queries: parts of texts of each kind, and words that no text has."""
     found = ["の", "、", "e", "鿿", "無い言葉だ", "Zqxj", "です", "ｶ", "１"]
     for length in (1, 2, 2, 5, 5, 12):
         for _ in range(8):

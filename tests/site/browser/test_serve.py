@@ -1,4 +1,4 @@
-"""The served site in a browser: pictures and scripts under its policies, the search without scripts, nothing to fault."""
+"""The served site in a browser: pictures and scripts under its policies, search without scripts, no audit findings."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.browser
 
 
 def opened(chromium: Browser, trap: Trap, **options: Any) -> BrowserContext:
-    """Open a window that reaches this machine; all else still goes to the trap."""
+    """Open a window that reaches this machine; all other requests go to the trap."""
     proxy: Any = {"server": f"http://127.0.0.1:{trap.port}", "bypass": "127.0.0.1"}
     return chromium.new_context(proxy=proxy, **options)
 
 
-def test_it_reads_as_from_a_folder(chromium: Browser, trap: Trap, demo: Built) -> None:
+def test_it_works_as_from_a_folder(chromium: Browser, trap: Trap, demo: Built) -> None:
     said: list[str] = []
     context = opened(chromium, trap)
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""Every page of three blogs on a phone and on a tablet: what fits, what a finger hits, and what can be read."""
+"""Every page of three blogs on a phone and on a tablet: widths, touch targets, and font sizes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WRONG = """() => {
   }
   return found;
 }"""
-"""What is wider than the window, under 24 pixels (WCAG 2.2, 2.5.8) and not in a line of text, or too small to be read."""
+"""Finds elements that are too wide, too small to read, or targets under 24 pixels (WCAG 2.2, 2.5.8) outside of text."""
 
 
 @pytest.fixture(scope="session")
@@ -46,14 +46,14 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture
 def small(chromium: Browser) -> Iterator[Page]:
-    """A page in a browser that fingers use."""
+    """A page in a browser with a touch screen."""
     context = chromium.new_context(locale="ja-JP", is_mobile=True, has_touch=True)
     yield context.new_page()
     context.close()
 
 
 @pytest.mark.parametrize("blog", ["demo", "crowded", "hostile"])
-def test_every_page_fits_is_hit_and_read(small: Page, blog: str, request: pytest.FixtureRequest) -> None:
+def test_every_page_fits_and_is_usable_and_readable(small: Page, blog: str, request: pytest.FixtureRequest) -> None:
     built: Built = request.getfixturevalue(blog)
     folder = built.layout.latest / "site"
     pages = sorted(folder.rglob("*.html"))

@@ -1,4 +1,4 @@
-"""A proxy that lets nothing through and remembers who knocked: the witness outside of the browsers."""
+"""A proxy that blocks and records all requests, outside of the browsers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 
 class Trap:
-    """Listens on this machine while it is entered; ``asked`` holds the first line of each request that came."""
+    """Listens on this machine while it is entered; ``asked`` holds the first line of each request."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
