@@ -40,10 +40,7 @@ class FolderHome:
     def __init__(self, root: Path, progress: Callable[[int], None]) -> None:
         if not root.is_dir():
             raise UsageError(
-                message(
-                    "{root} is not a folder: name the new home's address (https://…) or the folder of its pages.",
-                    root=root,
-                )
+                "{root} is not a folder: name the new home's address (https://…) or the folder of its pages.", root=root
             )
         self._root = root
         self._progress = progress
@@ -58,7 +55,7 @@ class FolderHome:
         if not words:
             posts = list(self._pages([path for path in files if path.suffix.lower() in _HTML], self._html))
         if not posts:
-            raise UsageError(message("{root} has no HTML page and no Markdown with front matter.", root=self._root))
+            raise UsageError("{root} has no HTML page and no Markdown with front matter.", root=self._root)
         unread = [
             Unchecked(Aspect.TEXT, count, message("files that cannot be read: {why}", why=why))
             for why, count in self._unread.items()
@@ -86,11 +83,9 @@ class FolderHome:
                     count += 1
                     if count > _PAGES_READ:
                         raise UsageError(
-                            message(
-                                "{root} has over {most_files:,} pages; name a smaller folder.",
-                                root=self._root,
-                                most_files=_PAGES_READ,
-                            )
+                            "{root} has over {most_files:,} pages; name a smaller folder.",
+                            root=self._root,
+                            most_files=_PAGES_READ,
                         )
                     yield path
 

@@ -30,7 +30,6 @@ from exporter.copies.push import Push
 from exporter.copies.store import Store, checked_content, content_of
 from exporter.copies.transfer import TransferCount, in_parallel
 from exporter.errors import ArchiveLocked, DamagedObject
-from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.text import printable
 
@@ -146,15 +145,13 @@ class CopyPrune:
         self._store.remove(name)
         if not self._store.create(name, content):
             raise ArchiveLocked(
-                message(
-                    "The versions in {place} are locked and cannot be removed: prune it when their locks have ended, "
-                    "or name another place.",
-                    place=self._store.place,
-                )
+                "The versions in {place} are locked and cannot be removed: prune it when their locks have ended, "
+                "or name another place.",
+                place=self._store.place,
             )
 
     def _changed(self) -> ArchiveLocked:
-        return ArchiveLocked(message("Another writer has changed {place}: run sync again.", place=self._store.place))
+        return ArchiveLocked("Another writer has changed {place}: run sync again.", place=self._store.place)
 
     def _require_no_other(self, note: bytes | None) -> None:
         """Refuse if the process that wrote the note may be running."""
@@ -163,13 +160,11 @@ class CopyPrune:
         who, host, since = _read_note(note)
         if is_running(who, host) and SystemClock().now() - since < _NOTE_LIFETIME:
             raise ArchiveLocked(
-                message(
-                    "Process {pid} on {host} is pruning {place} since {since}: wait for its end.",
-                    place=self._store.place,
-                    pid=who,
-                    host=printable(host, 100),
-                    since=timestamp(since),
-                )
+                "Process {pid} on {host} is pruning {place} since {since}: wait for its end.",
+                place=self._store.place,
+                pid=who,
+                host=printable(host, 100),
+                since=timestamp(since),
             )
 
 

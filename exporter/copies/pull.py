@@ -51,7 +51,6 @@ from exporter.copies.transfer import (
     receive_asset,
 )
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer
-from exporter.message import message
 from exporter.model.asset import is_sha256
 
 _Parent = tuple[int, str | None] | None
@@ -185,11 +184,9 @@ class Pull:
     def _require_same_archive(self) -> None:
         if self.layout.info.read_bytes(MAX_DOCUMENT_BYTES) != self._info:
             raise HistoriesDiffer(
-                message(
-                    "{place} and {root} are copies of different archives: name another folder.",
-                    place=self.store.place,
-                    root=self.layout.root,
-                )
+                "{place} and {root} are copies of different archives: name another folder.",
+                place=self.store.place,
+                root=self.layout.root,
             )
 
     def _plan_versions(self, plan: SyncResult, known: set[int]) -> None:

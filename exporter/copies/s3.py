@@ -28,7 +28,6 @@ from exporter.archive.safe_files import MAX_CACHE_BYTES
 from exporter.copies.s3_bucket import ABSENT, MAX_SINGLE_BYTES, Bucket, BucketObject, Sent, Taken, connect, unchanged
 from exporter.copies.store import S3_SCHEME, ObjectContent, Store, StoredObject, content_of
 from exporter.errors import NoSuchObject, NotAuthorised, UsageError
-from exporter.message import message
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -71,7 +70,7 @@ class S3Store(Store):
         prefix = prefix.rstrip("/")
         if not _BUCKET_NAME.fullmatch(name) or (prefix and not is_inside(prefix)):
             raise UsageError(
-                message("{address} is not an address of a copy: give one such as s3://bucket/prefix.", address=address)
+                "{address} is not an address of a copy: give one such as s3://bucket/prefix.", address=address
             )
         self._bucket = Bucket(client or connect(), name, prefix, single)
         self._guard = threading.Lock()
@@ -117,7 +116,7 @@ class S3Store(Store):
         """Store an object if the name is free, with a lock if :meth:`lock_new_objects` was called."""
         if self._is_hidden(name):
             raise UsageError(
-                message("{place} is in a bucket with object lock, so no copy there can be pruned.", place=self.place)
+                "{place} is in a bucket with object lock, so no copy there can be pruned.", place=self.place
             )
         versioned = self._bucket.is_versioned()
         until = None if is_mutable(name) else self._lock_until
@@ -185,10 +184,8 @@ class S3Store(Store):
         """
         if not self.can_lock():
             raise UsageError(
-                message(
-                    "The bucket of {place} has no object lock: create one with it. Most services cannot add it later.",
-                    place=self.place,
-                )
+                "The bucket of {place} has no object lock: create one with it. Most services cannot add it later.",
+                place=self.place,
             )
         self._lock_until = until
 
@@ -357,11 +354,9 @@ class S3Store(Store):
             self._obeys_conditions = True
             return
         raise UsageError(
-            message(
-                "The service of {place} ignores If-None-Match, so a copy could be overwritten there: use a bucket with "
-                "versions.",
-                place=self.place,
-            )
+            "The service of {place} ignores If-None-Match, so a copy could be overwritten there: use a bucket with "
+            "versions.",
+            place=self.place,
         )
 
 

@@ -139,7 +139,7 @@ def connect() -> S3Client:
         return boto3.session.Session().client("s3", config=config)
     except (BotoCoreError, ValueError) as error:
         raise UsageError(
-            message("The settings of S3 (variables AWS_…, ~/.aws/config) are wrong: {reason}", reason=str(error))
+            "The settings of S3 (variables AWS_…, ~/.aws/config) are wrong: {reason}", reason=str(error)
         ) from error
 
 
@@ -184,7 +184,7 @@ class Bucket:
                     status = self._client.get_bucket_versioning(Bucket=self._name).get("Status")
                 if status == "Suspended":
                     raise UsageError(
-                        message("Versioning of the bucket of {place} is suspended: switch it on.", place=self.place)
+                        "Versioning of the bucket of {place} is suspended: switch it on.", place=self.place
                     )
                 self._versioned = status == "Enabled"
             return self._versioned
@@ -386,23 +386,19 @@ class Bucket:
         place = self.place
         if isinstance(error, NoCredentialsError | PartialCredentialsError):
             return NotAuthorised(
-                message(
-                    "There is no key for {place}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
-                    place=place,
-                )
+                "There is no key for {place}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
+                place=place,
             )
         if not isinstance(error, ClientError):
-            return Unreachable(message("Cannot reach {place}: {reason}", place=place, reason=_line(error)))
+            return Unreachable("Cannot reach {place}: {reason}", place=place, reason=_line(error))
         code = _code(error)
         said = _line(error.response.get("Error", {}).get("Message") or code)
         values = {"place": place, "operation": error.operation_name, "code": code, "said": said}
         if code == "NoSuchBucket":
-            return UsageError(
-                message("There is no bucket {bucket}; make it first, or give another.", bucket=self._name)
-            )
+            return UsageError("There is no bucket {bucket}; make it first, or give another.", bucket=self._name)
         if code in _REFUSED:
             return NotAuthorised(
-                message("{place} refuses {operation} ({code}: {said}): check the key and its permissions.", **values)
+                "{place} refuses {operation} ({code}: {said}): check the key and its permissions.", **values
             )
         kind = NoSpace if code in _FULL else ServiceError
         return kind(message("{place} failed at {operation} ({code}: {said}); run it again.", **values))

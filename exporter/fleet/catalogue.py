@@ -37,7 +37,6 @@ from exporter.errors import BlogExporterError, NoSpace, UsageError
 from exporter.fleet.catalogue_rows import BLOGS, COLUMNS, EDITION, PARTS, TABLES, Row, blog_rows, damaged_row
 from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.fleet.work import FATAL, trouble_of
-from exporter.message import message
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import visible
@@ -159,7 +158,7 @@ def update(
 def _require_target(path: Path) -> None:
     kind = inner(path).kind()
     if kind is not None and (kind != "" or _header(path, "format") != _FORMAT):
-        raise UsageError(message("{target} exists and is not a catalogue; name another place.", target=path))
+        raise UsageError("{target} exists and is not a catalogue; name another place.", target=path)
 
 
 def _header(path: Path, column: str) -> Any:
@@ -392,9 +391,5 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if is_full_disk(error):
-            raise NoSpace(
-                message("There is no space left for {path}: make room, then run it again.", path=path)
-            ) from error
-        raise BlogExporterError(
-            message("The catalogue {path} cannot be written: {reason}.", path=path, reason=error)
-        ) from error
+            raise NoSpace("There is no space left for {path}: make room, then run it again.", path=path) from error
+        raise BlogExporterError("The catalogue {path} cannot be written: {reason}.", path=path, reason=error) from error

@@ -202,8 +202,9 @@ class DaskPool:
             raise
         except Exception as error:
             kind, reason = type(error).__name__, str(error)
-            text = message("A worker of Dask cannot do the work: {kind}: {reason}.", kind=kind, reason=reason)
-            raise UsageError(text) from error
+            raise UsageError(
+                "A worker of Dask cannot do the work: {kind}: {reason}.", kind=kind, reason=reason
+            ) from error
         if isinstance(answer, _Refusal):
             raise UsageError(answer.reason)
         outcome: Outcome = pickle.loads(answer)  # noqa: S301 - workers can change the archives anyway
@@ -212,13 +213,11 @@ class DaskPool:
     def _absent(self, error: Exception) -> BlogExporterError:
         reason = str(error) or type(error).__name__
         if self._scheduler is None:
-            return ServiceError(message("The Dask cluster on this machine does not work: {reason}.", reason=reason))
+            return ServiceError("The Dask cluster on this machine does not work: {reason}.", reason=reason)
         return ServiceError(
-            message(
-                "The scheduler {address} does not answer, or has no workers ({reason}): start dask scheduler, and "
+            "The scheduler {address} does not answer, or has no workers ({reason}): start dask scheduler, and "
                 "dask worker {address} on each machine.",
-                address=self._scheduler, reason=reason,
-            )
+                address=self._scheduler, reason=reason
         )  # fmt: skip
 
 
@@ -231,20 +230,17 @@ def check_dask(workers: int | None, scheduler: str | None) -> None:
     if workers is not None and scheduler is not None:
         raise UsageError(message("Give --workers or --scheduler, not both: a scheduler has workers of its own."))
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
-        text = message(
+        raise UsageError(
             "--scheduler is {text}: an address such as tcp://10.0.0.5:8786 is expected.", text=repr(scheduler)
         )
-        raise UsageError(text)
     if sys.platform == "win32":
         raise UsageError(message("The engine dask runs on Linux and macOS, not on Windows: leave --engine out."))
     try:
         import distributed  # noqa: F401, PLC0415 - an extra, and heavy
     except ImportError as error:
         raise UsageError(
-            message(
-                "The engine dask needs a library that is not installed ({error}): pip install 'blog-exporter[fleet]'",
-                error=error,
-            )
+            "The engine dask needs a library that is not installed ({error}): pip install 'blog-exporter[fleet]'",
+            error=error,
         ) from error
 
 

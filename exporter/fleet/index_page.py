@@ -25,7 +25,6 @@ from exporter.errors import UsageError
 from exporter.fleet.catalogue_rows import archive_place_text, state_of, title_of
 from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.fleet.work import FATAL, trouble_of
-from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.service.registry import service_of
@@ -120,7 +119,7 @@ def _require_own(index: InnerPath, folder: InnerPath) -> None:
         own = folder.kind() == "a folder" and ((folder / _MARKER).kind() == "" or not folder.names())
         index = folder
     if not own:
-        raise UsageError(message("{path} exists, and this program did not write it: move it away.", path=index))
+        raise UsageError("{path} exists, and this program did not write it: move it away.", path=index)
 
 
 def _cards_path(root: Path, shard: str) -> InnerPath:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 from exporter.errors import BlogExporterError
-from exporter.message import message, said
+from exporter.message import said
 
 Argument = TypeVar("Argument")
 Answer = TypeVar("Answer")
@@ -154,11 +154,9 @@ class _Calls(Generic[Argument, Answer]):
 def worker_died_error(how: str) -> BlogExporterError:
     """Return the error for a worker that died before its work was done."""
     return BlogExporterError(
-        message(
-            "A worker process ended before its work was done{reason}; run the command again, "
-            "with fewer --workers where memory is short.",
-            reason=how and f" ({how})",
-        )
+        "A worker process ended before its work was done{reason}; run the command again, "
+        "with fewer --workers where memory is short.",
+        reason=how and f" ({how})",
     )
 
 
@@ -170,4 +168,4 @@ def called(call: bytes) -> Outcome:
     except BlogExporterError as error:
         return Raised(error)
     except Exception as error:  # noqa: BLE001 - the calling process reports it
-        return Raised(BlogExporterError(message("{kind}: {reason}", kind=type(error).__name__, reason=said(error))))
+        return Raised(BlogExporterError("{kind}: {reason}", kind=type(error).__name__, reason=said(error)))

@@ -36,9 +36,7 @@ def service_origin(base_url: str) -> str:
         if "@" in base_url:  # it may hold a password
             raise UsageError(message("the base URL must look like https://HOST"))
         given = printable(base_url.partition("?")[0].partition("#")[0], 200)
-        raise UsageError(
-            message("{name} must look like https://HOST, not {shown}", name=message("the base URL"), shown=given)
-        )
+        raise UsageError("{name} must look like https://HOST, not {shown}", name=message("the base URL"), shown=given)
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" if port in {None, _PORTS[parts.scheme]} else f"{parts.scheme}://{shown}:{port}"
 

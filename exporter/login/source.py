@@ -71,12 +71,10 @@ def credentials_for(
     if account is None:
         if settings.account is not None:
             raise NotAuthorised(
-                message(
-                    "Nobody is signed in at {origin} as {account}. Sign in: {command}",
-                    origin=origin,
-                    account=settings.account,
-                    command=service_command("login", settings),
-                )
+                "Nobody is signed in at {origin} as {account}. Sign in: {command}",
+                origin=origin,
+                account=settings.account,
+                command=service_command("login", settings),
             )
         return replace(carrier, advice=missing_token_advice(settings))
     login = service_command("login", settings)
@@ -191,11 +189,7 @@ class SignInSource(TokenSource):
         found = self._store.read(self._origin, self._account)
         if found is None:
             raise NotAuthorised(
-                message(
-                    "Nobody is signed in at {origin} any more. Sign in: {command}",
-                    origin=self._origin,
-                    command=self._login,
-                )
+                "Nobody is signed in at {origin} any more. Sign in: {command}", origin=self._origin, command=self._login
             )
         return found
 
@@ -224,19 +218,15 @@ class SignInSource(TokenSource):
                 return
             if self._sign_in.refresh_token is None:
                 raise NotAuthorised(
-                    message(
-                        "The sign-in at {origin} has ended, and the service issued no refresh token. "
-                        "Sign in again: {command}",
-                        origin=self._origin,
-                        command=self._login,
-                    )
+                    "The sign-in at {origin} has ended, and the service issued no refresh token. "
+                    "Sign in again: {command}",
+                    origin=self._origin,
+                    command=self._login,
                 )
             try:
                 tokens = await self._ask(self._sign_in, self._sign_in.refresh_token)
             except SignInRevoked as error:
-                raise SignInRevoked(
-                    message("{reason} Run: {command}", reason=said(error), command=self._login)
-                ) from None
+                raise SignInRevoked("{reason} Run: {command}", reason=said(error), command=self._login) from None
             except ServiceError as error:
                 self._trouble = self._clock.monotonic() + _PAUSE_SECONDS, str(error)
                 self._give_up(str(error), refused=refused)
@@ -256,11 +246,9 @@ class SignInSource(TokenSource):
         """Continue with a token that is still valid, or raise the reason why it could not be renewed."""
         if self._sign_in is None or refused or self._seconds() >= (self._sign_in.expires_at or 0.0):
             raise ServiceError(
-                message(
-                    "The sign-in at {origin} could not be renewed: {reason}. Run again later.",
-                    origin=self._origin,
-                    reason=reason.rstrip("."),
-                )
+                "The sign-in at {origin} could not be renewed: {reason}. Run again later.",
+                origin=self._origin,
+                reason=reason.rstrip("."),
             )
 
     async def _acquire(self, lock: ArchiveLock) -> None:
@@ -271,10 +259,8 @@ class SignInSource(TokenSource):
             except ArchiveLocked:
                 if self._clock.monotonic() >= deadline:
                     raise ServiceError(
-                        message(
-                            "Another run has been renewing the sign-in at {origin} for minutes: run again later.",
-                            origin=self._origin,
-                        )
+                        "Another run has been renewing the sign-in at {origin} for minutes: run again later.",
+                        origin=self._origin,
                     ) from None
                 await asyncio.sleep(_LOCK_POLL_SECONDS)
             else:
@@ -303,7 +289,7 @@ def token_of(command: str, seconds: float = COMMAND_SECONDS) -> str:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(message("token_command cannot be read: {reason}.", reason=str(error))) from None
+        raise UsageError("token_command cannot be read: {reason}.", reason=str(error)) from None
     if not words:
         raise UsageError(message("token_command is empty."))
     program = printable(words[0], 100)
@@ -314,14 +300,14 @@ def token_of(command: str, seconds: float = COMMAND_SECONDS) -> str:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise UsageError(
-            message("token_command: {program} cannot be started: {reason}.", program=program, reason=reason)
+            "token_command: {program} cannot be started: {reason}.", program=program, reason=reason
         ) from None
     try:
         out, complaint = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         _end(process)
         raise NotAuthorised(
-            message("token_command: {program} printed no token within {seconds:g} s.", program=program, seconds=seconds)
+            "token_command: {program} printed no token within {seconds:g} s.", program=program, seconds=seconds
         ) from None
     except BaseException:
         _end(process)
@@ -329,16 +315,14 @@ def token_of(command: str, seconds: float = COMMAND_SECONDS) -> str:
     if process.returncode != 0:
         complaints = printable(complaint.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
         raise NotAuthorised(
-            message(
-                "token_command: {program} ended with {code}: {said}",
-                program=program,
-                code=process.returncode,
-                said=complaints or message("it did not say why"),
-            )
+            "token_command: {program} ended with {code}: {said}",
+            program=program,
+            code=process.returncode,
+            said=complaints or message("it did not say why"),
         )
     token = out.decode("utf-8", "replace").strip()
     if not token or len(out) > _MAX_TOKEN_CHARACTERS or "\n" in token:
-        raise NotAuthorised(message("token_command: {program} must print one line, the token.", program=program))
+        raise NotAuthorised("token_command: {program} must print one line, the token.", program=program)
     return token
 
 

@@ -126,12 +126,9 @@ class SignInStore:
         if "" in accounts or len(accounts) < 2:
             return accounts[0] if accounts else None
         raise UsageError(
-            message(
-                "Several accounts are signed in at {origin} ({names}): "
-                "choose one with --account or the setting account.",
-                origin=origin,
-                names=", ".join(accounts),
-            )
+            "Several accounts are signed in at {origin} ({names}): choose one with --account or the setting account.",
+            origin=origin,
+            names=", ".join(accounts),
         )
 
     def note(self, origin: str, account: str) -> SignIn | None:
@@ -162,15 +159,13 @@ class SignInStore:
             secrets = None if text is None else _object(text.encode())
             if secrets is None:
                 raise NotAuthorised(
-                    message(
-                        "The keyring does not give the sign-in at {origin} ({reason}). Sign in again, and keep it "
-                        "where programs that run at night find it too: {command}",
-                        origin=origin,
-                        reason=reason or message("its data is damaged"),
-                        command=suggested(
-                            "login", "--base-url", origin, *_account_words(account), "--sign-in-store", "file"
-                        ),
-                    )
+                    "The keyring does not give the sign-in at {origin} ({reason}). Sign in again, and keep it "
+                    "where programs that run at night find it too: {command}",
+                    origin=origin,
+                    reason=reason or message("its data is damaged"),
+                    command=suggested(
+                        "login", "--base-url", origin, *_account_words(account), "--sign-in-store", "file"
+                    ),
                 )
         if not isinstance(secrets, dict) or not isinstance(secrets.get("access_token"), str):
             raise UsageError(_damaged(path))
@@ -190,7 +185,7 @@ class SignInStore:
         secrets = {name: getattr(sign_in, name) for name in _SECRETS}
         reason = None if place == _FILE else keyring_set(label, lossless_json.dumps(secrets).decode())
         if reason is not None and place == _KEYRING:
-            raise UsageError(message("The keyring cannot keep the sign-in: {reason}.", reason=reason))
+            raise UsageError("The keyring cannot keep the sign-in: {reason}.", reason=reason)
         in_keyring = place != _FILE and reason is None
         notes = {each.name: getattr(sign_in, each.name) for each in fields(SignIn) if each.name not in _SECRETS}
         document = {"format": 1, "kept": _KEYRING if in_keyring else _FILE, **notes}
@@ -313,10 +308,10 @@ def _damaged(path: Path) -> str:
 def _trouble(path: Path, error: OSError) -> UsageError:
     if isinstance(error, NotPlain):
         return UsageError(
-            message("{path} is {kind}, not the file of a stored sign-in: remove it.", path=str(path), kind=error.kind)
+            "{path} is {kind}, not the file of a stored sign-in: remove it.", path=str(path), kind=error.kind
         )
     reason = system_reason(error)
-    return UsageError(message("Cannot use {path} to store a sign-in: {reason}.", path=str(path), reason=reason))
+    return UsageError("Cannot use {path} to store a sign-in: {reason}.", path=str(path), reason=reason)
 
 
 def keyring_set(name: str, secret: str) -> str | None:

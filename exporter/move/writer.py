@@ -248,11 +248,9 @@ class Writer:
             if isinstance(number, int):  # no later run would recognise it
                 await self._api.delete(f"{_ROUTES[thing]}/{number}")
             raise ServiceError(
-                message(
-                    "The new home does not keep the key of {noun} {key}. A plugin there may remove it.",
-                    noun=thing.noun,
-                    key=key,
-                )
+                "The new home does not keep the key of {noun} {key}. A plugin there may remove it.",
+                noun=thing.noun,
+                key=key,
             )
         if slug and unquote(made.slug) != slug.lower():
             made = await self._first(thing, made, look, read)

@@ -220,7 +220,7 @@ def install(plan: NightPlan, scheduler: str | None = None, *, words: Sequence[ob
             other.remove(plan.name)
     known = SCHEDULERS[chosen].find(plan.name)
     if known is None:
-        raise UsageError(message("{scheduler} accepted the schedule, but does not list it.", scheduler=chosen))
+        raise UsageError("{scheduler} accepted the schedule, but does not list it.", scheduler=chosen)
     return known
 
 
@@ -307,11 +307,9 @@ def _block(table: bytes, name: str) -> tuple[int, int] | None:
 
 def _edited(name: str) -> UsageError:
     return UsageError(
-        message(
-            "The lines between # BEGIN {name} and # END {name} in your crontab were changed: "
-            "put them right, or take them out, with crontab -e.",
-            name=name,
-        )
+        "The lines between # BEGIN {name} and # END {name} in your crontab were changed: "
+        "put them right, or take them out, with crontab -e.",
+        name=name,
     )
 
 
@@ -353,7 +351,7 @@ def _unit(name: str, suffix: str) -> Path:
 def _require_ours(path: Path) -> None:
     with translated(path):
         if path.exists() and MADE not in path.read_text("utf-8", "replace"):
-            raise UsageError(message("{path} is not ours, so it was left alone: rename or remove it.", path=path))
+            raise UsageError("{path} is not ours, so it was left alone: rename or remove it.", path=path)
 
 
 def _run(*words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes] | None:
@@ -369,8 +367,8 @@ def _run(*words: str, given: bytes | None = None) -> subprocess.CompletedProcess
 
 def _failure(program: str, done: subprocess.CompletedProcess[bytes] | None) -> UsageError:
     if done is None:
-        return UsageError(message("Cannot run {program} on this machine.", program=program))
+        return UsageError("Cannot run {program} on this machine.", program=program)
     said = printable(" ".join(done.stderr.decode("utf-8", "replace").split()), 300)
     return UsageError(
-        message("{program} refused, and nothing was scheduled: {said}", program=program, said=said or done.returncode)
+        "{program} refused, and nothing was scheduled: {said}", program=program, said=said or done.returncode
     )
