@@ -378,21 +378,22 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
 
     settings = _adopt(out, config, {"site_lang": site_lang})
     found = make_index_page(root, settings, pool, settings.site_lang or "ja", title)
+    counts = found.counts
     out.document(
         {
-            "page": str(found.page.absolute()),
-            "blogs": found.blogs,
-            "entries": found.entries,
-            "read": found.read,
+            "page": str(found.path.absolute()),
+            "blogs": counts.blogs,
+            "entries": counts.entries,
+            "read": counts.read,
             "pages": found.pages,
-            "troubles": len(found.trouble),
-            "trouble": trouble_document(found.trouble),
+            "troubles": counts.troubles,
+            "trouble": trouble_document(counts.trouble),
         }
     )
-    report_trouble(out, found.trouble, len(found.trouble))
-    parts = [message_n("{n:,} blog", "{n:,} blogs", found.blogs), counted(found.entries, "entry")]
-    out.say(message("{page}: {parts}.", page=found.page, parts=listed(parts)))
-    return 3 if found.trouble else 0
+    report_trouble(out, counts.trouble, counts.troubles)
+    parts = [message_n("{n:,} blog", "{n:,} blogs", counts.blogs), counted(counts.entries, "entry")]
+    out.say(message("{page}: {parts}.", page=found.path, parts=listed(parts)))
+    return 3 if counts.troubles else 0
 
 
 @click.command(
@@ -452,10 +453,11 @@ def search(
 
     settings = _adopt(out, config)
     query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)
-    trouble: list[tuple[str, str]] = []
+    troubles = 0
     if update or not is_indexed(root):
-        update_index(root, settings, pool, SystemClock(), lambda outcome: trouble.extend(outcome.trouble))
-        report_trouble(out, trouble, len(trouble))
+        updated = update_index(root, settings, pool, SystemClock())
+        troubles = updated.troubles
+        report_trouble(out, updated.trouble, troubles)
     found = find(root, query, settings, pool.slots if isinstance(pool, LocalPool) else processors())
     when = datetime.fromtimestamp(made_at(root) or 0.0, UTC)
     out.document(
@@ -479,4 +481,4 @@ def search(
     if not update:
         parts.append(message("index of {date}", date=f"{when:%Y-%m-%d %H:%M} UTC"))
     out.say(message("{parts}.", parts=listed(parts)))
-    return 3 if trouble else 0
+    return 3 if troubles else 0

@@ -22,6 +22,7 @@ from exporter.archive.settings_file import read_archive_settings
 from exporter.archive.state import State
 from exporter.errors import UsageError
 from exporter.export.csv_table import rough_text
+from exporter.fleet.shards import UNREADABLE
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, commenter_link, host_of
 from exporter.html.text import collapse
@@ -127,7 +128,7 @@ def damaged_row(blog_id: str, reason: str, known: Mapping[str, Any] | None) -> R
     counts = {part: row[part] or 0 for part in PARTS}
     place = archive_place_text(blog_id)
     own = {"blog_id": blog_id, "archive": place, "state": "damaged", "complete": False}
-    return {**row, **counts, **own, "error": reason, "mark": f"{EDITION} unreadable"}
+    return {**row, **counts, **own, "error": reason, "mark": f"{EDITION} {UNREADABLE}"}
 
 
 def archive_place_text(blog_id: str) -> str:
@@ -135,13 +136,12 @@ def archive_place_text(blog_id: str) -> str:
     return archive_place(Path(), blog_id).as_posix()
 
 
-def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
-    """Pass all rows of an archive to ``put``; the blog's own row comes last.
+def blog_rows(archive: Archive, service: Records, put: Put) -> Row:
+    """Pass the rows of an archive to ``put``, and return the blog's own row without its mark.
 
     Args:
         archive: the archive; its folder is named as its blog.
         service: reads its records.
-        mark: the mark of the archive when this began.
         put: takes a table's name and a row with all of its columns.
 
     Raises:
@@ -171,9 +171,8 @@ def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
         "last_run": None if last is None else last["finished_at"],
         "last_outcome": outcome,
         "error": None,
-        "mark": f"{EDITION} {mark}",
     }
-    put(BLOGS, blog.row(row))
+    return blog.row(row)
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import methodcaller
 from pathlib import Path
@@ -16,17 +16,8 @@ from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError
 from exporter.fleet.local_pool import LocalPool
 from exporter.fleet.pool import WorkerPool, results_as_completed
-from exporter.fleet.search_index import (
-    SECTION,
-    IndexOutcome,
-    IndexTask,
-    blog_in,
-    head_of,
-    index_folder,
-    index_path,
-    index_shard,
-    made_at,
-)
+from exporter.fleet.search_index import SECTION, blog_in, head_of, index_folder, index_path, index_shard, made_at
+from exporter.fleet.shards import ShardCounts, update_shards
 from exporter.model.kinds import Kind
 from exporter.search.folding import spans_of
 from exporter.search.index import Hit, VersionDocuments, hit_of, match_of
@@ -89,9 +80,7 @@ class _ShardFound(NamedTuple):
     blogs: int
 
 
-def update_index(
-    root: Path, settings: Settings, pool: WorkerPool, clock: Clock, on_shard: Callable[[IndexOutcome], None]
-) -> None:
+def update_index(root: Path, settings: Settings, pool: WorkerPool, clock: Clock) -> ShardCounts:
     """Bring the index of a fleet up to date; only archives that changed are read.
 
     Raises:
@@ -100,16 +89,13 @@ def update_index(
     """
     require_fleet(root)
     folder = index_folder(root)
-    shards = shards_in(root)
-    tasks = (IndexTask(root, shard, settings.without_secrets()) for shard in shards)
-    with contextlib.closing(results_as_completed(pool, index_shard, tasks)) as outcomes:
-        for outcome in outcomes:
-            on_shard(outcome)
+    counts = update_shards(root, settings, pool, index_shard)
     with atomic.translated(folder):
         atomic.make_folder(folder)
-        for shard in set(SHARDS) - set(shards):
+        for shard in set(SHARDS).difference(shards_in(root)):
             index_path(root, shard).unlink(missing_ok=True)
         atomic.write_file(folder / "made", timestamp(clock.now()).encode() + b"\n")
+    return counts
 
 
 def is_indexed(root: Path) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,8 @@ from exporter.errors import NoArchive
 from exporter.fleet import search as searching
 from exporter.fleet.local_pool import LocalPool
 from exporter.fleet.search import FleetSearchResult, is_indexed, search, update_index
-from exporter.fleet.search_index import IndexOutcome, index_folder, index_path
+from exporter.fleet.search_index import index_folder, index_path
+from exporter.fleet.shards import ShardCounts
 from exporter.search.query import parse_query
 from exporter.settings import resolve
 from tests.archive.builder import Built
@@ -35,18 +35,12 @@ def fleet(pristine: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(pristine, tmp_path / "fleet"))
 
 
-def update(root: Path, workers: int = 1) -> list[IndexOutcome]:
-    outcomes: list[IndexOutcome] = []
-    update_index(root, SETTINGS, LocalPool(workers), SystemClock(), outcomes.append)
-    return outcomes
+def update(root: Path, workers: int = 1) -> ShardCounts:
+    return update_index(root, SETTINGS, LocalPool(workers), SystemClock())
 
 
-def counts(outcomes: Sequence[IndexOutcome]) -> tuple[int, int, int]:
-    return (
-        sum(each.blogs for each in outcomes),
-        sum(each.read for each in outcomes),
-        sum(each.kept for each in outcomes),
-    )
+def counts(updated: ShardCounts) -> tuple[int, int, int]:
+    return updated.blogs, updated.read, updated.kept
 
 
 def find(root: Path, *words: str, kind: str | None = None, since: str | None = None, limit: int = 20, by_date: bool = False) -> FleetSearchResult:  # fmt: skip
@@ -114,8 +108,7 @@ def test_a_damaged_archive_keeps_what_was_known_of_it(fleet: Path, monkeypatch: 
     runs = place / "runs.jsonl"
     runs.write_bytes(runs.read_bytes() + b"\n")
     for _ in range(2):
-        trouble = [each for outcome in update(fleet) for each in outcome.trouble]
-        assert [name for name, _ in trouble] == [archive_place(Path(), "aki.example.jp").as_posix()]
+        assert [name for name, _ in update(fleet).trouble] == [archive_place(Path(), "aki.example.jp").as_posix()]
     found = find(fleet, "いいね")
     assert (found.total, found.outdated) == (1, 1)
 
@@ -123,7 +116,7 @@ def test_a_damaged_archive_keeps_what_was_known_of_it(fleet: Path, monkeypatch: 
 def test_an_archive_without_a_version_and_a_stranger(fleet: Path, tmp_path: Path) -> None:
     shard = archive_place(fleet, "fuyu.example.jp").parent
     (shard / "no blog").symlink_to(tmp_path)
-    (trouble,) = [each for outcome in update(fleet) for each in outcome.trouble]
+    (trouble,) = update(fleet).trouble
     assert trouble[0] == f"{shard.name}/no blog"
     with pytest.raises(NoArchive):
         update(tmp_path)
