@@ -18,6 +18,8 @@ from exporter.export.posts import PostComment
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.move.home import (
+    COMMENTS,
+    POSTS,
     RESERVED,
     HomeContent,
     HomeFile,
@@ -31,9 +33,7 @@ from exporter.move.home import (
     mark,
     post_key,
     post_of,
-    read_comment,
     read_home,
-    read_post,
 )
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import (
@@ -285,12 +285,12 @@ class MoveRun:
                     return
                 self._home.posts[planned.key] = made
                 self._fresh.add(planned.key)
-                url = made.link
+                url = made.url
             self._links[entry_id] = url
         elif before is not None:
             self._links[entry_id] = before.url
         elif there is not None:
-            self._links[entry_id] = there.link
+            self._links[entry_id] = there.url
         self._tell(Reserved(entry_id, planned.key in self._fresh))
 
     def _has_doubtful_comments(self, planned: PlannedPost) -> bool:
@@ -318,7 +318,7 @@ class MoveRun:
         before = self._map.of(Thing.POST, planned.post.id)
         if there is not None:
             return LeftAlone.TRASHED
-        if before is not None and await read_post(self._api, before.id) is not None:
+        if before is not None and await POSTS.current(self._api, before.id) is not None:
             return LeftAlone.CHANGED  # a person removed the key
         return LeftAlone.DELETED
 
@@ -326,7 +326,7 @@ class MoveRun:
         post, same, ours = planned.post, there.digest == fields.digest, self._is_ours(planned, there, fields)
         if ours and not same and planned.key not in self._fresh:
             # A person may have changed it during this run.
-            now = post_of(await read_post(self._api, there.id))
+            now = post_of(await POSTS.current(self._api, there.id))
             ours = now is not None and now[1].fingerprint == there.fingerprint
         refused = ""
         closed = ours and not there.reachable and any(self._is_new(each) for each in post.comments)
@@ -349,8 +349,8 @@ class MoveRun:
 
     async def _change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> str:
         """Change a post; return why it was refused, or an empty text."""
-        changed = await self._writer.change(planned, there.id, values) if self._writer is not None else None
-        return changed.message if isinstance(changed, RestRefusal) else ""
+        refused = await self._writer.change(planned, there.id, values) if self._writer is not None else None
+        return "" if refused is None else refused.message
 
     def _is_ours(self, planned: PlannedPost, there: HomePost, fields: Fields) -> bool:
         """Return whether a post is unchanged since this program last wrote it, even if a kill interrupted that run."""
@@ -400,13 +400,13 @@ class MoveRun:
                 self._writer.enter(Thing.COMMENT, comment_id, there)
             return Did.THERE, ""
         # A person may have changed it during this run.
-        now = comment_of(await read_comment(self._api, there.id)) if ours else None
+        now = comment_of(await COMMENTS.current(self._api, there.id)) if ours else None
         if now is None or now[1].fingerprint != there.fingerprint:
             return Did.LEFT, LeftAlone.CHANGED
         if self._writer is not None:
-            changed = await self._writer.change_comment(comment_id, there.id, fields.values)
-            if isinstance(changed, RestRefusal):
-                return Did.REFUSED, changed.message
+            refused = await self._writer.change_comment(comment_id, there.id, fields.values)
+            if refused is not None:
+                return Did.REFUSED, refused.message
         return Did.CHANGED, ""
 
     async def _look_again(self) -> None:
