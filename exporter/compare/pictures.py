@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from typing import IO, Final, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
-from exporter.compare.posts import Difference, Fault, Picture, PictureFacts, PictureLook
+from exporter.compare.posts import Difference, Fault, Picture, PictureFacts, PictureLook, Scope
 from exporter.crawl.assets.file_check import dimensions, sniff
 from exporter.errors import NotPublic, ServiceError
 from exporter.html.links import host_of, meaning
@@ -54,11 +54,7 @@ class ComparedPictures(NamedTuple):
 
 
 def compare_pictures(
-    olds: Sequence[Picture],
-    news: Sequence[str],
-    facts: Mapping[str, PictureFacts],
-    old_hosts: frozenset[str],
-    old_look: OldLook | None = None,
+    olds: Sequence[Picture], news: Sequence[str], facts: Mapping[str, PictureFacts], scope: Scope
 ) -> ComparedPictures:
     """Pair pictures by their bytes, their names and their order, and compare them.
 
@@ -66,11 +62,10 @@ def compare_pictures(
         olds: the pictures of the archived post that the archive has.
         news: the addresses of the pictures that the new post shows.
         facts: the pictures at these addresses.
-        old_hosts: the hosts that disappear with the old blog.
-        old_look: returns the look of an archived picture; with ``None`` only sizes are compared.
+        scope: the hosts that disappear, and the looks of archived pictures.
     """
     shown = dict.fromkeys(news)
-    still = [address for address in shown if host_of(address) in old_hosts]
+    still = [address for address in shown if host_of(address) in scope.old_hosts]
     differences = [Difference(Fault.PICTURE_ON_OLD_HOST, "", address) for address in still]
     as_before = {meaning(address) for address in still}
     wanted = [picture for picture in olds if meaning(picture.address) not in as_before]
@@ -91,8 +86,8 @@ def compare_pictures(
             differences.append(
                 Difference(Fault.PICTURE_CHANGED, _described(picture, picture.address), _described(found, address))
             )
-        elif old_look is not None and picture.sha256 != found.sha256:
-            unseen = _unseen(picture, found, old_look)
+        elif scope.old_look is not None and picture.sha256 != found.sha256:
+            unseen = _unseen(picture, found, scope.old_look)
             if unseen is None:
                 after = message("{address} (another picture)", address=address)
                 differences.append(Difference(Fault.PICTURE_CHANGED, _described(picture, picture.address), after))

@@ -22,7 +22,7 @@ from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, a
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES
 from exporter.copies.store import Store, StoredObject, read_whole
-from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
+from exporter.errors import ArchiveDamaged, ArchiveLocked, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
 from exporter.message import suggested
 
 INFO: Final = "archive.json"
@@ -308,15 +308,28 @@ def require_related(related: Related, source: object, target: object, *, prune: 
         )
 
 
-def other_runs(place: str, root: object) -> HistoriesDiffer:
-    """Return the error about a copy and an archive whose logs of runs differ."""
-    return HistoriesDiffer(
+def extends(runs: bytes, older: bytes, place: str, root: object) -> bool:
+    """Return whether a log of runs begins with an older one; ``False`` if the older one has more lines.
+
+    Raises:
+        HistoriesDiffer: the logs of the copy at ``place`` and of the archive in ``root`` differ.
+    """
+    if runs.startswith(older):
+        return True
+    if older.startswith(runs):
+        return False
+    raise HistoriesDiffer(
         "{place}/{runs} has other runs than {archive}: one of them was changed, or both were written since they "
         "parted. Run verify on both.",
         place=place,
         runs=RUNS,
         archive=root,
     )
+
+
+def changed_meanwhile(place: str) -> ArchiveLocked:
+    """Return the error about a copy that another writer has changed."""
+    return ArchiveLocked("Another writer has changed {place}: run sync again.", place=place)
 
 
 def following(history: History, number: int) -> list[int]:

@@ -25,7 +25,17 @@ from exporter.archive.archive import Archive
 from exporter.archive.layout import SUMS, asset_digest, segment_name
 from exporter.archive.lock import is_running
 from exporter.clock import SystemClock, timestamp
-from exporter.copies.contents import NEW_VERSIONS, PARTS, PRUNING, VERSIONS, Relation, SecondCopy, part_name, relate
+from exporter.copies.contents import (
+    NEW_VERSIONS,
+    PARTS,
+    PRUNING,
+    VERSIONS,
+    Relation,
+    SecondCopy,
+    changed_meanwhile,
+    part_name,
+    relate,
+)
 from exporter.copies.push import Push
 from exporter.copies.store import Store, checked_content, content_of
 from exporter.copies.transfer import TransferCount, in_parallel
@@ -76,14 +86,14 @@ class CopyPrune:
         copy = SecondCopy(self._store)
         try:
             if relate(self._push.history, copy).relation is not Relation.PRUNED:
-                raise self._changed()
+                raise changed_meanwhile(self._store.place)
             self._require_unlocked(copy)
             self._clear(NEW_VERSIONS, copy)
             for number in self._push.numbers:
                 self._push.send_version(number, PARTS, tally, NEW_VERSIONS)
             built = SecondCopy(self._store)
             if built.numbers() != copy.numbers() or built.pruning != note:
-                raise self._changed()
+                raise changed_meanwhile(self._store.place)
         except ArchiveLocked:
             self._store.remove(PRUNING)
             raise
@@ -136,7 +146,7 @@ class CopyPrune:
     def _replace_note(self, note: bytes, copy: SecondCopy) -> None:
         there = copy.objects.get(PRUNING)
         if not self._store.replace(PRUNING, note, None if there is None else there.tag):
-            raise self._changed()
+            raise changed_meanwhile(self._store.place)
 
     def _require_unlocked(self, copy: SecondCopy) -> None:
         """Refuse a place that does not remove objects. The test uses a file that can be stored again."""
@@ -149,9 +159,6 @@ class CopyPrune:
                 "or name another place.",
                 place=self._store.place,
             )
-
-    def _changed(self) -> ArchiveLocked:
-        return ArchiveLocked("Another writer has changed {place}: run sync again.", place=self._store.place)
 
     def _require_no_other(self, note: bytes | None) -> None:
         """Refuse if the process that wrote the note may be running."""

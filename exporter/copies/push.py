@@ -29,8 +29,9 @@ from exporter.copies.contents import (
     LocalHistory,
     Relation,
     SecondCopy,
+    changed_meanwhile,
+    extends,
     following,
-    other_runs,
     part_name,
     relate,
     require_related,
@@ -261,10 +262,8 @@ class Push:
         if RUNS in plan.damaged or set(self.numbers) - {*self.copy.numbers(), *plan.versions}:
             return
         theirs = self.copy.document_or_nothing(RUNS)
-        if theirs != self._runs[: len(theirs)]:
-            if theirs[: len(self._runs)] == self._runs:
-                return
-            raise other_runs(self.store.place, self.archive.path)
+        if not extends(self._runs, theirs, self.store.place, self.archive.path):
+            return
         if theirs != self._runs or RUNS not in self.copy.objects:
             plan.replaced[RUNS] = self._runs
         if self._seal and SUMS not in plan.damaged and self.copy.document_or_nothing(SUMS) != self._seal:
@@ -272,12 +271,9 @@ class Push:
 
     def _replace(self, name: str, data: bytes) -> None:
         known = self.copy.objects.get(name)
-        if self.store.replace(name, data, None if known is None else known.tag):
-            return
-        if read_whole(self.store, name, MAX_CACHE_BYTES) != data:
-            raise ArchiveLocked(
-                "Another writer has replaced {name} in {place}: run sync again.", name=name, place=self.store.place
-            )
+        replaced = self.store.replace(name, data, None if known is None else known.tag)
+        if not replaced and read_whole(self.store, name, MAX_CACHE_BYTES) != data:
+            raise changed_meanwhile(self.store.place)
 
     def _create(self, name: str, data: bytes, tally: TransferCount) -> None:
         """Send a document, unless another writer has stored other bytes.
@@ -299,7 +295,7 @@ class Push:
             self.store.read_start(PRUNING, 1)
         except NoSuchObject:
             return
-        raise ArchiveLocked("Another writer began to prune {place}: run sync again.", place=self.store.place)
+        raise changed_meanwhile(self.store.place)
 
     def _read(self, name: str) -> bytes:
         """Return a document of the archive; empty if it does not exist."""

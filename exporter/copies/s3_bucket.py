@@ -20,16 +20,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    HTTPClientError,
-    NoCredentialsError,
-    PartialCredentialsError,
-)
-from botocore.exceptions import (
-    ConnectionError as ConnectionFailed,
-)
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError, PartialCredentialsError
+from botocore.exceptions import ConnectionError as ConnectionFailed
 
 from exporter.archive import atomic
 from exporter.copies.store import PIECE_BYTES, ObjectContent
@@ -93,26 +85,19 @@ class BucketObject:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A stored object.
+    """The answer to an object that was sent.
 
     Attributes:
         version: the version's id; ``None`` in a bucket without versions.
         md5: the content's MD5 in hexadecimal digits, as an ETag has it; empty if it was sent in parts.
         again: whether boto3 repeated the request, so that an earlier one may have succeeded.
+        taken: whether the service refused the object, because its condition does not hold.
     """
 
     version: str | None
     md5: str
     again: bool
-
-
-class Taken(Exception):
-    """The service refused an object because its condition does not hold; ``md5`` and ``again`` as in :class:`Sent`."""
-
-    def __init__(self, md5: str, *, again: bool) -> None:
-        self.md5 = md5
-        self.again = again
-        super().__init__(md5)
+    taken: bool = False
 
 
 def unchanged(etag: str) -> Mapping[str, Any]:
@@ -270,7 +255,7 @@ class Bucket:
     def put(
         self, name: str, content: ObjectContent, condition: Mapping[str, Any] = ABSENT, until: datetime | None = None
     ) -> Sent:
-        """Store an object completely or not at all.
+        """Store an object completely or not at all, unless the condition does not hold.
 
         Args:
             name: the name.
@@ -279,14 +264,13 @@ class Bucket:
             until: the end of the new version's lock.
 
         Raises:
-            Taken: the condition does not hold.
             ArchiveDamaged: the content failed its check; nothing was stored.
         """
         if content.size > self.single:
             return self._put_parts(name, content, condition)
-        lock: dict[str, Any] = (
-            {} if until is None else {"ObjectLockMode": "COMPLIANCE", "ObjectLockRetainUntilDate": until}
-        )
+        lock: dict[str, Any] = {}
+        if until is not None:
+            lock = {"ObjectLockMode": "COMPLIANCE", "ObjectLockRetainUntilDate": until}
         with _spooled(content.pieces()) as (body, sha256, md5), self._translated():
             etag = md5.hex()
             try:
@@ -296,7 +280,7 @@ class Bucket:
                 )  # fmt: skip
             except ClientError as error:
                 if _code(error) in _TAKEN or ("IfMatch" in condition and _code(error) in _GONE):
-                    raise Taken(etag, again=_repeated(error.response)) from error
+                    return Sent(None, etag, _repeated(error.response), taken=True)
                 raise
         return Sent(answer.get("VersionId"), etag, _repeated(answer))
 
@@ -346,7 +330,7 @@ class Bucket:
         with self._translated():
             if "IfNoneMatch" in condition and self.head(name) is not None:
                 # Some services do not check the condition when they join the parts.
-                raise Taken("", again=False)
+                return Sent(None, "", again=False, taken=True)
             upload = {**where, "UploadId": self._client.create_multipart_upload(**where)["UploadId"]}
             try:
                 parts: list[CompletedPartTypeDef] = []
@@ -361,7 +345,7 @@ class Bucket:
                 with contextlib.suppress(ClientError, BotoCoreError):
                     self._client.abort_multipart_upload(**upload)
                 if isinstance(error, ClientError) and _code(error) in _TAKEN:
-                    raise Taken("", again=_repeated(error.response)) from error
+                    return Sent(None, "", _repeated(error.response), taken=True)
                 raise
         return Sent(done.get("VersionId"), "", _repeated(done))
 

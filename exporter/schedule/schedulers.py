@@ -22,6 +22,8 @@ from exporter.schedule.plan import NightPlan, name_of, next_time
 from exporter.text import printable
 
 PROC: Final = Path("/proc")
+_PRINTED: Final = {"darwin": ("macOS", "launchd"), "win32": ("Windows", "windows")}
+"""Systems for which a schedule is printed and not installed, with their names and forms."""
 _TIMEOUT_SECONDS: Final = 60
 _CRON_PROCESSES: Final = frozenset({"cron", "crond", "fcron", "bcron-sched", "bcron-start"})
 """The names of cron's processes in Debian, cronie, dcron, BusyBox and others."""
@@ -190,7 +192,7 @@ SCHEDULERS: Final[dict[str, Systemd | Cron]] = {"systemd": Systemd(), "cron": Cr
 
 def best() -> str | None:
     """Return the name of the preferred scheduler that this user can use, or ``None``."""
-    if sys.platform in {"darwin", "win32"}:
+    if sys.platform in _PRINTED:
         return None
     return next((name for name, each in SCHEDULERS.items() if each.is_usable()), None)
 
@@ -272,17 +274,13 @@ def _not_usable(scheduler: str) -> str:
 
 
 def _no_scheduler(words: Sequence[object]) -> str:
-    match sys.platform:
-        case "darwin":
-            return message(
-                "blog-exporter schedule --help says where to put the schedule for macOS. Print it: {command}",
-                command=suggested("schedule", "print", "launchd", *words),
-            )
-        case "win32":
-            return message(
-                "blog-exporter schedule --help says where to put the schedule for Windows. Print it: {command}",
-                command=suggested("schedule", "print", "windows", *words),
-            )
+    if sys.platform in _PRINTED:
+        system, form = _PRINTED[sys.platform]
+        return message(
+            "blog-exporter schedule --help says where to put the schedule for {system}. Print it: {command}",
+            system=system,
+            command=suggested("schedule", "print", form, *words),
+        )
     return message(
         "Nothing on this machine can start a backup every night: there is no cron, and no systemd runs for you. "
         "Install cron, such as with apt install cron, or print the lines for another scheduler: {command}",
