@@ -11,13 +11,23 @@ as gettext's ``pgettext`` does.
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from string import Formatter
 from typing import Any, Final
 
 PROGRAM: Final = "blog-exporter"
 CONTEXT_END: Final = "\x04"
 """Separates the context from the text in gettext's catalogues."""
+STORED: Final = "message"
+"""The member of a stored object that holds the template and values of its text."""
+_MAX_STORED_LEVELS: Final = 12
+"""Levels of messages in messages that are stored; those below become plain text."""
+_MAX_STORED_CHARACTERS: Final = 2000
+"""Longer messages are stored as plain text, and longer values are refused."""
+_SAFE_FORMAT: Final = re.compile(r"[+>]?[0-9]{0,2},?(\.[0-9])?[dfg%]?")
+"""The formats of numbers that templates use."""
 
 
 class Message(str):
@@ -85,6 +95,70 @@ def without_context(template: str) -> str:
 def message_n(one: str, many: str, n: int, /, **values: Any) -> Message:
     """Return the sentence for a number: ``one`` for 1, ``many`` for all others; both may contain ``{n:,}``."""
     return _made(one, many, n, {"n": n, **values})
+
+
+def stored(text: str) -> Any:
+    """Return the JSON value for a text: a message's template and values, or other text unchanged.
+
+    The object has ``template`` and ``values``, and for a sentence with a number also ``plural`` and ``number``. Values
+    are numbers, text, ``null`` or such objects.
+    """
+    return _stored(text, _MAX_STORED_LEVELS)
+
+
+def _stored(value: Any, levels: int) -> Any:
+    if not isinstance(value, str):
+        return value
+    if not isinstance(value, Message) or not value.template or not levels or len(value) > _MAX_STORED_CHARACTERS:
+        return str(value)
+    number = {} if value.plural is None else {"plural": value.plural, "number": value.number}
+    values = {name: _stored(each, levels - 1) for name, each in value.values.items()}
+    return {"template": value.template, **number, "values": values}
+
+
+def stored_as(name: str, text: str | None) -> dict[str, Any]:
+    """Return the members that state a text: ``name`` with its English text and, for a message, :data:`STORED`."""
+    value = None if text is None else stored(text)
+    return {name: None if text is None else str(text), **({STORED: value} if isinstance(value, dict) else {})}
+
+
+def restored(value: object, text: str = "") -> str:
+    """Return the text or message that :func:`stored` gave as a JSON value; ``text`` if the value is invalid."""
+    try:
+        found = _restored(value, _MAX_STORED_LEVELS)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return text
+    return found if isinstance(found, str) else text
+
+
+def restored_from(members: Mapping[str, Any], name: str) -> str:
+    """Return the text that :func:`stored_as` stated, as a message if :data:`STORED` gives the same text."""
+    text = str(members[name])
+    found = restored(members.get(STORED), text)
+    return found if found == text else text
+
+
+def _restored(value: Any, levels: int) -> Any:
+    """Make a message again; the limits keep a stranger's templates from filling the memory.
+
+    Raises:
+        AttributeError, LookupError, TypeError, ValueError: the value is invalid.
+    """
+    if not isinstance(value, dict):
+        if not isinstance(value, str | int | float | None) or len(str(value)) > _MAX_STORED_CHARACTERS:
+            raise ValueError(value)
+        return value
+    template, plural, number = value["template"], value.get("plural"), value.get("number", 1)
+    templates = template if plural is None else template + plural
+    if not levels or type(number) is not int or len(templates) > _MAX_STORED_CHARACTERS:
+        raise ValueError(value)
+    if any(form and not _SAFE_FORMAT.fullmatch(form) for _, _, form, _ in Formatter().parse(templates)):
+        raise ValueError(value)
+    values = {name: _restored(each, levels - 1) for name, each in value["values"].items()}
+    made = _made(template, plural, number, values)
+    if len(made) > _MAX_STORED_CHARACTERS:
+        raise ValueError(value)
+    return made
 
 
 def suggested(*words: object) -> str:

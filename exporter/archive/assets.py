@@ -434,7 +434,7 @@ def inventory(
             title=info.title,
             files=(file_id,),
             orphan=True,
-            reason="its address is not known, or not asked for: see --file-url and --assets",
+            reason=message("its address is not known, or not asked for: see --file-url and --assets"),
         )
     for digest in sorted(stored.keys() - named):
         yield FileRow(FileState.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)

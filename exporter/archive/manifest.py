@@ -17,7 +17,7 @@ from exporter.archive import layout
 from exporter.archive.layout import FORMAT_NAME, FORMAT_VERSION, LARGEST_VERSION
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
 from exporter.lossless_json import IntegerText
-from exporter.message import message, said
+from exporter.message import message, restored_from, said, stored_as
 from exporter.model.asset import is_sha256
 from exporter.text import printable
 
@@ -328,6 +328,10 @@ class RecordProblem:
     id: str | None
     reason: str
 
+    def document(self) -> dict[str, Any]:
+        """Return it as manifests and ``runs.jsonl`` state it."""
+        return {"kind": self.kind, "id": self.id, **stored_as("reason", self.reason)}
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentInfo:
@@ -359,7 +363,7 @@ class Manifest:
 
     def document(self) -> dict[str, Any]:
         """Return it with its members in the order of FORMAT.md."""
-        document = asdict(self)
+        document = asdict(self) | {"problems": [problem.document() for problem in self.problems]}
         order = (
             "format_version", "version", "parent", "blog_id", "base_url", "started_at", "finished_at", "tool",
             "counts", "completeness", "problems", "files", *(("pruned",) if self.pruned is not None else ()),
@@ -447,7 +451,8 @@ def _counts(found: CheckedObject) -> KindCounts:
 
 def _problem(found: CheckedObject) -> RecordProblem:
     check_problem(found)
-    return RecordProblem(found.text("kind"), found.text_or_null("id"), found.text("reason"))
+    check_problem(found)
+    return RecordProblem(found.members["kind"], found.members["id"], restored_from(found.members, "reason"))
 
 
 def _segment(found: CheckedObject) -> SegmentInfo:

@@ -21,7 +21,7 @@ from exporter.message import listed, message
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import fitted, left, printable, right, width
-from exporter.translation import recognised, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.archive.assets import FileRow
@@ -97,7 +97,7 @@ def _lines(row: FileRow, columns: int, *, paths: bool) -> Iterator[str]:
     room = max(columns - width(start) - width(used) - 2, 12)
     yield start + left(fitted(name, room), min(room, _NAME_COLUMNS)) + "  " + used
     if row.reason or row.absent:
-        reason = f" ({printable(translated(recognised(row.reason)), 200)})" if row.reason else ""
+        reason = f" ({printable(translated(row.reason), 200)})" if row.reason else ""
         yield f"    {printable(row.url or row.path or '', 120)}{reason}"
     elif paths and row.path:
         yield f"    {printable(row.path, 120)}"

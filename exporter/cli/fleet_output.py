@@ -23,9 +23,9 @@ from exporter.errors import (
 )
 from exporter.fleet.ledger import BlogState
 from exporter.fleet.work import CURRENT, EMPTY, FAILED, MADE
-from exporter.message import listed, message, message_n
+from exporter.message import listed, message, message_n, restored_from, stored_as
 from exporter.text import printable
-from exporter.translation import recognised, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.fleet.fleet_run import FleetMoment, FleetPlan
@@ -156,21 +156,17 @@ class RunDisplay:
         if not blogs["saved"] + blogs["partial"] and len(self.codes) == 1 and self._reason:
             (code,) = self.codes
             kind = _KINDS.get(code, Incomplete)
-            return kind(
-                message(
-                    "No blog could be saved, each failed as the last one: {reason}", reason=recognised(self._reason)
-                )
-            )
+            return kind(message("No blog could be saved, each failed as the last one: {reason}", reason=self._reason))
         return problem_of(document)
 
 
-def _stored_reason(reason: str) -> str:
-    """Return a stored reason in the interface language, on one line."""
-    return printable(translated(recognised(reason)), _MAX_REASON_CHARACTERS)
+def _shown_reason(reason: str) -> str:
+    """Return a reason in the interface language, on one line."""
+    return printable(translated(reason), _MAX_REASON_CHARACTERS)
 
 
 def _failure(blog_id: str, attempt: BlogAttempt, again: float | None) -> str:
-    values = {"blog": printable(blog_id, 100), "reason": _stored_reason(attempt.reason or "").rstrip(".。")}
+    values = {"blog": printable(blog_id, 100), "reason": _shown_reason(attempt.reason or "").rstrip(".。")}
     if again is None:
         return message("  {blog}: {reason}.", **values)
     return message("  {blog}: {reason}; again in {wait}.", **values, wait=time_text(again))
@@ -224,7 +220,7 @@ def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
                 each["blogs"],
                 code=each["exit_code"],
                 blog=printable(str(each["example"]), 100),
-                reason=_stored_reason(str(each["reason"])),
+                reason=_shown_reason(restored_from(each, "reason")),
             )
     if document["slowest"]:
         yield ""
@@ -337,7 +333,7 @@ class WorkDisplay:
             if self._failures <= _MAX_FAILURES:
                 archive, reason = (
                     printable(str(result.path), 300),
-                    printable(translated(recognised(result.reason)), 300),
+                    printable(translated(result.reason), 300),
                 )
                 self._out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
         self.advance(tally.archives)
@@ -381,11 +377,11 @@ def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
 def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> None:
     """Name archives that could not be read, the first twenty of them."""
     for name, reason in trouble[:_MAX_UNREADABLE]:
-        out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=recognised(reason)))
+        out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=reason))
     if count > _MAX_UNREADABLE:
         out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _MAX_UNREADABLE))
 
 
-def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, str]]:
+def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return archives that could not be read as JSON shows them, the first thousand."""
-    return [{"archive": printable(name), "reason": reason} for name, reason in trouble[:1000]]
+    return [{"archive": printable(name), **stored_as("reason", reason)} for name, reason in trouble[:1000]]

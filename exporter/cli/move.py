@@ -23,7 +23,7 @@ from exporter.export.interface import ExportOptions
 from exporter.message import listed, message, message_n
 from exporter.settings import SETTINGS, Settings, resolve
 from exporter.text import left, printable, right
-from exporter.translation import recognised, translated, translated_by_text
+from exporter.translation import translated, translated_by_text
 
 if TYPE_CHECKING:
     from exporter.cli.progress import ProgressBar
@@ -223,7 +223,7 @@ def _print(out: Output, moved: Moved) -> None:
         out.say(left(translated_by_text(thing), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
         what, some = counted(len(keys), thing.noun), shown(_some(outcome.public_keys(thing, keys)))
-        reason = shown(translated(recognised(why)))
+        reason = shown(translated(why))
         out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some))
     for thing, missing in outcome.missing.items():
         out.warn(

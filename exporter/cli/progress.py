@@ -25,7 +25,7 @@ from exporter.library.views import LatestRepaired
 from exporter.message import listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable
-from exporter.translation import recognised, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -166,9 +166,7 @@ def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
                 "Made again in latest/: {n:,} damaged file.", "Made again in latest/: {n:,} damaged files.", event.files
             )
         case AssetFailed():
-            return message(
-                "  {url}: {reason}", url=printable(event.url, 200), reason=shown(recognised(event.reason), 200)
-            )
+            return message("  {url}: {reason}", url=printable(event.url, 200), reason=shown(event.reason, 200))
     return None
 
 

@@ -16,11 +16,11 @@ from exporter.cli.summary import completeness_lines, problem_text, saved_and_all
 from exporter.clock import SystemClock, for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
 from exporter.library.status import SUCCESSES, Status, StatusProblem, status
-from exporter.message import Message, listed, message, message_n, suggested
+from exporter.message import Message, listed, message, message_n, restored_from, suggested
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
-from exporter.translation import recognised, translated
+from exporter.translation import translated
 
 OUTCOMES = {
     "saved": message("saved"),
@@ -142,7 +142,7 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
             values = {**place, "time": last.get("finished_at"), "how": how}
             if not last.get("error"):
                 return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **values))
-            reason = recognised(str(last["error"]))
+            reason = restored_from(last, "error")
             return LastRunFailed(
                 message("The last run of {blog} in {archive} at {time} {how}: {reason}", **values, reason=reason)
             )
@@ -259,7 +259,7 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
     if last is not None:
         outcome = OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
         if last.get("error"):
-            reason = printable(translated(recognised(str(last["error"]))), 300)
+            reason = printable(translated(restored_from(last, "error")), 300)
             out.answer(
                 message(
                     "Last run: {time} {outcome} ({reason})", time=last["finished_at"], outcome=outcome, reason=reason

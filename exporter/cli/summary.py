@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.cli.output import counted, shown, size_text, time_text
-from exporter.message import Message, listed, message, message_n
-from exporter.model.kinds import Kind
+from exporter.message import Message, listed, message, message_n, restored_from
+from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.text import printable, right
-from exporter.translation import recognised, translated
+from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
 
 _NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
 _LISTS = {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
-KIND_NAMES: Mapping[str, Message] = {
-    Kind.ENTRIES: message("entries"),
-    Kind.ENTRY_LIST: message("entry_list"),
-    Kind.COMMENTS: message("comments"),
-    Kind.FILES: message("files"),
-    Kind.USER: message("user"),
-    Kind.ASSETS: message("assets"),
-}
 _PROBLEMS_SHOWN = 20
 _NAMED_FILES = 3
 _CLOSING_PAGE: Final = "docs/closing.md"
@@ -60,7 +51,7 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
     if outcome.assets is not None:
         yield from _asset_lines(outcome.assets)
     if outcome.completeness is not None:
-        yield from completeness_lines(outcome.completeness, [asdict(problem) for problem in outcome.problems])
+        yield from completeness_lines(outcome.completeness, [problem.document() for problem in outcome.problems])
     yield _cost_line(outcome, took)
     yield message("Archive: {path}", path=printable(str(root.absolute())))
     places = (root / "latest" / name for name in ("site/index.html", "markdown/index.md"))
@@ -79,7 +70,7 @@ def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
         yield message(
             "INCOMPLETE: {parts} of the lists could not be read:", parts=counted(len(outcome.problems), "part")
         )
-        yield from _problem_lines([asdict(problem) for problem in outcome.problems])
+        yield from _problem_lines([problem.document() for problem in outcome.problems])
     yield _cost_line(outcome, took)
 
 
@@ -95,7 +86,7 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
     """
     parts: list[str] = []
     if outcome.problems and not known:
-        missing, first = missing_things(outcome), problem_text(asdict(outcome.problems[0]))
+        missing, first = missing_things(outcome), problem_text(outcome.problems[0].document())
         if missing:
             parts.append(message("incomplete: {things} not saved ({first})", things=listed(missing), first=first))
         else:
@@ -104,7 +95,7 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
     lost = outcome.assets.newly_lost if outcome.assets is not None else []
     if lost:
         named: list[str] = [
-            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(recognised(each.reason), 60))
+            message("{url} ({reason})", url=printable(each.url, 120), reason=shown(each.reason, 60))
             for each in lost[:_NAMED_FILES]
         ]
         named += ["…"] if len(lost) > _NAMED_FILES else []
@@ -203,7 +194,7 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
     if new:
         yield message("{files} newly gone for good:", files=_files(len(new)))
     for one in new[:_PROBLEMS_SHOWN]:
-        reason = printable(translated(recognised(one.reason)), 200)
+        reason = printable(translated(one.reason), 200)
         yield message("  - {name}: {reason}", name=printable(one.url, 200), reason=reason)
     if len(new) > _PROBLEMS_SHOWN:
         yield message("  … and {n:,} more; blog-exporter files DIR --missing lists them.", n=len(new) - _PROBLEMS_SHOWN)
@@ -221,8 +212,7 @@ def _problem_name(problem: Mapping[str, Any]) -> str:
 
 
 def _reason(problem: Mapping[str, Any]) -> str:
-    reason = problem["reason"]
-    return shown(recognised(reason if isinstance(reason, str) else str(reason)), 400)
+    return shown(restored_from(problem, "reason"), 400)
 
 
 def _problem_lines(problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -442,7 +432,7 @@ def _unseen_lines(report: ClosingReport) -> Iterator[Message]:
 
 def _outside_line(each: Outside) -> Message:
     noun = counted(each.count, _OUTSIDE_NOUNS[each.kind]) if each.kind in _OUTSIDE_NOUNS else printable(each.kind, 40)
-    reason = printable(translated(recognised(each.reason)), 200)
+    reason = printable(translated(each.reason), 200)
     if not reason:
         return message("  - {what}: {state}", what=noun, state=_STATES[each.state])
     return message("  - {what}: {state} ({reason})", what=noun, state=_STATES[each.state], reason=reason)

@@ -15,11 +15,11 @@ from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.options import require_new_file, with_archive
 from exporter.cli.output import OnLoss, Output
-from exporter.cli.summary import KIND_NAMES, changes_text
+from exporter.cli.summary import changes_text
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord
 from exporter.message import message, message_n
-from exporter.model.kinds import Kind
+from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.settings import Settings
 from exporter.text import left, printable
 from exporter.translation import current_language, translated

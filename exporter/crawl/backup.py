@@ -35,7 +35,7 @@ from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import printable
@@ -172,7 +172,7 @@ class BackupRun:
         done = self.outcome
         statistics = self._client.statistics
         done.outcome, done.finished_at = outcome, timestamp(self._clock.now())
-        done.exit_code, done.error = (0, None) if error is None else (error.exit_code, str(error))
+        done.exit_code, done.error = (0, None) if error is None else (error.exit_code, said(error))
         done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
         if self._ingest is not None:
             done.sweeps = len(self._ingest.sweeps)

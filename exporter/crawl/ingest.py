@@ -18,7 +18,7 @@ from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResu
 from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said
-from exporter.model.kinds import Kind
+from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.service.interface import BlogService, Call, Cursor, Page, Validators, WrongRecord
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class Ingest:
                 shrunk = message(
                     "holds {n} records, and held {most} a moment before; run again", n=result.listed, most=most
                 )
-                found[kind].append(message("{kind} list: {problem}", kind=kind, problem=shrunk))
+                found[kind].append(message("{kind} list: {problem}", kind=KIND_NAMES[kind], problem=shrunk))
         return found
 
     def extra_comments(self) -> dict[str, int]:

@@ -13,9 +13,9 @@ from exporter.clock import at_home, differs
 from exporter.crawl.assets.summary import AssetSummary, Tally
 from exporter.crawl.sweep import SweepResult
 from exporter.errors import ArchiveDamaged, Incomplete
-from exporter.message import listed, message, message_n, suggested
+from exporter.message import listed, message, message_n, said, stored_as, suggested
 from exporter.model.asset import AssetState
-from exporter.model.kinds import Kind
+from exporter.model.kinds import KIND_NAMES, Kind
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -58,6 +58,8 @@ class Outcome:
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``runs.jsonl``."""
         line = {**asdict(self), "assets": None if self.assets is None else self.assets.document()}
+        line["problems"] = [problem.document() for problem in self.problems]
+        line |= stored_as("error", self.error)
         del line["damaged"]
         if self.service_time is None:
             del line["service_time"]
@@ -72,7 +74,7 @@ class Outcome:
             finished_at=manifest.finished_at,
             outcome="saved" if partial is None else "partial",
             exit_code=0 if partial is None else partial.exit_code,
-            error=None if partial is None else str(partial),
+            error=None if partial is None else said(partial),
             version=manifest.version,
             sweeps=manifest.completeness.get("sweeps", 0),
             healed=len(manifest.healed or ()),
@@ -91,7 +93,9 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
     if not problems:
         return None
     first, more = problems[0], len(problems) - 1
-    what = first.kind if first.id is None else f"{first.kind} {first.id}"
+    what: str = KIND_NAMES.get(first.kind, first.kind)
+    if first.id is not None:
+        what = message("{kind} {id}", kind=what, id=first.id)
     reason = message("{what}: {reason}", what=what, reason=first.reason)
     shown = reason if len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS]
     if not more:

@@ -14,8 +14,8 @@ from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
 from exporter.crawl.tasks import task_group
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
-from exporter.message import message, said
-from exporter.model.kinds import Kind
+from exporter.message import message, restored, said, stored
+from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.service.interface import BlogService, Cursor, Page, PageFacts
 
 if TYPE_CHECKING:
@@ -216,14 +216,17 @@ class Sweep:
             what = message(
                 "{unnamed} more items had no usable id, or one that was there twice; run again", unnamed=self._unnamed
             )
-            result.problems.append(message("{kind} list: {problem}", kind=result.kind, problem=what))
+            result.problems.append(message("{kind} list: {problem}", kind=KIND_NAMES[result.kind], problem=what))
         result.problems = [*self._paginator.problems, *result.problems]
         result.complete = self._paginator.complete and not result.problems
         result.agreed = not result.differing and result.listed == self._listed_before
         result.doubts = self._paginator.doubts
         if self._items != result.listed:
             twice = message("{n} items are listed more than once", n=self._items - result.listed)
-            result.doubts = [*result.doubts, message("{kind} list: {problem}", kind=result.kind, problem=twice)]
+            result.doubts = [
+                *result.doubts,
+                message("{kind} list: {problem}", kind=KIND_NAMES[result.kind], problem=twice),
+            ]
         return result
 
     async def _read_pages(self, concurrency: int, group: asyncio.TaskGroup) -> None:
@@ -278,7 +281,7 @@ class Sweep:
             note: dict[str, Any] = {
                 "sweep": self._number,
                 "page": asked.cursor,
-                "failed": str(answer),
+                "failed": stored(said(answer)),
                 "missing": missing,
                 "records": {"ids": []},
             }
@@ -307,7 +310,7 @@ class Sweep:
         to_read: list[str] = []
         problems: list[str] = []
         differing = position = 0
-        where = message("{kind} list, page {page}:", kind=kind, page=asked.number)
+        where = message("{kind} list, page {page}:", kind=KIND_NAMES[kind], page=asked.number)
         of_comments, of_entries = kind is Kind.COMMENTS, kind is Kind.ENTRY_LIST
         items = page.items
         items.reverse()
@@ -367,7 +370,7 @@ class Sweep:
             "differing": differing,
             "to_read": to_read,
             "facts": asdict(facts),
-            "problems": problems[:_MAX_NAMED_ITEMS],
+            "problems": [stored(each) for each in problems[:_MAX_NAMED_ITEMS]],
             "unnamed": len(problems[_MAX_NAMED_ITEMS:]),
             "records": records,
         }
@@ -378,7 +381,7 @@ class Sweep:
         """Ingest a page from the note of an interrupted run; the ledger already has its records."""
         note = note_of(self._ledger.note(*self._known[asked.cursor])) or {}
         if "failed" in note:
-            self._fail(asked, ServiceError(note["failed"]), missing=note["missing"])
+            self._fail(asked, ServiceError(restored(note["failed"])), missing=note["missing"])
             return
         records = note["records"]
         new = [at for at, each in enumerate(records["ids"]) if self._ledger.mark(each, self._number) != self._number]
@@ -393,7 +396,7 @@ class Sweep:
         result.differing += note["differing"]
         result.to_read += note["to_read"]
         room = max(0, _MAX_NAMED_ITEMS - len(result.problems))
-        result.problems += note["problems"][:room]
+        result.problems += [restored(each) for each in note["problems"][:room]]
         self._unnamed += len(note["problems"][room:]) + note["unnamed"]
         if facts.total is not None:
             result.total = min(facts.total, MAX_COUNT)

@@ -242,7 +242,7 @@ class HostWorkers:
             self._sent.update(progress["sent"])
         again: list[DueBlog] = []
         for line, _, *fields in self._done[group].read():
-            attempt = BlogAttempt(*fields)
+            attempt = BlogAttempt.of_row(fields)
             blog, _ = self._open.pop((group, line), (None, 0.0))
             if blog is None:
                 continue
@@ -308,7 +308,9 @@ def recover(root: Path, ledger: FleetLedger) -> None:
     for name in folder.names():
         if name.endswith(".done"):
             with contextlib.suppress(lossless_json.NotJson, TypeError, ValueError):
-                attempts += [(blog_id, BlogAttempt(*fields)) for _, blog_id, *fields in _Lines(folder / name).read()]
+                attempts += [
+                    (blog_id, BlogAttempt.of_row(fields)) for _, blog_id, *fields in _Lines(folder / name).read()
+                ]
     ledger.recover(attempts, clock.now().timestamp())
     with atomic.translated(folder):
         atomic.remove_folder(folder)
@@ -361,7 +363,7 @@ async def _save_hosts(task: HostTask) -> None:
                 ended = await saver.ended(_POLL_SECONDS)
                 if ended:
                     over.update(lines[attempt.blog][0] for attempt in ended)
-                    _append(files.done, [[*lines.pop(attempt.blog), *_plain(attempt)] for attempt in ended])
+                    _append(files.done, [[*lines.pop(attempt.blog), *attempt.row()] for attempt in ended])
             _note_progress(files.progress, name, saver)
 
 
@@ -372,8 +374,3 @@ def _note_progress(path: InnerPath, name: str, saver: BlogSaver) -> None:
         temporary.unlink(missing_ok=True)
         atomic.write_small(temporary, lossless_json.dumps(note))
         temporary.replace(path)
-
-
-def _plain(attempt: BlogAttempt) -> Iterator[Any]:
-    for value in astuple(attempt):
-        yield value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

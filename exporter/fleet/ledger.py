@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass, field, replace
 from datetime import timedelta
@@ -33,7 +33,7 @@ from exporter.errors import (
     UsageError,
 )
 from exporter.fleet.blog_list import ListedBlog, trouble_with_id
-from exporter.message import message
+from exporter.message import message, restored, stored
 
 FILE_NAME: Final = "fleet.sqlite"
 FORMAT: Final = 1
@@ -162,6 +162,32 @@ class BlogAttempt:
     def state(self) -> BlogState:
         """The blog's state after it."""
         return {0: BlogState.SAVED, 3: BlogState.PARTIAL}.get(self.exit_code, BlogState.FAILED)
+
+    def row(self) -> tuple[Any, ...]:
+        """Return its fields as the ledger stores them."""
+        return astuple(replace(self, reason=_encoded_reason(self.reason)))
+
+    @classmethod
+    def of_row(cls, row: Sequence[Any]) -> BlogAttempt:
+        """Return the attempt that :meth:`row` gave."""
+        attempt = cls(*row)
+        return replace(attempt, reason=decoded_reason(attempt.reason))
+
+
+def _encoded_reason(reason: str | None) -> str | None:
+    value = None if reason is None else stored(reason)
+    return json.dumps(value) if isinstance(value, dict) else value and value.encode("utf-8", "replace").decode()
+
+
+def decoded_reason(text: str | None) -> str | None:
+    """Return a reason of the ledger: a message if it is stored as one, or else its text."""
+    if text is None or not text.startswith("{"):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return restored(value, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +419,7 @@ class FleetLedger:
                     "SELECT state FROM blogs WHERE number = ?", (attempt.blog,)
                 ).fetchone()
                 before.append(BlogState(state))
-                found = self._connection.execute(_ADD_ATTEMPT, (self._run, *astuple(attempt)))
+                found = self._connection.execute(_ADD_ATTEMPT, (self._run, *attempt.row()))
                 is_kept = attempt.state is not BlogState.FAILED
                 self._connection.execute(
                     "UPDATE blogs SET state = ?1, due_at = ?2, run = ?3, attempt = ?4,"

@@ -19,8 +19,10 @@ from exporter.fleet.ledger import (
     check_format,
     connect,
     count_blogs,
+    decoded_reason,
     trouble,
 )
+from exporter.message import stored_as
 from exporter.notify.prometheus import Sample, families_text
 
 _SHOWN_ROWS: Final = 10
@@ -113,7 +115,7 @@ def _failures(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
         (listing, *_OPEN),
     )
     names = ("exit_code", "kind", "blogs", "example", "reason")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return [_with_reason(dict(zip(names, row, strict=True))) for row in rows]
 
 
 def _slowest(ledger: sqlite3.Connection) -> list[dict[str, Any]]:
@@ -138,7 +140,11 @@ def _retry(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
         (listing, *_OPEN, _SHOWN_ROWS),
     )
     names = ("blog_id", "failures", "due_at", "exit_code", "reason")
-    return [{**dict(zip(names, row, strict=True)), "due_at": _time(row[2])} for row in rows]
+    return [_with_reason({**dict(zip(names, row, strict=True)), "due_at": _time(row[2])}) for row in rows]
+
+
+def _with_reason(row: dict[str, Any]) -> dict[str, Any]:
+    return row | stored_as("reason", decoded_reason(row["reason"]))
 
 
 def _time(seconds: float | None) -> str | None:

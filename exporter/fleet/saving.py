@@ -211,14 +211,14 @@ class BlogSaver:
             sent = Statistics() if client is None else client.statistics
             self._past += sent.requests
         if error is not None:
-            reason = str(said(error))
+            reason = said(error)
         return BlogAttempt(
             blog.number,
             started,
             self._clock.now().timestamp(),
             code if error is None else error.exit_code,
             None if error is None else type(error).__name__,
-            None if reason is None else reason[:_MAX_REASON_CHARACTERS],
+            reason if reason is None or len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS],
             version,
             sent.requests,
             sent.retries,

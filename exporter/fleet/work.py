@@ -31,7 +31,7 @@ from exporter.errors import (
 )
 from exporter.fleet.pool import WorkerPool, results_as_completed
 from exporter.library.views import MARKDOWN, SITE
-from exporter.message import message, message_n, said
+from exporter.message import message, message_n, said, stored_as
 from exporter.service.registry import service_of
 from exporter.settings import shared_variables, variables
 
@@ -207,7 +207,7 @@ class ArchiveResult:
             "state": self.state,
             "exit_code": self.exit_code,
             "kind": self.kind,
-            "reason": self.reason,
+            **stored_as("reason", self.reason),
             "seconds": round(self.seconds, 3),
             **self.facts,
         }
@@ -304,7 +304,7 @@ def trouble_of(error: Exception) -> str:
     """Return why an archive could not be read, shortened."""
     is_fault = isinstance(error, (BlogExporterError, OSError))
     reason = said(error) if is_fault else message("{kind}: {reason}", kind=type(error).__name__, reason=error)
-    return str(reason)[:_MAX_REASON_CHARACTERS]
+    return reason if len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS]
 
 
 def copies_of_a_fleet(store: Store) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
-from exporter.message import message
+from exporter.message import message, restored_from, stored_as
 
 EXTENSIONS: Final[dict[str, str]] = {
     "application/gzip": "gz",
@@ -153,7 +153,7 @@ class Asset:
             content_type=_text(raw.get("content_type")),
             bytes=_number(raw.get("bytes")),
             sha256=digest if is_sha256(digest := raw.get("sha256")) else None,
-            error=_text(raw.get("error")),
+            error=restored_from(raw, "error") if isinstance(raw.get("error"), str) else None,
             refs=tuple(ref for ref in refs if isinstance(ref, dict)) if isinstance(refs, list) else (),
             width=_number(raw.get("width")),
             height=_number(raw.get("height")),
@@ -165,8 +165,11 @@ class Asset:
     @property
     def reason(self) -> str | None:
         """Return ``error`` as a message that can be translated if ``status`` says the same, else unchanged."""
-        answered = message("it answered {status}", status=self.status)
+        answered = self._answered()
         return answered if self.error == answered else self.error
+
+    def _answered(self) -> str:
+        return message("it answered {status}", status=self.status)
 
     def data(self) -> dict[str, Any]:
         """Return the record, without optional members that have no value."""
@@ -176,7 +179,7 @@ class Asset:
             "content_type": self.content_type,
             "bytes": self.bytes,
             "sha256": self.sha256,
-            "error": self.error,
+            **stored_as("error", str(self.error) if self.error == self._answered() else self.error),
             "refs": [dict(ref) for ref in self.refs],
         }
         absence = None if self.absence is None else str(self.absence)

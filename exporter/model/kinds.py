@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from exporter.lossless_json import IntegerText
+from exporter.message import Message, message
 
 _DECIMAL = re.compile(r"[0-9]{1,4000}")
 
@@ -22,6 +23,16 @@ class Kind(StrEnum):
     USER = "user"
     ASSETS = "assets"
 
+
+KIND_NAMES: Final[Mapping[str, Message]] = {
+    Kind.ENTRIES: message("entries"),
+    Kind.ENTRY_LIST: message("entry_list"),
+    Kind.COMMENTS: message("comments"),
+    Kind.FILES: message("files"),
+    Kind.USER: message("user"),
+    Kind.ASSETS: message("assets"),
+}
+"""The names of the kinds, for people."""
 
 BY_NAME: Final[Mapping[str, Kind]] = {
     "entry": Kind.ENTRIES,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from exporter.message import message
+from exporter.message import message, stored_as
 
 
 class Thing(StrEnum):
@@ -38,14 +38,14 @@ class Did(StrEnum):
     """The new home does not take it."""
 
 
-class LeftAlone(StrEnum):
-    """Why a record of the new home is left unchanged."""
+class LeftAlone:
+    """Why a record of the new home is left unchanged: messages."""
 
-    CHANGED = message("changed there since it was moved")
-    DELETED = message("deleted there since it was moved")
-    TRASHED = message("put into the trash there")
-    ONLY_THERE = message("public there, but hidden or removed in the archive")
-    WOULD_BE_PUBLIC = message("not made, as WordPress shows every category to everybody")
+    CHANGED: Final = message("changed there since it was moved")
+    DELETED: Final = message("deleted there since it was moved")
+    TRASHED: Final = message("put into the trash there")
+    ONLY_THERE: Final = message("public there, but hidden or removed in the archive")
+    WOULD_BE_PUBLIC: Final = message("not made, as WordPress shows every category to everybody")
 
 
 class Stage(StrEnum):
@@ -147,7 +147,13 @@ class MoveOutcome:
         return {
             "things": {thing: {did: counts[did] for did in Did} for thing, counts in self.counts.items()},
             "named": [
-                {"kind": thing, "fate": did, "reason": why, "count": len(keys), "ids": self.public_keys(thing, keys)}
+                {
+                    "kind": thing,
+                    "fate": did,
+                    **stored_as("reason", why),
+                    "count": len(keys),
+                    "ids": self.public_keys(thing, keys),
+                }
                 for (thing, did, why), keys in self.named.items()
             ],
             "missing": {thing: self.public_keys(thing, self.missing.get(thing, [])) for thing in Thing},

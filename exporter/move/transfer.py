@@ -305,7 +305,7 @@ class MoveRun:
             fields = self.plan.fields(planned, self._files, self._links, self._categories)
             await self._bring(planned, there, fields)
 
-    async def _why_not_there(self, planned: PlannedPost, there: HomePost | None) -> LeftAlone:
+    async def _why_not_there(self, planned: PlannedPost, there: HomePost | None) -> str:
         before = self.mapped.of(Thing.POST, planned.post.id)
         if there is not None:
             return LeftAlone.TRASHED

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exporter.archive.history import VersionRow, changes_in, positions_at, version_rows
 from exporter.archive.segments import Fallback, LinePosition, OnDamage, line_positions
 from exporter.errors import ArchiveDamaged
+from exporter.message import restored_from
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 
@@ -125,7 +126,7 @@ def completeness_at(archive: Archive, version: int) -> Completeness:
                 *map(left_out.get, ("pending", "lost", "by_choice", "refused", "doubtful")),
             ]
             kinds.append(KindCompleteness(kind, *(number if type(number) is int else 0 for number in numbers)))
-    named = tuple((str(each["kind"]), str(each["id"] or ""), str(each["reason"])) for each in problems)
+    named = tuple((str(each["kind"]), str(each["id"] or ""), restored_from(each, "reason")) for each in problems)
     return Completeness(bool(document.get("complete")), tuple(kinds), named)
 
 

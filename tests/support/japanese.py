@@ -121,4 +121,4 @@ def reading(runs: Runs, **environ: str) -> Iterator[Reader]:
     """Give a reader, and fail at the end if a command printed English."""
     reader = Reader(runs, environ)
     yield reader
-    assert reader.found == {}
+    assert not reader.found, reader.found

@@ -7,6 +7,8 @@ import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from string import Formatter
+from typing import Any
 
 import pytest
 from babel.messages.catalog import Catalog
@@ -15,6 +17,7 @@ from exporter import lossless_json, translation
 from exporter.errors import BlogExporterError
 from exporter.http.credentials import Redactor
 from exporter.message import (
+    Message,
     both,
     either,
     filled,
@@ -23,11 +26,15 @@ from exporter.message import (
     message_in_context,
     message_n,
     message_template,
+    restored,
+    restored_from,
     said,
+    stored,
+    stored_as,
 )
 from exporter.text import printable
-from exporter.translation import current_language, recognised, set_language, translated, translated_by_text
-from tests.translation.catalogue import as_mo
+from exporter.translation import current_language, set_language, translated, translated_by_text
+from tests.translation.catalogue import as_mo, sentences
 
 WORDS: dict[str | tuple[str, str], str | tuple[str, ...]] = {
     "{host} gave no answer to {what}.": "{host} から {what} の応答がありません。",
@@ -155,27 +162,89 @@ def test_catalogues_are_read_from_the_package() -> None:
         set_language("en")
 
 
+def _nested(levels: int) -> Message:
+    text = message("nothing")
+    for _ in range(levels):
+        text = message("{first}; {rest}", first="x", rest=text)
+    return text
+
+
 @pytest.mark.parametrize(
-    ("stored", "shown"),
+    "text",
     [
-        ("Not everything could be saved: assets http://x/1.jpg: it answered 503 (and 2 more); the next run tries again.",
-         "一部を保存できませんでした: 画像など http://x/1.jpg: 503 が返されました（ほか 2 件）。次の実行でもう一度試します。"),
-        ("entry/get answered 404: blog is not found; check the blog ID and the base URL.",
-         "entry/get が 404: blog is not found を返しました。ブログ ID とベース URL を確認してください。"),
-        ("it has 1,234 bytes, and its manifest says 5,678", "1,234 バイトですが、マニフェストでは 5,678 バイトです"),
-        ("2 requests", "リクエスト 2 回"),
-        ("Home", "Home"),
-        ("answered 1", "応答は 1 でした"),
-        ("answered ", "answered "),
-        ("x" * 3000, "x" * 3000),
+        message("the user could not be read: {user}", user=message("it answered {status}", status=503)),
+        message_n("{n:,} entry", "{n:,} entries", 1234),
+        message_in_context("site", "Pictures and files"),
+        message("{n} of {all}", n=None, all=1.5),
+        _nested(11),
+        "plain",
+        "",
+    ],
+)
+def test_a_stored_text_can_be_translated(text: str) -> None:
+    value = json.loads(json.dumps(stored(text)))
+    found = restored(value)
+    assert found == text
+    assert stored(found) == value
+    assert translated(found, "ja") == translated(text, "ja")
+    row = {"other": 1, **stored_as("reason", text)}
+    assert row["reason"] == text
+    assert type(row["reason"]) is str
+    assert stored(restored_from(row, "reason")) == value
+
+
+def test_a_stored_text_is_translated() -> None:
+    row = stored_as("error", message_n("{n:,} request", "{n:,} requests", 2))
+    assert row == {
+        "error": "2 requests",
+        "message": {"template": "{n:,} request", "plural": "{n:,} requests", "number": 2, "values": {"n": 2}},
+    }
+    assert translated(restored_from(row, "error"), "ja") == "リクエスト 2 回"
+
+
+def test_a_text_without_a_template_is_stored_alone() -> None:
+    assert stored_as("error", None) == {"error": None}
+    assert stored_as("error", "plain") == {"error": "plain"}
+    long = message("it answered {status}", status="x" * 2000)
+    assert stored_as("error", long) == {"error": str(long)}
+    assert json.dumps(stored(_nested(40))).count("template") == 12
+
+
+_BOMB: Any = {"template": "{x}" * 600, "values": {"x": "y" * 2000}}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, 5, [], {}, "another text", {"template": "a"}, {"template": 5, "values": {}},
+        {"template": "it answered 503", "values": []}, {"template": "it answered {status}", "values": {}},
+        {"template": "it answered {}", "values": {"": "503"}}, {"template": "it answered {0}", "values": {"0": "503"}},
+        {"template": "it answered {status", "values": {"status": "503"}},
+        {"template": "it answered {status.real}", "values": {"status": "503"}},
+        {"template": "it answered {status[0]}", "values": {"status": 503}},
+        {"template": "it answered {status:>999999999}", "values": {"status": "503"}},
+        {"template": "it answered {status:{status}}", "values": {"status": 503}},
+        {"template": "it answered {status:,}", "values": {"status": "503"}},
+        {"template": "it answered {status}", "values": {"status": 404}},
+        {"template": "it answered {status}", "values": {"status": [503]}},
+        {"template": "it answered {status}", "values": {"status": "5" * 5000}},
+        {"template": "it answered {status}", "plural": 5, "number": 2, "values": {"status": 503}},
+        {"template": "it answered {status}", "plural": "it", "number": "2", "values": {"status": 503}},
+        _BOMB, {"template": "{x}" * 600, "values": {"x": _BOMB}}, {"template": "it" * 5000, "values": {}},
     ],
 )  # fmt: skip
-def test_a_stored_text_is_recognised(stored: str, shown: str) -> None:
-    assert recognised(stored) is stored
-    try:
-        set_language("ja")
-        found = recognised(stored)
-        assert (found, translated(found)) == (stored, shown)
-        assert recognised(found) is found
-    finally:
-        set_language("en")
+def test_an_invalid_stored_text_is_shown_as_it_is(value: object) -> None:
+    found = restored_from({"reason": "it answered 503", "message": value}, "reason")
+    assert found == "it answered 503"
+    assert not isinstance(found, Message)
+    assert restored(value, "otherwise") in {"otherwise", "another text", "it answered 404", "it answered 503"}
+
+
+def test_templates_use_no_other_formats_than_stored_texts_may_have() -> None:
+    """A message whose template has another format would come back as plain text."""
+    texts = [text for each in sentences() for text in (each.text, each.many or "")]
+    forms = {form for text in texts for _, _, form, _ in Formatter().parse(text) if form}
+    assert forms
+    for form in forms:
+        text = filled(f"{{n:{form}}}", n=5)
+        assert stored(restored(stored(text))) == stored(text), form

@@ -37,7 +37,7 @@ from exporter.errors import (
 from exporter.http.address_guard import AddressGuard, states_private
 from exporter.http.engine import Download
 from exporter.http.transport import Statistics
-from exporter.message import message
+from exporter.message import message, said
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 
@@ -150,7 +150,7 @@ class Fetcher:
                 return Fetched(replace(found.asset, url=url, source=source), None)
             except _Failed:
                 pass
-        return Fetched(Asset(url, failed.status, bytes=failed.size, error=str(failed), absence=failed.state))
+        return Fetched(Asset(url, failed.status, bytes=failed.size, error=said(failed), absence=failed.state))
 
     async def _read(self, url: str, expected: Expected, known: Download | None) -> Fetched:
         part = self._store.part(url)
@@ -158,18 +158,18 @@ class Fetcher:
             return await self._whole(url, part, expected, known)
         except NotTheFile as error:
             part.restart(None, None)
-            raise _Failed(str(error), _OK, elsewhere=True) from None
+            raise _Failed(said(error), _OK, elsewhere=True) from None
         except NotPublic as error:
             stated = states_private(self._locate(url))
-            raise _Failed(str(error), None, AssetState.REFUSED if stated else AssetState.PENDING) from None
+            raise _Failed(said(error), None, AssetState.REFUSED if stated else AssetState.PENDING) from None
         except AddressRefused as error:
-            raise _Failed(str(error), None, AssetState.LOST) from None
+            raise _Failed(said(error), None, AssetState.LOST) from None
         except BodyTooLarge as error:
             part.restart(None, None)
-            raise _Failed(str(error), _OK, AssetState.LEFT_OUT, size=self._max_bytes) from None
+            raise _Failed(said(error), _OK, AssetState.LEFT_OUT, size=self._max_bytes) from None
         except TransportError as error:
             status = error.status if isinstance(error, RetryableStatus) else None
-            raise _Failed(str(error), status, elsewhere=isinstance(error, Unreachable | HostGivenUp)) from None
+            raise _Failed(said(error), status, elsewhere=isinstance(error, Unreachable | HostGivenUp)) from None
         finally:
             part.close()
 

@@ -11,6 +11,7 @@ from exporter import lossless_json
 from exporter.archive.assets import AssetStore
 from exporter.crawl.assets.download import AssetDownload, AssetResult
 from exporter.crawl.assets.plan import AssetMode, AssetSettings
+from exporter.message import stored_as
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
@@ -125,7 +126,7 @@ class AssetSummary:
             "read": self.read,
             **self.addresses.document(),
             "shadowed": list(self.shadowed),
-            "newly_lost": [{"url": lost.url, "reason": lost.reason} for lost in self.newly_lost],
+            "newly_lost": [{"url": lost.url, **stored_as("reason", lost.reason)} for lost in self.newly_lost],
             "file_url": self.file_url,
             "file_url_inferred_from": self.inferred,
             **({"framed": self.framed} if self.framed else {}),
