@@ -242,11 +242,11 @@ def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place:
 def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice) -> int:
     """Run ``fleet verify``."""
     from exporter.fleet.local_pool import LocalPool
-    from exporter.fleet.work import VerifyOptions, copies_of_a_fleet, verify_copies
+    from exporter.fleet.work import copies_of_a_fleet, verify_copies
     from exporter.fleet.work import verify as job
 
     if isinstance(root, Path) and not store.is_copy(str(root)):
-        return work.run(root, "verify", job, VerifyOptions(quick))
+        return work.run(root, "verify", job, quick)
     if quick or not isinstance(work.pool, LocalPool):
         raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
     _adopt(work.out, work.config)
