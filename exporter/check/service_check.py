@@ -34,6 +34,7 @@ from exporter.message import message, said
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Call, Cursor
+from exporter.setting_types import setting_text
 from exporter.settings import SETTINGS, Origin, Settings
 
 Answer = TypeVar("Answer")
@@ -60,22 +61,18 @@ def in_use(settings: Settings) -> dict[str, tuple[str, str]]:
 
 
 def _text_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, frozenset):
         return ",".join(sorted(value))
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}s"
-    return str(value)
+    return setting_text(value)
 
 
 def free_bytes(place: Path) -> int | None:
     """Return the free bytes on the disk where a folder is or will be; ``None`` if unknown."""
-    folder = place.absolute()
-    while not folder.is_dir() and folder != folder.parent:
-        folder = folder.parent
+    absolute = place.absolute()
     try:
-        return shutil.disk_usage(folder).free
+        return shutil.disk_usage(next(each for each in (absolute, *absolute.parents) if each.is_dir())).free
     except OSError:
         return None
 

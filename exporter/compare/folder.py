@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -12,7 +10,7 @@ from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from exporter.compare.pages import NoPost, read_markdown, read_page
-from exporter.compare.pictures import facts_of, look_of
+from exporter.compare.pictures import measured
 from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
 from exporter.errors import UsageError
 from exporter.html.tree import TooComplex
@@ -134,10 +132,7 @@ def _read_picture(path: Path, held: Container[str]) -> PictureFacts:
     try:
         if path.stat().st_size > _FILE_BYTES:
             return PictureFacts(unknown=message("it is too large"))
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            return measured(file, held)
     except OSError as error:
         return PictureFacts(unknown=error.strerror or message("the disk failed"))
-    found = facts_of(content, hashlib.sha256(content).hexdigest())
-    if found.sha256 is None or found.sha256 in held:
-        return found
-    return found._replace(look=look_of(io.BytesIO(content)))
