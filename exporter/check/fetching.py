@@ -41,11 +41,7 @@ class Reader(Protocol):
 
 
 async def fetch_samples(
-    result: CheckResult,
-    opened: OpenService,
-    settings: Settings,
-    reader: Reader,
-    locate: Callable[[str], str] | None,
+    result: CheckResult, opened: OpenService, settings: Settings, reader: Reader, locate: Callable[[str], str] | None
 ) -> None:
     """Download the newest upload and the first embedded picture, if the settings include such files.
 

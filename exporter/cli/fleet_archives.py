@@ -445,8 +445,8 @@ def search(
     from exporter.cli.search import print_hit
     from exporter.clock import SystemClock
     from exporter.fleet.local_pool import LocalPool
-    from exporter.fleet.search import is_indexed, update_index
     from exporter.fleet.search import search as find
+    from exporter.fleet.search import update_index
     from exporter.fleet.search_index import made_at
     from exporter.search.query import parse_query
     from exporter.worker import processors
@@ -454,7 +454,7 @@ def search(
     settings = _adopt(out, config)
     query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)
     troubles = 0
-    if update or not is_indexed(root):
+    if update or made_at(root) is None:
         updated = update_index(root, settings, pool, SystemClock())
         troubles = updated.troubles
         report_trouble(out, updated.trouble, troubles)

@@ -420,10 +420,7 @@ def _assign(olds: Sequence[OldComment], news: Sequence[NewComment]) -> dict[int,
 
 
 _COMMENT_KEYS: tuple[tuple[Callable[[OldComment], Iterable[Hashable]], Callable[[NewComment], Hashable]], ...] = (
-    (
-        lambda old: [(old.name, old.letters, day) for day in old.days],
-        lambda new: (new.name, new.letters, _day(new)),
-    ),
+    (lambda old: [(old.name, old.letters, day) for day in old.days], lambda new: (new.name, new.letters, _day(new))),
     (lambda old: [(old.name, old.letters)], lambda new: (new.name, new.letters)),
     (lambda old: [old.letters], lambda new: new.letters),
     (lambda old: [(old.name, day) for day in old.days], lambda new: (new.name, _day(new))),

@@ -127,8 +127,11 @@ class EncryptedStore(Store):
 
     def changed_readers(self) -> ChangedReaders:
         """Compare the recipients with those of existing objects."""
-        before = [recipients for keys, recipients in self._key_files() if keys.id == self.id] if self._begun else []
-        if not before or not self._names:
+        if not self._begun or not self._names:
+            return ChangedReaders()
+        found = key_files(self._inner, self._identities)
+        before = [recipients for keys, recipients in found if keys.id == self.id]
+        if not before:
             return ChangedReaders()
         now = set(self._names)
         everywhere: set[str] = set(before[0]).intersection(*before[1:])
@@ -223,16 +226,13 @@ class EncryptedStore(Store):
                     "with --identity to add to that copy.",
                     place=self.place,
                 )
-            self._inner.create(README, content_of(_readme()))
+            self._inner.create(README, content_of((resources.files("exporter.copies") / "README.txt").read_bytes()))
             document = {**self._keys.as_json(), "recipients": sorted(self._names)}
             with age_files.encrypted([json.dumps(document).encode()], self._with_writer) as file:
                 data = file.read()
             mark = readers_mark(self._keys.secret, self._names)
             self._inner.create(f"{KEYS}{mark}.age", content_of(data))
             self._begun = self._ready = True
-
-    def _key_files(self) -> Iterator[tuple[CopyKeys, tuple[str, ...]]]:
-        return key_files(self._inner, self._identities)
 
 
 def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKeys, tuple[str, ...]]]:
@@ -395,7 +395,3 @@ def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
         raise _not_a_copy(called)
     file.seek(start)
     return size
-
-
-def _readme() -> bytes:
-    return (resources.files("exporter.copies") / "README.txt").read_bytes()

@@ -40,10 +40,7 @@ _KEYS: Final = {
     "versions": "PRIMARY KEY (blog_id, version)",
     "runs": "PRIMARY KEY (blog_id, run)",
 }
-_INDEXES: Final = (
-    "CREATE INDEX blogs_by_archive ON blogs (archive)",
-    "CREATE INDEX files_by_blog ON files (blog_id)",
-)
+_INDEXES: Final = ("CREATE INDEX blogs_by_archive ON blogs (archive)", "CREATE INDEX files_by_blog ON files (blog_id)")
 
 
 class _RowsTask(NamedTuple):

@@ -79,6 +79,7 @@ PARTS: Final = tuple(table for table in TABLES if table != BLOGS)
 _ADDED_UP: Final = frozenset(
     {*PARTS, "private_entries", "unread_entries", "characters", "files_saved", "files_missing", "file_bytes"}
 )
+_RUN_NUMBERS: Final = ("exit_code", "version", "requests", "retries", "bytes")
 _MAX_INTEGER: Final = 2**63 - 1
 _FAILED: Final = frozenset({"failed", "refused", "interrupted"})
 _MAX_TITLE_CHARACTERS: Final = 500
@@ -302,14 +303,8 @@ class _Blog:
                 "url": url,
                 "host": host_of(url) or None,
                 "state": str(asset.state),
-                "error": asset.error,
-                "status": _whole(asset.status),
-                "content_type": asset.content_type,
-                "bytes": _whole(asset.bytes),
-                "sha256": asset.sha256,
-                "path": asset.path,
-                "width": _whole(asset.width),
-                "height": _whole(asset.height),
+                **{name: getattr(asset, name) for name in ("error", "content_type", "sha256", "path")},
+                **{name: _whole(getattr(asset, name)) for name in ("status", "bytes", "width", "height")},
                 "entries": len(entries),
             }
             self._file(state, uploads[0] if uploads else None, about)
@@ -361,15 +356,9 @@ class _Blog:
                 problems = run.get("problems")
                 row = {
                     "run": number,
-                    "started_at": _written(run.get("started_at")),
-                    "finished_at": _written(run.get("finished_at")),
-                    "outcome": _text(run.get("outcome")),
-                    "exit_code": _whole(run.get("exit_code")),
-                    "error": _text(run.get("error")),
-                    "version": _whole(run.get("version")),
-                    "requests": _whole(run.get("requests")),
-                    "retries": _whole(run.get("retries")),
-                    "bytes": _whole(run.get("bytes")),
+                    **{name: _written(run.get(name)) for name in ("started_at", "finished_at")},
+                    **{name: _text(run.get(name)) for name in ("outcome", "error")},
+                    **{name: _whole(run.get(name)) for name in _RUN_NUMBERS},
                     "complete": bool(completeness.get("complete")) if isinstance(completeness, dict) else None,
                     "problems": len(problems) if isinstance(problems, list) else 0,
                 }

@@ -27,7 +27,7 @@ from exporter.search.index_file import FIELDS, record_lines
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 
-SECTION: Final = b"@\t"
+_SECTION: Final = b"@\t"
 """The beginning of a section's line; no line of a record begins with it."""
 _FOLDERS: Final = (".fleet", "search")
 _EDITION: Final = 1
@@ -98,7 +98,7 @@ def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
         file.seek(at)
         line = file.readline(_MAX_HEAD_BYTES)
         parts = line.rstrip(b"\n").split(b"\t")
-        if len(parts) != 4 or not line.startswith(SECTION) or not parts[3].isdigit():
+        if len(parts) != 4 or not line.startswith(_SECTION) or not parts[3].isdigit():
             return
         at += len(line)
         with contextlib.suppress(lossless_json.NotJson, UnicodeDecodeError):
@@ -106,14 +106,6 @@ def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
             if section.offset + section.length <= end:
                 yield section
         at += int(parts[3])
-
-
-def blog_in(line: bytes) -> str:
-    """Return the blog that the line of a section names; empty if it names none."""
-    try:
-        return str(lossless_json.loads(line.split(b"\t")[1]))
-    except (IndexError, lossless_json.NotJson):
-        return ""
 
 
 def _content(found: Iterable[Reading[BinaryIO]], known: Mapping[str, Section], old: BinaryIO | None) -> Iterator[bytes]:
@@ -131,7 +123,7 @@ def _content(found: Iterable[Reading[BinaryIO]], known: Mapping[str, Section], o
 
 
 def _section(blog_id: str, mark: str, length: int) -> bytes:
-    return b"%b%b\t%b\t%d\n" % (SECTION, lossless_json.text(blog_id), mark.encode(), length)
+    return b"%b%b\t%b\t%d\n" % (_SECTION, lossless_json.text(blog_id), mark.encode(), length)
 
 
 def _copied(file: BinaryIO, offset: int, length: int) -> Iterator[bytes]:

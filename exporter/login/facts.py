@@ -152,6 +152,5 @@ def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]
     if ends <= now:
         return message("the sign-in at {origin} ended at {time}. Sign in again: {command}", **ending)
     return message(
-        "the sign-in at {origin} ends at {time} and cannot be renewed. Sign in again before that: {command}",
-        **ending,
+        "the sign-in at {origin} ends at {time} and cannot be renewed. Sign in again before that: {command}", **ending
     )

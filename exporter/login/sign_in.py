@@ -345,8 +345,4 @@ class Receiver:
             self._answer.set_exception(error)
             return "200 OK", message("Not signed in"), message("{reason} You can close this window.", reason=error)
         self._answer.set_result(code)
-        return (
-            "200 OK",
-            message("Signed in"),
-            message("You can close this window, and go on in the terminal."),
-        )
+        return ("200 OK", message("Signed in"), message("You can close this window, and go on in the terminal."))

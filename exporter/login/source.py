@@ -153,28 +153,19 @@ class SignInSource(TokenSource):
         if self._current is not None and not self._is_due():
             return self._current
         async with self._turn:
-            if self._current is None:
-                self._adopt(self._stored())
-            if self._is_due():
-                await self._renew(refused=False)
-            return self._now()
+            current = self._current or self._adopt(self._stored())
+            return await self._renew(current, refused=False) if self._is_due() else current
 
     async def renewed(self, refused: Credentials, /) -> Credentials | None:
         """Return a new access token after a refusal."""
         async with self._turn:
-            if self._now() is refused:
-                await self._renew(refused=True)
-            return self._now()
+            return await self._renew(refused, refused=True) if self._current is refused else self._current
 
-    def _now(self) -> Credentials:
-        if self._current is None:
-            raise RuntimeError("nothing was read yet")
-        return self._current
-
-    def _adopt(self, sign_in: SignIn) -> None:
+    def _adopt(self, sign_in: SignIn) -> Credentials:
         self.redactor.learn(sign_in.secrets)
         self._sign_in = sign_in
         self._current = replace(self.carrier, token=sign_in.access_token, advice=self.advice)
+        return self._current
 
     def _stored(self) -> SignIn:
         found = self.store.read(self.origin, self.account)
@@ -194,20 +185,18 @@ class SignInSource(TokenSource):
     def _seconds(self) -> float:
         return self.clock.now().timestamp()
 
-    async def _renew(self, *, refused: bool) -> None:
+    async def _renew(self, current: Credentials, *, refused: bool) -> Credentials:
         """Use the tokens that another run renewed meanwhile, or renew the sign-in."""
-        if self._sign_in is None:
-            raise RuntimeError("nothing was read yet")
         if self._trouble is not None and self.clock.monotonic() < self._trouble[0]:
             self._give_up(self._trouble[1], refused=refused)
-            return
-        before = self._sign_in.access_token
+            return current
         with self.store.lock(self.origin, self.account) as lock:
             await self._acquire(lock)
-            self._adopt(self._stored())
-            if self._sign_in.access_token != before and not self._is_due():
-                return
-            if self._sign_in.refresh_token is None:
+            stored = self._stored()
+            adopted = self._adopt(stored)
+            if adopted.token != current.token and not self._is_due():
+                return adopted
+            if stored.refresh_token is None:
                 raise NotAuthorised(
                     "The sign-in at {origin} has ended, and the service issued no refresh token. "
                     "Sign in again: {command}",
@@ -215,17 +204,17 @@ class SignInSource(TokenSource):
                     command=self.login,
                 )
             try:
-                tokens = await self._ask(self._sign_in, self._sign_in.refresh_token)
+                tokens = await self._ask(stored, stored.refresh_token)
             except SignInRevoked as error:
                 raise SignInRevoked("{reason} Run: {command}", reason=said(error), command=self.login) from None
             except ServiceError as error:
                 self._trouble = self.clock.monotonic() + _PAUSE_SECONDS, str(error)
                 self._give_up(str(error), refused=refused)
-                return
-            renewed = renewed_sign_in(self._sign_in, tokens, self._seconds())
+                return adopted
+            renewed = renewed_sign_in(stored, tokens, self._seconds())
             self.redactor.learn(renewed.secrets)
             self.store.rewrite(renewed)
-            self._adopt(renewed)
+            return self._adopt(renewed)
 
     async def _ask(self, sign_in: SignIn, refresh_token: str) -> Tokens:
         content = refresh_request(sign_in.client_id, sign_in.client_secret, refresh_token)

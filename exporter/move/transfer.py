@@ -37,17 +37,7 @@ from exporter.move.home import (
     read_home,
 )
 from exporter.move.map_file import MapFile
-from exporter.move.outcome import (
-    Did,
-    LeftAlone,
-    MoveEvent,
-    MoveOutcome,
-    MoveStage,
-    MoveStep,
-    Reserved,
-    Stage,
-    Thing,
-)
+from exporter.move.outcome import Did, LeftAlone, MoveEvent, MoveOutcome, MoveStage, MoveStep, Reserved, Stage, Thing
 from exporter.move.plan import Fields, Plan, PlannedCategory, PlannedPost
 from exporter.move.writer import Writer
 from exporter.wordpress import RestRefusal, WordPressApi

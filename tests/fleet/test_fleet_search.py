@@ -13,8 +13,8 @@ from exporter.clock import SystemClock
 from exporter.errors import NoArchive
 from exporter.fleet import search as searching
 from exporter.fleet.local_pool import LocalPool
-from exporter.fleet.search import FleetSearchResult, is_indexed, search, update_index
-from exporter.fleet.search_index import index_folder, index_path
+from exporter.fleet.search import FleetSearchResult, search, update_index
+from exporter.fleet.search_index import index_folder, index_path, made_at
 from exporter.fleet.shards import ShardCounts
 from exporter.search.query import parse_query
 from exporter.settings import resolve
@@ -54,9 +54,9 @@ def shown(result: FleetSearchResult) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_words_in_all_blogs(fleet: Path, workers: int) -> None:
-    assert not is_indexed(fleet)
+    assert made_at(fleet) is None
     assert counts(update(fleet, workers)) == (3, 3, 0)
-    assert is_indexed(fleet)
+    assert made_at(fleet) is not None
     found = find(fleet, "海の日", "港")
     assert shown(found) == [("aki.example.jp", "entries", "2"), ("fuyu.example.jp", "entries", "1")]
     assert (found.total, found.blogs, found.outdated) == (2, 2, 0)
@@ -150,14 +150,6 @@ def test_an_index_that_is_none_is_made_anew(fleet: Path, content: bytes) -> None
     assert find(fleet, "海").total == 0
     assert counts(update(fleet)) == (3, 3, 0)
     assert find(fleet, "海").total == 3
-
-
-def test_blocks_end_anywhere(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    update(fleet)
-    whole = shown(find(fleet, "海"))
-    for size in (1, 7, 64, 301):
-        monkeypatch.setattr(searching, "_BLOCK_BYTES", size)
-        assert shown(find(fleet, "海")) == whole
 
 
 def test_a_large_index_is_searched_by_several_processes(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
