@@ -68,7 +68,7 @@ class DemoService:
 
     async def __aenter__(self) -> Self:
         app = web.Application()
-        app.router.add_get("/{path:.*}", self.answer)
+        app.router.add_route("*", "/{path:.*}", self.answer)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.05)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
@@ -103,6 +103,8 @@ class DemoService:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer a request for the user, an operation, or a picture."""
+        if request.method not in {"GET", "HEAD"}:
+            raise web.HTTPMethodNotAllowed(request.method, ("GET", "HEAD"))
         try:
             if request.path == USER:
                 return await self.user(request)
