@@ -263,7 +263,7 @@ async def each_of(addresses: Sequence[str], work: Callable[[str], Awaitable[None
 
 
 def measured(file: BinaryIO, held: Container[str]) -> PictureFacts:
-    """Return the facts of a picture in a file, without the look if its SHA-256 is in ``held``."""
+    """Measure the picture in a file, without its look if ``held`` contains its SHA-256."""
     file.seek(0)
     head = file.read(_HEAD_BYTES)
     kind = sniff(head)

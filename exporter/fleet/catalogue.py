@@ -153,12 +153,11 @@ class _ShardReader:
 
     def rows(self) -> list[Row]:
         """Return the rows of all blogs, in order, after writing those of other tables for blogs that changed."""
-        root, shard, _ = self._task.shard
         before = {row["blog_id"]: row for row in self._task.known}
         marks = {blog_id: str(row["mark"]).removeprefix(f"{EDITION} ") for blog_id, row in before.items()}
         rows = []
         self._connection.execute("SAVEPOINT blog")
-        for found in read_changed(root, shard, marks, self._read, self.counts):
+        for found in read_changed(self._task.shard, marks, self._read, self.counts):
             rows.append(self._row(found, before.pop(found.blog_id, None)))
             self._connection.execute("SAVEPOINT blog")
         for blog_id in before:

@@ -35,7 +35,7 @@ Row = dict[str, Any]
 Put = Callable[[str, Row], None]
 
 EDITION: Final = 1
-"""Increased when the rows of an archive change, so that all archives are read again."""
+"""Increased when the program makes other rows, so that it reads all archives again."""
 BLOGS: Final = "blogs"
 COLUMNS: Final = {
     BLOGS: """
@@ -138,7 +138,7 @@ def archive_place_text(blog_id: str) -> str:
 
 
 def blog_rows(archive: Archive, service: Records, put: Put) -> Row:
-    """Pass the rows of an archive to ``put``, and return the blog's own row without its mark.
+    """Pass an archive's rows to ``put``, and return the blog's own row without its mark.
 
     Args:
         archive: the archive; its folder is named as its blog.

@@ -109,7 +109,7 @@ def make_cards(task: ShardTask) -> ShardCounts:
     known = {card.blog_id: (mark, card) for mark, card in _cards(path)}
     marks = {blog_id: mark.removeprefix(_EDITION) for blog_id, (mark, _) in known.items()}
     made: list[tuple[str, BlogCard]] = []
-    for found in read_changed(task.root, task.shard, marks, partial(_card, task.settings), counts):
+    for found in read_changed(task, marks, partial(_card, task.settings), counts):
         place = archive_place_text(found.blog_id)
         empty = BlogCard(found.blog_id, place, "", 0, "", "", "damaged", site=False)
         card = found.made or known.get(found.blog_id, ("", empty))[1]

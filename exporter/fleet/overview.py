@@ -142,7 +142,7 @@ def _retry(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
 
 
 def _rows(ledger: sqlite3.Connection, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the rows of a query, by the names of its columns."""
+    """Run a query, and return each row as a dictionary with the column names."""
     found = ledger.execute(query, values)
     names = [column[0] for column in found.description]
     return [dict(zip(names, row, strict=True)) for row in found]

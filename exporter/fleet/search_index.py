@@ -76,7 +76,7 @@ def index_shard(task: ShardTask) -> ShardCounts:
             old = opened.enter_context(path.open("rb"))
             known = {section.blog_id: section for section in sections(old, head)}
         marks = {section.blog_id: section.mark for section in known.values()}
-        found = read_changed(task.root, task.shard, marks, partial(_lines_of, task.settings), counts)
+        found = read_changed(task, marks, partial(_lines_of, task.settings), counts)
         unchanged = []
         for each in found:
             unchanged.append(each)

@@ -1,7 +1,7 @@
-"""Read the archives of a fleet that changed, one of its 256 folders at a time, in worker processes.
+"""Read the archives that changed since the last update, for the catalogue, the index page and the search index.
 
-The catalogue, the index page and the search index keep their results with the marks of the archives. So an unchanged
-archive is not opened.
+Each of the three keeps a mark with its results for an archive, so that it opens no unchanged archive. A worker updates
+one of the fleet's 256 folders at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Made = TypeVar("Made")
 
 
 class ShardTask(NamedTuple):
-    """The task of a worker: update the results for one folder of the fleet."""
+    """A worker's task: update the results for one folder."""
 
     root: Path
     shard: str
@@ -34,7 +34,7 @@ class ShardTask(NamedTuple):
 
 @dataclass(slots=True)
 class ShardCounts:
-    """Counts for one folder of a fleet, or for all.
+    """Counts for one folder, or for all.
 
     Attributes:
         blogs: the number of blogs.
@@ -74,7 +74,7 @@ class ShardCounts:
 
 
 class Reading(NamedTuple, Generic[Made]):
-    """An archive of a shard.
+    """An archive and the result of reading it.
 
     Attributes:
         blog_id: its blog.
@@ -90,27 +90,27 @@ class Reading(NamedTuple, Generic[Made]):
 
 
 def read_changed(
-    root: Path, shard: str, marks: Mapping[str, str], read: Callable[[Archive], Made], counts: ShardCounts
+    task: ShardTask, marks: Mapping[str, str], read: Callable[[Archive], Made], counts: ShardCounts
 ) -> Iterator[Reading[Made]]:
-    """Yield the archives of a shard in the order of their names, and read those that changed.
+    """Yield a folder's archives, sorted by name, after reading those that changed.
 
     Args:
-        root: the fleet's folder.
-        shard: the shard.
-        marks: the marks of the last time, by blog.
-        read: called once or more with an archive that changed.
+        task: names the folder.
+        marks: the previous marks by blog.
+        read: called with each archive that changed, and again if a prune disturbs it.
         counts: counts the archives.
 
     Raises:
         NoSpace, NoMemory, Interrupted, MemoryError: reading ended with an error that is not about the archive.
     """
-    for found in archives_in(root, shard):
-        name = shard if found.blog_id == shard else f"{shard}/{found.path.name}"
+    for found in archives_in(task.root, task.shard):
+        name = task.shard if found.blog_id == task.shard else f"{task.shard}/{found.path.name}"
         if found.trouble is not None:
             counts.fail(name, found.trouble)
             continue
         counts.blogs += 1
         made: Made | None = None
+        reason = None
         try:
             mark = mark_of(found.path)
             if marks.get(found.blog_id) == mark:
@@ -122,17 +122,15 @@ def read_changed(
         except FATAL:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an archive holds, the others have their turn
-            reason = trouble_of(error)
+            mark, reason = UNREADABLE, trouble_of(error)
             counts.fail(name, reason)
-            yield Reading(found.blog_id, UNREADABLE, None, reason)
-        else:
-            yield Reading(found.blog_id, mark, made, None)
+        yield Reading(found.blog_id, mark, made, reason)
 
 
 def update_shards(
     root: Path, settings: Settings, pool: WorkerPool, work: Callable[[ShardTask], ShardCounts]
 ) -> ShardCounts:
-    """Call ``work`` for each shard of a fleet in the workers of a pool, and return the counts of all."""
+    """Have the pool's workers call ``work`` for each folder, and return all counts together."""
     counts = ShardCounts()
     tasks = (ShardTask(root, shard, settings.without_secrets()) for shard in shards_in(root))
     with closing(results_as_completed(pool, work, tasks)) as parts:
