@@ -17,7 +17,7 @@ import contextlib
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -85,11 +85,6 @@ class S3Store(Store):
     def place(self) -> str:
         """The address."""
         return self._bucket.place
-
-    @property
-    def requests(self) -> Mapping[str, int]:
-        """The number of requests sent so far, by operation."""
-        return self._bucket.requests
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
         """Yield the objects whose names start with ``prefix``."""

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import tempfile
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -140,7 +139,6 @@ class Bucket:
     Attributes:
         place: the address, for messages.
         single: as given.
-        requests: the number of requests sent, repeated ones included, by operation.
     """
 
     def __init__(self, client: S3Client, name: str, prefix: str, single: int = MAX_SINGLE_BYTES) -> None:
@@ -149,12 +147,9 @@ class Bucket:
         self.single = single
         self._versioned: bool | None = None
         self._lockable: bool | None = None
-        self._counting = threading.Lock()
         self._asking = threading.Lock()
         self._prefix = f"{prefix}/" if prefix else ""
         self.place = f"s3://{name}/{prefix}" if prefix else f"s3://{name}"
-        self.requests: Counter[str] = Counter()
-        client.meta.events.register("before-send.s3", self._count)
 
     def is_versioned(self) -> bool:
         """Return whether the bucket keeps every version of an object.
@@ -351,10 +346,6 @@ class Bucket:
 
     def _name_of(self, key: str) -> str:
         return key.removeprefix(self._prefix)
-
-    def _count(self, event_name: str = "", **_: object) -> None:
-        with self._counting:
-            self.requests[event_name.rpartition(".")[2]] += 1
 
     def _missing(self, error: ClientError, found: BucketObject) -> Exception:
         return NoSuchObject(self.place, found.name) if _code(error) in _GONE else error
