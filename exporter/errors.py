@@ -52,6 +52,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from exporter.message import filled
 from exporter.message import message as worded
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ _BODY_CHARACTERS = 500
 class BlogExporterError(Exception):
     """Base of all errors that the program raises on purpose.
 
+    Args:
+        text: a message. With values it is the literal template of one, as :func:`~exporter.message.message` takes it.
+        values: the values of the template's fields.
+
     Attributes:
         exit_code: the exit code of the process.
         reported: whether the message was already printed.
@@ -70,6 +75,9 @@ class BlogExporterError(Exception):
 
     exit_code: ClassVar[int] = 1
     reported: bool = False
+
+    def __init__(self, text: str = "", /, **values: object) -> None:
+        super().__init__(filled(text, **values) if values else text)
 
 
 class UsageError(BlogExporterError):

@@ -15,6 +15,7 @@ import contextlib
 import os
 import pickle
 import pkgutil
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -48,6 +49,16 @@ def keep_to_one() -> None:
     """Let this process use one processor from now on, since many processes share the machine."""
     global _one_processor  # noqa: PLW0603 - it holds for the process
     _one_processor = True
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a session of its own, with the processes that it started, and wait for its end."""
+    with contextlib.suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
 
 
 class WorkerFailed(Exception):

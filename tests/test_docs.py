@@ -10,9 +10,9 @@ import pytest
 from exporter import errors
 from exporter.cli.main import COMMANDS
 from exporter.demo.content import demo_blog
-from exporter.demo.service import DemoService
 from exporter.settings import PREFIX, SETTINGS
 from tests.cli.conftest import Program
+from tests.support.demo_service import DemoService
 
 ROOT = Path(__file__).parent.parent
 COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from exporter.check.facts import CheckResult, DownloadFacts
+from exporter.compare.pictures import SpooledSink
 from exporter.crawl.assets.addresses import addresses
 from exporter.crawl.assets.file_check import Expected, NotTheFile, check_file
 from exporter.crawl.assets.upload_rule import infer_file_url
@@ -30,23 +30,6 @@ _MAX_BYTES: Final = 20_000_000
 _OK: Final = 200
 
 
-class _Memory:
-    """A download target in memory."""
-
-    def __init__(self) -> None:
-        self.file = io.BytesIO()
-        self.size = 0
-        self.validator: str | None = None
-
-    def restart(self, validator: str | None, length: int | None) -> None:  # noqa: ARG002 - no use for the length
-        self.validator, self.size = validator, 0
-        self.file = io.BytesIO()
-
-    def write(self, data: bytes) -> None:
-        self.file.write(data)
-        self.size += len(data)
-
-
 class Reader(Protocol):
     """The records that a check has read."""
 
@@ -58,11 +41,7 @@ class Reader(Protocol):
 
 
 async def fetch_samples(
-    result: CheckResult,
-    opened: OpenService,
-    settings: Settings,
-    reader: Reader,
-    locate: Callable[[str], str] | None,
+    result: CheckResult, opened: OpenService, settings: Settings, reader: Reader, locate: Callable[[str], str] | None
 ) -> None:
     """Download the newest upload and the first embedded picture, if the settings include such files.
 
@@ -125,18 +104,20 @@ def _upload_address(
 async def _fetch(
     what: str, url: str, downloader: Downloader, expected: Expected, locate: Callable[[str], str] | None
 ) -> DownloadFacts:
-    sink = _Memory()
-    try:
-        answer = await downloader.read(locate(url) if locate is not None else url, sink)
-    except BodyTooLarge:
-        return DownloadFacts(what, url, _OK, sink.size)  # large, but it exists
-    except ServiceError as error:
-        status = error.status if isinstance(error, RetryableStatus) else None
-        return DownloadFacts(what, url, status, problem=said(error))
-    if answer.status != _OK:
-        return DownloadFacts(what, url, answer.status, problem=message("it answered {status}", status=answer.status))
-    try:
-        facts = check_file(sink.file, sink.size, expected, certain=answer.framed)
-    except (NotTheFile, BadBody) as error:
-        return DownloadFacts(what, url, answer.status, sink.size, problem=said(error))
+    with SpooledSink() as sink:
+        try:
+            answer = await downloader.read(locate(url) if locate is not None else url, sink)
+        except BodyTooLarge:
+            return DownloadFacts(what, url, _OK, sink.size)  # large, but it exists
+        except ServiceError as error:
+            status = error.status if isinstance(error, RetryableStatus) else None
+            return DownloadFacts(what, url, status, problem=said(error))
+        if answer.status != _OK:
+            return DownloadFacts(
+                what, url, answer.status, problem=message("it answered {status}", status=answer.status)
+            )
+        try:
+            facts = check_file(sink.file, sink.size, expected, certain=answer.framed)
+        except (NotTheFile, BadBody) as error:
+            return DownloadFacts(what, url, answer.status, sink.size, problem=said(error))
     return DownloadFacts(what, url, answer.status, sink.size, facts.content_type, facts.doubt or "")

@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -34,6 +34,7 @@ from exporter.message import message, said
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Call, Cursor
+from exporter.setting_types import setting_text
 from exporter.settings import SETTINGS, Origin, Settings
 
 Answer = TypeVar("Answer")
@@ -60,22 +61,18 @@ def in_use(settings: Settings) -> dict[str, tuple[str, str]]:
 
 
 def _text_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, frozenset):
         return ",".join(sorted(value))
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}s"
-    return str(value)
+    return setting_text(value)
 
 
 def free_bytes(place: Path) -> int | None:
     """Return the free bytes on the disk where a folder is or will be; ``None`` if unknown."""
-    folder = place.absolute()
-    while not folder.is_dir() and folder != folder.parent:
-        folder = folder.parent
+    absolute = place.absolute()
     try:
-        return shutil.disk_usage(folder).free
+        return shutil.disk_usage(next(each for each in (absolute, *absolute.parents) if each.is_dir())).free
     except OSError:
         return None
 
@@ -154,17 +151,17 @@ async def check(
     return result
 
 
+@dataclass(eq=False)
 class _Requests:
     """Sends the requests one after another; ``problems`` receives the problems with the pages of each list."""
 
-    def __init__(
-        self, opened: OpenService, result: CheckResult, clock: Clock, problems: dict[str, list[str]], *, keep: bool
-    ) -> None:
-        self._opened = opened
-        self._result = result
-        self._clock = clock
-        self._problems = problems
-        self._keep = keep
+    opened: OpenService
+    result: CheckResult
+    clock: Clock
+    problems: dict[str, list[str]]
+    keep: bool
+
+    def __post_init__(self) -> None:
         self._records: dict[Kind, list[Any]] = {}
         self._read: set[str] = set()
         self._stopped = False
@@ -175,16 +172,16 @@ class _Requests:
 
     async def send_all(self) -> None:
         """Request the user, the lists, and entries."""
-        service = self._opened.service
+        service = self.opened.service
         if service.capabilities.user:
             user = await self._ask(Kind.USER, None, service.user_call())
             if user is not None:
                 found = service.user(user)
-                self._result.user = found.id, found.name
+                self.result.user = found.id, found.name
                 self._note(Kind.USER, [user])
         for kind, pages in _LISTS.items():
             await self._list(kind, pages)
-        for entry_id in self._listed()[: ENTRIES_OF_A_REPORT if self._keep else 1]:
+        for entry_id in self._listed()[: ENTRIES_OF_A_REPORT if self.keep else 1]:
             await self._entry(entry_id)
 
     async def more_entries(self) -> AsyncIterator[Any]:
@@ -198,13 +195,13 @@ class _Requests:
                 yield entry
 
     def _listed(self) -> list[str]:
-        service = self._opened.service
+        service = self.opened.service
         keys = [service.key(Kind.ENTRY_LIST, item) for item in self.records(Kind.ENTRY_LIST)]
         return [key for key in dict.fromkeys(keys) if key is not None]
 
     async def _entry(self, entry_id: str) -> Any:
         self._read.add(entry_id)
-        entry = await self._ask(Kind.ENTRIES, None, self._opened.service.entry_call(self._opened.blog_id, entry_id))
+        entry = await self._ask(Kind.ENTRIES, None, self.opened.service.entry_call(self.opened.blog_id, entry_id))
         if entry is None or entry.data is None:
             return None
         self._note(Kind.ENTRIES, [entry.data])
@@ -212,8 +209,8 @@ class _Requests:
 
     async def _list(self, kind: Kind, most: int) -> None:
         """Read the first pages of a list."""
-        service = self._opened.service
-        pages = service.pages(kind, self._opened.blog_id, self._listed()[:1])
+        service = self.opened.service
+        pages = service.pages(kind, self.opened.blog_id, self._listed()[:1])
         known: set[str] = set()
         for _ in range(most):
             cursors = pages.wanted(0)
@@ -223,24 +220,24 @@ class _Requests:
             if page is None:
                 return
             self._note(kind, page.items)
-            facts = self._result.operations[-1]
+            facts = self.result.operations[-1]
             facts.pages, facts.page_size, facts.total, facts.total_size = (
                 page.pages, page.page_size, page.total, page.total_size,
             )  # fmt: skip
             pages.accept(page_facts(service, kind, cursors[0], page, known))
         if pages.problems:
-            self._problems[self._result.operations[-1].name] = pages.problems
+            self.problems[self.result.operations[-1].name] = pages.problems
 
     def _note(self, kind: Kind, records: list[Any]) -> None:
-        facts = self._result.operations[-1]
+        facts = self.result.operations[-1]
         facts.records = len(records)
-        facts.unusable = sum(self._opened.service.key(kind, record) is None for record in records)
-        facts.note_fields(self._opened.service, records)
+        facts.unusable = sum(self.opened.service.key(kind, record) is None for record in records)
+        facts.note_fields(self.opened.service, records)
         self._records.setdefault(kind, []).extend(records)
 
     async def _ask(self, kind: Kind, page: Cursor | None, call: Call[Answer]) -> Answer | None:
         """Send one request; return ``None`` and note the problem if there is no usable answer."""
-        request, result = call.request, self._result
+        request, result = call.request, self.result
         facts = OperationFacts(request.operation, kind, page if isinstance(page, int) else None)
         if self._stopped:
             return None
@@ -254,7 +251,7 @@ class _Requests:
         begun = time.monotonic()
         answer = None
         try:
-            answer = await self._opened.client.fetch(request, parse, once=True)
+            answer = await self.opened.client.fetch(request, parse, once=True)
             facts.answered = True
         except LongPause as pause:
             self._stopped = True
@@ -279,20 +276,20 @@ class _Requests:
         if response is not None:
             facts.status = response.status
             self._note_clock(response)
-        if self._keep:
+        if self.keep:
             headers, body = (response.headers, response.body) if response is not None else ({}, b"")
             result.exchanges.append(Exchange(facts, request.path, request.params, headers, body))
         return answer
 
     def _note_clock(self, response: Response) -> None:
-        if self._result.clock_skew is not None or "date" not in response.headers:
+        if self.result.clock_skew is not None or "date" not in response.headers:
             return
         try:
             sent = parsedate_to_datetime(response.headers["date"])
-            skew = (self._clock.now() - sent).total_seconds()
+            skew = (self.clock.now() - sent).total_seconds()
         except (ValueError, TypeError, OverflowError, IndexError):
             return
-        self._result.clock_skew = round(skew, 1)
+        self.result.clock_skew = round(skew, 1)
 
 
 def _status_of(error: ServiceError) -> int | None:

@@ -242,11 +242,11 @@ def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place:
 def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice) -> int:
     """Run ``fleet verify``."""
     from exporter.fleet.local_pool import LocalPool
-    from exporter.fleet.work import VerifyOptions, copies_of_a_fleet, verify_copies
+    from exporter.fleet.work import copies_of_a_fleet, verify_copies
     from exporter.fleet.work import verify as job
 
     if isinstance(root, Path) and not store.is_copy(str(root)):
-        return work.run(root, "verify", job, VerifyOptions(quick))
+        return work.run(root, "verify", job, quick)
     if quick or not isinstance(work.pool, LocalPool):
         raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
     _adopt(work.out, work.config)
@@ -378,21 +378,22 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
 
     settings = _adopt(out, config, {"site_lang": site_lang})
     found = make_index_page(root, settings, pool, settings.site_lang or "ja", title)
+    counts = found.counts
     out.document(
         {
-            "page": str(found.page.absolute()),
-            "blogs": found.blogs,
-            "entries": found.entries,
-            "read": found.read,
+            "page": str(found.path.absolute()),
+            "blogs": counts.blogs,
+            "entries": counts.entries,
+            "read": counts.read,
             "pages": found.pages,
-            "troubles": len(found.trouble),
-            "trouble": trouble_document(found.trouble),
+            "troubles": counts.troubles,
+            "trouble": trouble_document(counts.trouble),
         }
     )
-    report_trouble(out, found.trouble, len(found.trouble))
-    parts = [message_n("{n:,} blog", "{n:,} blogs", found.blogs), counted(found.entries, "entry")]
-    out.say(message("{page}: {parts}.", page=found.page, parts=listed(parts)))
-    return 3 if found.trouble else 0
+    report_trouble(out, counts.trouble, counts.troubles)
+    parts = [message_n("{n:,} blog", "{n:,} blogs", counts.blogs), counted(counts.entries, "entry")]
+    out.say(message("{page}: {parts}.", page=found.path, parts=listed(parts)))
+    return 3 if counts.troubles else 0
 
 
 @click.command(
@@ -444,18 +445,19 @@ def search(
     from exporter.cli.search import print_hit
     from exporter.clock import SystemClock
     from exporter.fleet.local_pool import LocalPool
-    from exporter.fleet.search import is_indexed, update_index
     from exporter.fleet.search import search as find
+    from exporter.fleet.search import update_index
     from exporter.fleet.search_index import made_at
     from exporter.search.query import parse_query
     from exporter.worker import processors
 
     settings = _adopt(out, config)
     query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)
-    trouble: list[tuple[str, str]] = []
-    if update or not is_indexed(root):
-        update_index(root, settings, pool, SystemClock(), lambda outcome: trouble.extend(outcome.trouble))
-        report_trouble(out, trouble, len(trouble))
+    troubles = 0
+    if update or made_at(root) is None:
+        updated = update_index(root, settings, pool, SystemClock())
+        troubles = updated.troubles
+        report_trouble(out, updated.trouble, troubles)
     found = find(root, query, settings, pool.slots if isinstance(pool, LocalPool) else processors())
     when = datetime.fromtimestamp(made_at(root) or 0.0, UTC)
     out.document(
@@ -479,4 +481,4 @@ def search(
     if not update:
         parts.append(message("index of {date}", date=f"{when:%Y-%m-%d %H:%M} UTC"))
     out.say(message("{parts}.", parts=listed(parts)))
-    return 3 if trouble else 0
+    return 3 if troubles else 0

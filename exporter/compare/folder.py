@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -12,7 +10,7 @@ from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from exporter.compare.pages import NoPost, read_markdown, read_page
-from exporter.compare.pictures import facts_of, look_of
+from exporter.compare.pictures import measured
 from exporter.compare.posts import Aspect, HomeState, NewPost, PictureFacts, Unchecked
 from exporter.errors import UsageError
 from exporter.html.tree import TooComplex
@@ -40,10 +38,7 @@ class FolderHome:
     def __init__(self, root: Path, progress: Callable[[int], None]) -> None:
         if not root.is_dir():
             raise UsageError(
-                message(
-                    "{root} is not a folder: name the new home's address (https://…) or the folder of its pages.",
-                    root=root,
-                )
+                "{root} is not a folder: name the new home's address (https://…) or the folder of its pages.", root=root
             )
         self._root = root
         self._progress = progress
@@ -58,7 +53,7 @@ class FolderHome:
         if not words:
             posts = list(self._pages([path for path in files if path.suffix.lower() in _HTML], self._html))
         if not posts:
-            raise UsageError(message("{root} has no HTML page and no Markdown with front matter.", root=self._root))
+            raise UsageError("{root} has no HTML page and no Markdown with front matter.", root=self._root)
         unread = [
             Unchecked(Aspect.TEXT, count, message("files that cannot be read: {why}", why=why))
             for why, count in self._unread.items()
@@ -86,11 +81,9 @@ class FolderHome:
                     count += 1
                     if count > _PAGES_READ:
                         raise UsageError(
-                            message(
-                                "{root} has over {most_files:,} pages; name a smaller folder.",
-                                root=self._root,
-                                most_files=_PAGES_READ,
-                            )
+                            "{root} has over {most_files:,} pages; name a smaller folder.",
+                            root=self._root,
+                            most_files=_PAGES_READ,
                         )
                     yield path
 
@@ -139,10 +132,7 @@ def _read_picture(path: Path, held: Container[str]) -> PictureFacts:
     try:
         if path.stat().st_size > _FILE_BYTES:
             return PictureFacts(unknown=message("it is too large"))
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            return measured(file, held)
     except OSError as error:
         return PictureFacts(unknown=error.strerror or message("the disk failed"))
-    found = facts_of(content, hashlib.sha256(content).hexdigest())
-    if found.sha256 is None or found.sha256 in held:
-        return found
-    return found._replace(look=look_of(io.BytesIO(content)))

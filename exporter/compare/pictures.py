@@ -15,10 +15,10 @@ import re
 import tempfile
 import warnings
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from typing import IO, Final, NamedTuple, Self
+from typing import BinaryIO, Final, NamedTuple, Self, cast
 from urllib.parse import unquote, urlsplit
 
-from exporter.compare.posts import Difference, Fault, Picture, PictureFacts, PictureLook
+from exporter.compare.posts import Difference, Fault, Picture, PictureFacts, PictureLook, Scope
 from exporter.crawl.assets.file_check import dimensions, sniff
 from exporter.errors import NotPublic, ServiceError
 from exporter.html.links import host_of, meaning
@@ -54,11 +54,7 @@ class ComparedPictures(NamedTuple):
 
 
 def compare_pictures(
-    olds: Sequence[Picture],
-    news: Sequence[str],
-    facts: Mapping[str, PictureFacts],
-    old_hosts: frozenset[str],
-    old_look: OldLook | None = None,
+    olds: Sequence[Picture], news: Sequence[str], facts: Mapping[str, PictureFacts], scope: Scope
 ) -> ComparedPictures:
     """Pair pictures by their bytes, their names and their order, and compare them.
 
@@ -66,11 +62,10 @@ def compare_pictures(
         olds: the pictures of the archived post that the archive has.
         news: the addresses of the pictures that the new post shows.
         facts: the pictures at these addresses.
-        old_hosts: the hosts that disappear with the old blog.
-        old_look: returns the look of an archived picture; with ``None`` only sizes are compared.
+        scope: the hosts that disappear, and the looks of archived pictures.
     """
     shown = dict.fromkeys(news)
-    still = [address for address in shown if host_of(address) in old_hosts]
+    still = [address for address in shown if host_of(address) in scope.old_hosts]
     differences = [Difference(Fault.PICTURE_ON_OLD_HOST, "", address) for address in still]
     as_before = {meaning(address) for address in still}
     wanted = [picture for picture in olds if meaning(picture.address) not in as_before]
@@ -91,8 +86,8 @@ def compare_pictures(
             differences.append(
                 Difference(Fault.PICTURE_CHANGED, _described(picture, picture.address), _described(found, address))
             )
-        elif old_look is not None and picture.sha256 != found.sha256:
-            unseen = _unseen(picture, found, old_look)
+        elif scope.old_look is not None and picture.sha256 != found.sha256:
+            unseen = _unseen(picture, found, scope.old_look)
             if unseen is None:
                 after = message("{address} (another picture)", address=address)
                 differences.append(Difference(Fault.PICTURE_CHANGED, _described(picture, picture.address), after))
@@ -156,7 +151,7 @@ def _described(size: Picture | PictureFacts, address: str) -> str:
     return f"{address} ({size.width}x{size.height})" if size.width and size.height else address
 
 
-def look_of(file: IO[bytes]) -> PictureLook:
+def look_of(file: BinaryIO) -> PictureLook:
     """Decode a picture, or the first frame if it is animated, and return its look.
 
     Pictures of more than 100 million pixels are not decoded.
@@ -237,10 +232,10 @@ class PictureReader:
         return found
 
     async def _one(self, address: str, held: Container[str]) -> PictureFacts:
-        with _Measured() as sink:
+        with SpooledSink() as sink:
             return await self._read(address, sink, held)
 
-    async def _read(self, address: str, sink: _Measured, held: Container[str]) -> PictureFacts:
+    async def _read(self, address: str, sink: SpooledSink, held: Container[str]) -> PictureFacts:
         try:
             answer = await self._downloader.read(address, sink)
         except NotPublic:
@@ -251,10 +246,7 @@ class PictureReader:
             return PictureFacts(gone=str(answer.status))
         if answer.status != 200:
             return PictureFacts(unknown=message("it answers {status}", status=answer.status))
-        found = sink.facts()
-        if found.sha256 is None or found.sha256 in held:
-            return found
-        return found._replace(look=await asyncio.to_thread(look_of, sink.file))
+        return await asyncio.to_thread(measured, sink.file, held)
 
 
 async def each_of(addresses: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
@@ -270,17 +262,22 @@ async def each_of(addresses: Sequence[str], work: Callable[[str], Awaitable[None
             group.create_task(worker())
 
 
-def facts_of(head: bytes, sha256: str) -> PictureFacts:
-    """Return the facts of a picture, given the beginning of its file and its SHA-256."""
+def measured(file: BinaryIO, held: Container[str]) -> PictureFacts:
+    """Measure the picture in a file, without its look if ``held`` contains its SHA-256."""
+    file.seek(0)
+    head = file.read(_HEAD_BYTES)
     kind = sniff(head)
     if not kind.startswith("image/"):
         return PictureFacts(gone=message("no picture") if head else message("an empty file"))
-    size = dimensions(io.BytesIO(head), kind)
-    return PictureFacts(sha256, *(size or (None, None)))
+    file.seek(0)
+    sha256 = hashlib.file_digest(cast("io.BytesIO", file), "sha256").hexdigest()
+    width, height = dimensions(io.BytesIO(head), kind) or (None, None)
+    file.seek(0)
+    return PictureFacts(sha256, width, height, look=None if sha256 in held else look_of(file))
 
 
-class _Measured:
-    """Hashes a download and keeps it until it is decoded; see :class:`~exporter.http.body.Sink`.
+class SpooledSink:
+    """Keeps a download, see :class:`~exporter.http.body.Sink`; use it in ``with``. A download cannot be resumed.
 
     Attributes:
         file: the download; a large one is an unnamed temporary file.
@@ -288,10 +285,8 @@ class _Measured:
 
     def __init__(self) -> None:
         self.size = 0
-        self.file = tempfile.SpooledTemporaryFile(_MEMORY_BYTES)  # noqa: SIM115 - closed in __exit__
+        self.file = cast("BinaryIO", tempfile.SpooledTemporaryFile(_MEMORY_BYTES))  # noqa: SIM115 - see __exit__
         self.validator: str | None = None
-        self._head = bytearray()
-        self._digest = hashlib.sha256()
 
     def __enter__(self) -> Self:
         return self
@@ -300,21 +295,12 @@ class _Measured:
         self.file.close()
 
     def restart(self, validator: str | None, length: int | None) -> None:  # noqa: ARG002 - nothing is resumed
-        """Begin again; a download cannot be resumed."""
+        """Begin again."""
         self.size = 0
-        self._head.clear()
         self.file.seek(0)
         self.file.truncate()
-        self._digest = hashlib.sha256()
 
     def write(self, data: bytes) -> None:
         """Take bytes."""
         self.size += len(data)
-        self._digest.update(data)
         self.file.write(data)
-        self._head += data[: max(0, _HEAD_BYTES - len(self._head))]
-
-    def facts(self) -> PictureFacts:
-        """Return the facts of the download, and rewind its file."""
-        self.file.seek(0)
-        return facts_of(bytes(self._head), self._digest.hexdigest())

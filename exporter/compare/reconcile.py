@@ -112,37 +112,30 @@ def reconcile(
     return Comparison(results, extra, not_asked, comparing.later_comments, [*home.unchecked, *comparing.unchecked()])
 
 
+@dataclass
 class _Comparing:
-    """Compares pairs, and counts the parts that could not be compared.
+    """Compares pairs, and counts the parts that could not be compared; the arguments are those of :func:`reconcile`.
 
     Attributes:
         later_comments: see :class:`Comparison`.
     """
 
-    def __init__(
-        self,
-        olds: Sequence[OldPost],
-        home: HomeState,
-        matches: Matches,
-        facts: Mapping[str, PictureFacts],
-        scope: Scope,
-    ) -> None:
-        self.later_comments = 0
-        self._olds = olds
-        self._news = home.posts
-        self._home = home
-        self._matches = matches
-        self._facts = facts
-        self._scope = scope
+    _olds: Sequence[OldPost]
+    _home: HomeState
+    _matches: Matches
+    _facts: Mapping[str, PictureFacts]
+    _scope: Scope
+    later_comments: int = 0
+
+    def __post_init__(self) -> None:
+        self._news = self._home.posts
         self._skipped: Counter[tuple[Aspect, str, bool]] = Counter()
         self._not_held = 0
-        pairs = [(olds[old], self._news[new]) for old, new in matches.pairs.items()]
+        pairs = [(self._olds[old], self._news[new]) for old, new in self._matches.pairs.items()]
         self._own_names = _has_own_names(pairs)
-        self._by_id = {old.id: at for at, old in enumerate(olds)}
+        self._partners = {old.id: (old, new) for old, new in pairs}
         self._targets = {
-            olds[old].id: [place_of_page(each) for each in self._news[new].addresses]
-            for old, new in matches.pairs.items()
-            if olds[old].asked and self._news[new].addresses
+            old.id: [place_of_page(each) for each in new.addresses] for old, new in pairs if old.asked and new.addresses
         }
         self._shows_comments = _shows_comments(pairs)
 
@@ -238,10 +231,8 @@ class _Comparing:
             begin = at + len(text)
             lost = sorted(start for start in starts or () if at + start not in new.starts)
             if lost:
-                before, after = (
-                    text[max(0, lost[0] - _CONTEXT_LETTERS) : lost[0]],
-                    text[lost[0] : lost[0] + _CONTEXT_LETTERS],
-                )
+                before = text[max(0, lost[0] - _CONTEXT_LETTERS) : lost[0]]
+                after = text[lost[0] : lost[0] + _CONTEXT_LETTERS]
                 yield Difference(Fault.LINE_BREAKS, f"{before} / {after}", before + after)
                 return
 
@@ -281,7 +272,7 @@ class _Comparing:
         if new.status is ShownAs.PASSWORD:
             self._skip(Aspect.PICTURES, message("they are behind a password"), len(old.pictures))
             return
-        found = compare_pictures(old.pictures, new.pictures, self._facts, self._scope.old_hosts, self._scope.old_look)
+        found = compare_pictures(old.pictures, new.pictures, self._facts, self._scope)
         yield from found.differences
         if found.unknown and self._scope.fetch:
             self._skip(Aspect.PICTURES, found.why, found.unknown)
@@ -302,7 +293,7 @@ class _Comparing:
             target = self._targets.get(entry_id)
             if target is None or any(leads_to(each, target) for each in there):
                 continue
-            before, post = self._olds[self._by_id[entry_id]], self._news[self._matches.pairs[self._by_id[entry_id]]]
+            before, post = self._partners[entry_id]
             if any(slug_of(each) in {post.slug, *before.slugs} for each in new.links if not new.whole):
                 continue
             yield Difference(Fault.LINK_ASTRAY, before.title or entry_id, self._astray(old, new, there))
@@ -429,10 +420,7 @@ def _assign(olds: Sequence[OldComment], news: Sequence[NewComment]) -> dict[int,
 
 
 _COMMENT_KEYS: tuple[tuple[Callable[[OldComment], Iterable[Hashable]], Callable[[NewComment], Hashable]], ...] = (
-    (
-        lambda old: [(old.name, old.letters, day) for day in old.days],
-        lambda new: (new.name, new.letters, _day(new)),
-    ),
+    (lambda old: [(old.name, old.letters, day) for day in old.days], lambda new: (new.name, new.letters, _day(new))),
     (lambda old: [(old.name, old.letters)], lambda new: (new.name, new.letters)),
     (lambda old: [old.letters], lambda new: new.letters),
     (lambda old: [(old.name, day) for day in old.days], lambda new: (new.name, _day(new))),

@@ -77,10 +77,7 @@ class SiteHome:
         listed = await self._listed()
         if not listed.pages:
             raise ServiceError(
-                message(
-                    "{place} lists no page on its own host. Is it built for another host?",
-                    place=self._client.sender.place,
-                )
+                "{place} lists no page on its own host. Is it built for another host?", place=self._client.sender.place
             )
         posts: dict[str, NewPost] = {}
 
@@ -123,9 +120,7 @@ class SiteHome:
             if text is not None and ("<rss" in text or "<feed" in text):
                 return await self._of_document(text, [place])
         raise ServiceError(
-            message(
-                "{place} has neither a sitemap nor a feed: name the address of one.", place=self._client.sender.place
-            )
+            "{place} has neither a sitemap nor a feed: name the address of one.", place=self._client.sender.place
         )
 
     async def _of_document(self, text: str, seen: list[str]) -> _Listed:

@@ -51,19 +51,9 @@ def recipient(text: str) -> Recipient:
                     "prints for it, and make a new identity if others may have seen this one."
                 )
             ) from None
-        if word.startswith(("ssh-", "age1pq1", "age1tag", "age1yubikey")):
-            raise UsageError(
-                message(
-                    "{word!r} is a recipient of an unsupported kind: give one that age-keygen makes, age1… with 62 "
-                    "characters.",
-                    word=word[:20],
-                )
-            ) from error
         raise UsageError(
-            message(
-                "{word!r} is not an age recipient: give one that age-keygen makes, age1… with 62 characters.",
-                word=word[:80],
-            )
+            "{word!r} is not a supported age recipient: give one that age-keygen makes, age1… with 62 characters.",
+            word=word[:80],
         ) from error
 
 
@@ -77,7 +67,7 @@ def recipients_in(path: Path) -> tuple[str, ...]:
     for line in found:
         recipient(line)
     if not found:
-        raise UsageError(message("{path} has no age recipient: put each age1… on a separate line.", path=path))
+        raise UsageError("{path} has no age recipient: put each age1… on a separate line.", path=path)
     return found
 
 
@@ -89,29 +79,25 @@ def identities_in(path: Path) -> list[Identity]:
     """
     library = _library()
     if os.name == "posix" and path.exists() and path.stat().st_mode & 0o077:
-        raise UsageError(message("Others can read {path}, which opens your copies: run chmod 600 on it.", path=path))
+        raise UsageError("Others can read {path}, which opens your copies: run chmod 600 on it.", path=path)
     found = []
     for line in _lines(path):
         if line.startswith((_MAGIC.decode().strip(), _ARMOR)):
             raise UsageError(
-                message(
-                    "{path} is protected by a passphrase, which is not supported: make a file without one with age "
-                    "--decrypt --output NEW {path}, and remove it after use.",
-                    path=path,
-                )
+                "{path} is protected by a passphrase, which is not supported: make a file without one with age "
+                "--decrypt --output NEW {path}, and remove it after use.",
+                path=path,
             )
         try:
             found.append(library.x25519.Identity.from_str(line))
         except library.IdentityError:
             raise UsageError(
-                message(
-                    "{path} has a line that is not an age identity: give the file that age-keygen made, with a line "
-                    "AGE-SECRET-KEY-1… (keys of SSH and of plugins are not supported).",
-                    path=path,
-                )
+                "{path} has a line that is not an age identity: give the file that age-keygen made, with a line "
+                "AGE-SECRET-KEY-1… (keys of SSH and of plugins are not supported).",
+                path=path,
             ) from None
     if not found:
-        raise UsageError(message("{path} has no age identity: give the file that age-keygen made.", path=path))
+        raise UsageError("{path} has no age identity: give the file that age-keygen made.", path=path)
     return found
 
 
@@ -178,11 +164,9 @@ def decrypted(pieces: Iterable[bytes], identities: Sequence[Identity], called: s
                 raise failure from None
             if str(error) == _NO_KEY_FITS:
                 raise NoKeyFits(
-                    message(
-                        "No given key decrypts {name}, or its start is damaged: give the identity of one of its "
-                        "recipients.",
-                        name=called,
-                    )
+                    "No given key decrypts {name}, or its start is damaged: give the identity of one of its "
+                    "recipients.",
+                    name=called,
                 ) from None
             raise _damaged(called) from None
         made.seek(0)
@@ -276,10 +260,7 @@ def _header_size(beginning: bytes) -> int | None:
 
 def _damaged(called: str) -> ArchiveDamaged:
     return ArchiveDamaged(
-        message(
-            "{name} is damaged: it is truncated, changed, or not encrypted. Restore it from another copy.",
-            name=called,
-        )
+        "{name} is damaged: it is truncated, changed, or not encrypted. Restore it from another copy.", name=called
     )
 
 
@@ -289,7 +270,7 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open("rb") as file:
             data = file.read(_MAX_KEYS_BYTES)
     except OSError as error:
-        raise UsageError(message("Cannot read {path}: {reason}.", path=path, reason=system_reason(error))) from error
+        raise UsageError("Cannot read {path}: {reason}.", path=path, reason=system_reason(error)) from error
     for line in data.decode("utf-8", "replace").splitlines():
         text = line.strip()
         if text and not text.startswith("#"):

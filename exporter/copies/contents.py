@@ -22,8 +22,8 @@ from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, a
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES
 from exporter.copies.store import Store, StoredObject, read_whole
-from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
-from exporter.message import message, suggested
+from exporter.errors import ArchiveDamaged, ArchiveLocked, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
+from exporter.message import suggested
 
 INFO: Final = "archive.json"
 RUNS: Final = "runs.jsonl"
@@ -88,11 +88,9 @@ class LocalHistory:
                 data = path.read_bytes(MAX_DOCUMENT_BYTES)
             except OSError as error:
                 raise ArchiveDamaged(
-                    message(
-                        "{path} is missing or cannot be read: run {command}.",
-                        path=path,
-                        command=suggested("verify", "--repair", str(self._archive.path)),
-                    )
+                    "{path} is missing or cannot be read: run {command}.",
+                    path=path,
+                    command=suggested("verify", "--repair", str(self._archive.path)),
                 ) from error
             self._manifests[number] = hashlib.sha256(data).hexdigest(), Manifest.decode(data, str(path))
         return self._manifests[number]
@@ -158,10 +156,8 @@ class SecondCopy:
         """
         if INFO not in self.objects:
             raise NoArchive(
-                message(
-                    "{place} has no copy of an archive: it has no archive.json. Give the place that sync wrote to.",
-                    place=self.store.place,
-                )
+                "{place} has no copy of an archive: it has no archive.json. Give the place that sync wrote to.",
+                place=self.store.place,
             )
         data = self.document(INFO)
         stated = read_sums(self.sound_or_nothing(SUMS)).get(INFO)
@@ -294,41 +290,46 @@ def require_related(related: Related, source: object, target: object, *, prune: 
     values: dict[str, Any] = {"source": source, "target": target, "version": related.common}
     if related.relation is Relation.PARTED:
         raise HistoriesDiffer(
-            message(
-                "{source} and {target} have different histories after version {version}: each has versions that the "
-                "other lacks. Name another place.",
-                **values,
-            )
+            "{source} and {target} have different histories after version {version}: each has versions that the "
+            "other lacks. Name another place.",
+            **values,
         )
     if related.relation is Relation.UNPRUNED:
         raise HistoriesDiffer(
-            message(
-                "{target} was pruned, and {source} still has the folded versions: prune it by the same rules, or name "
-                "another place.",
-                **values,
-            )
+            "{target} was pruned, and {source} still has the folded versions: prune it by the same rules, or name "
+            "another place.",
+            **values,
         )
     if related.relation is Relation.PRUNED and not prune:
         raise HistoriesDiffer(
-            message(
-                "{source} was pruned, and {target} still has the folded versions: add --prune to remove them there, or "
-                "name another place.",
-                **values,
-            )
+            "{source} was pruned, and {target} still has the folded versions: add --prune to remove them there, or "
+            "name another place.",
+            **values,
         )
 
 
-def other_runs(place: str, root: object) -> HistoriesDiffer:
-    """Return the error about a copy and an archive whose logs of runs differ."""
-    return HistoriesDiffer(
-        message(
-            "{place}/{runs} has other runs than {archive}: one of them was changed, or both were written since they "
-            "parted. Run verify on both.",
-            place=place,
-            runs=RUNS,
-            archive=root,
-        )
+def extends(runs: bytes, older: bytes, place: str, root: object) -> bool:
+    """Return whether a log of runs begins with an older one; ``False`` if the older one has more lines.
+
+    Raises:
+        HistoriesDiffer: the logs of the copy at ``place`` and of the archive in ``root`` differ.
+    """
+    if runs.startswith(older):
+        return True
+    if older.startswith(runs):
+        return False
+    raise HistoriesDiffer(
+        "{place}/{runs} has other runs than {archive}: one of them was changed, or both were written since they "
+        "parted. Run verify on both.",
+        place=place,
+        runs=RUNS,
+        archive=root,
     )
+
+
+def changed_meanwhile(place: str) -> ArchiveLocked:
+    """Return the error about a copy that another writer has changed."""
+    return ArchiveLocked("Another writer has changed {place}: run sync again.", place=place)
 
 
 def following(history: History, number: int) -> list[int]:

@@ -31,7 +31,6 @@ from exporter.copies.hidden_names import padded, plain_name, proof, readers_mark
 from exporter.copies.memory import CopyKeys, KeyMemory
 from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, StoredObject, content_of, read_whole
 from exporter.errors import ArchiveDamaged, CopyEncrypted, NewerFormat, NoKeyFits, NoSuchObject, UsageError
-from exporter.message import message
 
 MARKER: Final = "encrypted-copy.json"
 README: Final = "README.txt"
@@ -128,8 +127,11 @@ class EncryptedStore(Store):
 
     def changed_readers(self) -> ChangedReaders:
         """Compare the recipients with those of existing objects."""
-        before = [recipients for keys, recipients in self._key_files() if keys.id == self.id] if self._begun else []
-        if not before or not self._names:
+        if not self._begun or not self._names:
+            return ChangedReaders()
+        found = key_files(self._inner, self._identities)
+        before = [recipients for keys, recipients in found if keys.id == self.id]
+        if not before:
             return ChangedReaders()
         now = set(self._names)
         everywhere: set[str] = set(before[0]).intersection(*before[1:])
@@ -178,7 +180,7 @@ class EncryptedStore(Store):
             return stored_name(self._keys.secret, name)
         except ValueError:
             raise ArchiveDamaged(
-                message("{place} has an object with the invalid name {name!r}: remove it.", place=self.place, name=name)
+                "{place} has an object with the invalid name {name!r}: remove it.", place=self.place, name=name
             ) from None
 
     @contextmanager
@@ -210,12 +212,7 @@ class EncryptedStore(Store):
         The archive saves the keys before the copy exists, so that a kill in between loses nothing.
         """
         if not self._names:
-            raise UsageError(
-                message(
-                    "{place} is encrypted: give its recipient with --encrypt-to.",
-                    place=self.place,
-                )
-            )
+            raise UsageError("{place} is encrypted: give its recipient with --encrypt-to.", place=self.place)
         with self._lock:
             if self._ready:
                 return
@@ -225,22 +222,17 @@ class EncryptedStore(Store):
             found = _marker_id(self._inner)
             if found != self.id:
                 raise UsageError(
-                    message(
-                        "Another machine just began an encrypted copy in {place}: choose another place, or run again "
-                        "with --identity to add to that copy.",
-                        place=self.place,
-                    )
+                    "Another machine just began an encrypted copy in {place}: choose another place, or run again "
+                    "with --identity to add to that copy.",
+                    place=self.place,
                 )
-            self._inner.create(README, content_of(_readme()))
+            self._inner.create(README, content_of((resources.files("exporter.copies") / "README.txt").read_bytes()))
             document = {**self._keys.as_json(), "recipients": sorted(self._names)}
             with age_files.encrypted([json.dumps(document).encode()], self._with_writer) as file:
                 data = file.read()
             mark = readers_mark(self._keys.secret, self._names)
             self._inner.create(f"{KEYS}{mark}.age", content_of(data))
             self._begun = self._ready = True
-
-    def _key_files(self) -> Iterator[tuple[CopyKeys, tuple[str, ...]]]:
-        return key_files(self._inner, self._identities)
 
 
 def key_files(inner: Store, identities: Sequence[Any]) -> Iterator[tuple[CopyKeys, tuple[str, ...]]]:
@@ -297,40 +289,32 @@ def open_encrypted(
     if not recipients and not identities:
         if there is not None or known is not None:
             raise CopyEncrypted(
-                message(
-                    "{place} is an encrypted copy: give --encrypt-to with its recipient to send, or --identity with "
-                    "the file of your age identity to read.",
-                    place=inner.place,
-                )
+                "{place} is an encrypted copy: give --encrypt-to with its recipient to send, or --identity with "
+                "the file of your age identity to read.",
+                place=inner.place,
             )
         return inner
     if known is not None and there is not None and known != there:
         raise ArchiveDamaged(
-            message(
-                "The encrypted copy in {place} is not the one that this archive was sent to: someone has replaced it. "
-                "If that was you, remove {file} and run again with --identity.",
-                place=inner.place,
-                file=memory.path,
-            )
+            "The encrypted copy in {place} is not the one that this archive was sent to: someone has replaced it. "
+            "If that was you, remove {file} and run again with --identity.",
+            place=inner.place,
+            file=memory.path,
         )
     if there is None:
         if not recipients or next(iter(inner.list()), None) is not None:
             raise UsageError(
-                message(
-                    "{place} has no encrypted copy: leave out --encrypt-to and --identity, or name an empty target.",
-                    place=inner.place,
-                )
+                "{place} has no encrypted copy: leave out --encrypt-to and --identity, or name an empty target.",
+                place=inner.place,
             )
         keys = None if known is None else memory.keys(known)
         return EncryptedStore(inner, keys or CopyKeys.new(), recipients, identities, memory, begun=False)
     keys = _keys_from(inner, identities, there) if identities else memory.keys(there)
     if keys is None:
         raise UsageError(
-            message(
-                "The keys of the encrypted copy in {place} are not in this archive's .work: run once with --identity "
-                "to get them from the copy, or send to another place.",
-                place=inner.place,
-            )
+            "The keys of the encrypted copy in {place} are not in this archive's .work: run once with --identity "
+            "to get them from the copy, or send to another place.",
+            place=inner.place,
         )
     memory.keep(inner.place, keys)
     return EncryptedStore(inner, keys, recipients, identities, memory, begun=True)
@@ -345,10 +329,7 @@ def _keys_from(inner: Store, identities: Sequence[Any], there: str) -> CopyKeys:
     if others:
         raise _not_a_copy(f"{inner.place}/{KEYS}")
     raise UsageError(
-        message(
-            "The given identity decrypts nothing in {place}: give the identity of one of its recipients.",
-            place=inner.place,
-        )
+        "The given identity decrypts nothing in {place}: give the identity of one of its recipients.", place=inner.place
     )
 
 
@@ -370,15 +351,13 @@ def _marker_id(inner: Store) -> str | None:
     if name != _FORMAT or not isinstance(version, int) or not isinstance(number, str):
         raise _not_a_copy(f"{inner.place}/{MARKER}")
     if version > _VERSION:
-        raise NewerFormat(
-            message("{place} was written by a newer blog-exporter: update this one to use it.", place=inner.place)
-        )
+        raise NewerFormat("{place} was written by a newer blog-exporter: update this one to use it.", place=inner.place)
     return number
 
 
 def _not_a_copy(called: str) -> ArchiveDamaged:
     return ArchiveDamaged(
-        message("{name} is not what sync wrote: restore it from another copy, or send to another place.", name=called)
+        "{name} is not what sync wrote: restore it from another copy, or send to another place.", name=called
     )
 
 
@@ -405,11 +384,9 @@ def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
         raise _not_a_copy(called)
     if words[4] != name or not hmac.compare_digest(words[2].encode(), proof(secret, name).encode()):
         raise ArchiveDamaged(
-            message(
-                "{name} has other content, from someone with write access to the place: restore it from another copy, "
-                "and find out who that is.",
-                name=called,
-            )
+            "{name} has other content, from someone with write access to the place: restore it from another copy, "
+            "and find out who that is.",
+            name=called,
         )
     size = int(words[3])
     start = file.tell()
@@ -418,7 +395,3 @@ def _unwrapped(file: IO[bytes], name: str, secret: bytes, called: str) -> int:
         raise _not_a_copy(called)
     file.seek(start)
     return size
-
-
-def _readme() -> bytes:
-    return (resources.files("exporter.copies") / "README.txt").read_bytes()

@@ -20,7 +20,7 @@ from exporter.archive.safe_files import FileTooLarge, InnerPath, NotPlain
 from exporter.clock import SystemClock
 from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, StoredObject
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchObject
-from exporter.message import message, system_reason
+from exporter.message import system_reason
 
 _WORK: Final = ".work"
 _NOT_LISTED: Final = frozenset({_WORK, "latest"})
@@ -89,7 +89,7 @@ class FolderStore(Store):
     def _path(self, name: str) -> InnerPath:
         if not is_inside(name):
             raise ArchiveDamaged(
-                message("{place} has an object with the invalid name {name!r}: remove it.", place=self.place, name=name)
+                "{place} has an object with the invalid name {name!r}: remove it.", place=self.place, name=name
             )
         return self._root.joinpath(*name.split("/"))
 
@@ -177,5 +177,5 @@ class FolderStore(Store):
         except OSError as error:
             reason = system_reason(error)
             raise BlogExporterError(
-                message("Cannot read {path}: {reason}.", path=f"{self.place}/{name}", reason=reason)
+                "Cannot read {path}: {reason}.", path=f"{self.place}/{name}", reason=reason
             ) from error

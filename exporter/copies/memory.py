@@ -25,7 +25,6 @@ from exporter.copies import age_files
 from exporter.copies.hidden_names import SECRET_BYTES, copy_id
 from exporter.copies.store import absolute_place, is_address
 from exporter.errors import BlogExporterError, UsageError
-from exporter.message import message
 from exporter.model.asset import is_sha256
 
 _KEYS_FILE: Final = "copies.json"
@@ -133,11 +132,9 @@ class KeyMemory:
             pass
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                message(
-                    "Cannot read {path}, which has the keys of this archive's encrypted copies: remove it, and run "
-                    "sync once with --identity, which gets the keys from the copy.",
-                    path=self.path,
-                )
+                "Cannot read {path}, which has the keys of this archive's encrypted copies: remove it, and run "
+                "sync once with --identity, which gets the keys from the copy.",
+                path=self.path,
             ) from error
         return {"copies": {}, "places": {}}
 

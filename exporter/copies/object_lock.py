@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -22,11 +21,11 @@ from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, InnerPath
 from exporter.clock import timestamp
 from exporter.copies.s3 import S3Store
 from exporter.copies.s3_bucket import CONNECTIONS, BucketObject
+from exporter.copies.transfer import in_parallel
 from exporter.errors import NotAuthorised
 
 _Result = TypeVar("_Result")
 _NOTE: Final = ".work/object-lock.json"
-_OBJECTS_PER_BATCH: Final = 1000
 _EXTENSION_DIVISOR: Final = 3
 """Locks last longer by the requested time divided by this."""
 
@@ -133,7 +132,8 @@ def read_locks(store: S3Store) -> Locked:
 
 def _for_all(store: S3Store, work: Callable[[BucketObject], _Result]) -> Iterator[tuple[BucketObject, _Result]]:
     """Yield each object with the result of ``work``, several at a time."""
-    objects = store.lockable()
-    with ThreadPoolExecutor(CONNECTIONS) as pool:
-        while batch := list(islice(objects, _OBJECTS_PER_BATCH)):
-            yield from zip(batch, pool.map(work, batch), strict=True)
+
+    def done(each: BucketObject) -> tuple[BucketObject, _Result]:
+        return each, work(each)
+
+    return in_parallel((partial(done, each) for each in store.lockable()), CONNECTIONS)

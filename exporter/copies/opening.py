@@ -10,7 +10,6 @@ from exporter.copies.encrypted import EncryptedStore, open_encrypted
 from exporter.copies.folder import FolderStore
 from exporter.copies.store import Store, is_address
 from exporter.errors import UsageError
-from exporter.message import message
 
 if TYPE_CHECKING:
     from exporter.copies.object_lock import Locked
@@ -58,9 +57,7 @@ def plain_store(place: str) -> Store:
         from exporter.copies.s3 import S3Store  # noqa: PLC0415 - optional, and slow to import
     except ImportError as error:
         raise UsageError(
-            message(
-                "S3 needs a library that is not installed ({error}): pip install 'blog-exporter[s3]'", error=str(error)
-            )
+            "S3 needs a library that is not installed ({error}): pip install 'blog-exporter[s3]'", error=str(error)
         ) from error
     return S3Store(place)
 

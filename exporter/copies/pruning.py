@@ -25,12 +25,21 @@ from exporter.archive.archive import Archive
 from exporter.archive.layout import SUMS, asset_digest, segment_name
 from exporter.archive.lock import is_running
 from exporter.clock import SystemClock, timestamp
-from exporter.copies.contents import NEW_VERSIONS, PARTS, PRUNING, VERSIONS, Relation, SecondCopy, part_name, relate
+from exporter.copies.contents import (
+    NEW_VERSIONS,
+    PARTS,
+    PRUNING,
+    VERSIONS,
+    Relation,
+    SecondCopy,
+    changed_meanwhile,
+    part_name,
+    relate,
+)
 from exporter.copies.push import Push
 from exporter.copies.store import Store, checked_content, content_of
 from exporter.copies.transfer import TransferCount, in_parallel
 from exporter.errors import ArchiveLocked, DamagedObject
-from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.text import printable
 
@@ -77,14 +86,14 @@ class CopyPrune:
         copy = SecondCopy(self._store)
         try:
             if relate(self._push.history, copy).relation is not Relation.PRUNED:
-                raise self._changed()
+                raise changed_meanwhile(self._store.place)
             self._require_unlocked(copy)
             self._clear(NEW_VERSIONS, copy)
             for number in self._push.numbers:
                 self._push.send_version(number, PARTS, tally, NEW_VERSIONS)
             built = SecondCopy(self._store)
             if built.numbers() != copy.numbers() or built.pruning != note:
-                raise self._changed()
+                raise changed_meanwhile(self._store.place)
         except ArchiveLocked:
             self._store.remove(PRUNING)
             raise
@@ -137,7 +146,7 @@ class CopyPrune:
     def _replace_note(self, note: bytes, copy: SecondCopy) -> None:
         there = copy.objects.get(PRUNING)
         if not self._store.replace(PRUNING, note, None if there is None else there.tag):
-            raise self._changed()
+            raise changed_meanwhile(self._store.place)
 
     def _require_unlocked(self, copy: SecondCopy) -> None:
         """Refuse a place that does not remove objects. The test uses a file that can be stored again."""
@@ -146,15 +155,10 @@ class CopyPrune:
         self._store.remove(name)
         if not self._store.create(name, content):
             raise ArchiveLocked(
-                message(
-                    "The versions in {place} are locked and cannot be removed: prune it when their locks have ended, "
-                    "or name another place.",
-                    place=self._store.place,
-                )
+                "The versions in {place} are locked and cannot be removed: prune it when their locks have ended, "
+                "or name another place.",
+                place=self._store.place,
             )
-
-    def _changed(self) -> ArchiveLocked:
-        return ArchiveLocked(message("Another writer has changed {place}: run sync again.", place=self._store.place))
 
     def _require_no_other(self, note: bytes | None) -> None:
         """Refuse if the process that wrote the note may be running."""
@@ -163,13 +167,11 @@ class CopyPrune:
         who, host, since = _read_note(note)
         if is_running(who, host) and SystemClock().now() - since < _NOTE_LIFETIME:
             raise ArchiveLocked(
-                message(
-                    "Process {pid} on {host} is pruning {place} since {since}: wait for its end.",
-                    place=self._store.place,
-                    pid=who,
-                    host=printable(host, 100),
-                    since=timestamp(since),
-                )
+                "Process {pid} on {host} is pruning {place} since {since}: wait for its end.",
+                place=self._store.place,
+                pid=who,
+                host=printable(host, 100),
+                since=timestamp(since),
             )
 
 

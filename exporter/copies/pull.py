@@ -7,7 +7,6 @@ rename, so the folder is valid at every instant. The caller's ``with`` block hol
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -34,8 +33,8 @@ from exporter.copies.contents import (
     Related,
     Relation,
     SecondCopy,
+    extends,
     following,
-    other_runs,
     part_name,
     relate,
     require_related,
@@ -47,11 +46,10 @@ from exporter.copies.transfer import (
     TransferCount,
     fetch_version,
     in_parallel,
-    receive,
     receive_asset,
+    receive_into,
 )
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer
-from exporter.message import message
 from exporter.model.asset import is_sha256
 
 _Parent = tuple[int, str | None] | None
@@ -150,7 +148,7 @@ class Pull:
         sealed = read_sums(plan.replaced.get(SUMS) or self.copy.sound_or_nothing(SUMS))
         for name in plan.documents:
             self._fetch_document(plan, name, sealed, tally)
-        jobs = (partial(self._fetch_asset, name) for name in plan.assets)
+        jobs = (partial(receive_asset, self.copy, name, self.layout) for name in plan.assets)
         self._count(plan, in_parallel(jobs), tally)
         folders = {(self.layout.root / name).parent for name in plan.assets if name not in plan.damaged}
         with atomic.translated(self.layout.assets):
@@ -185,11 +183,9 @@ class Pull:
     def _require_same_archive(self) -> None:
         if self.layout.info.read_bytes(MAX_DOCUMENT_BYTES) != self._info:
             raise HistoriesDiffer(
-                message(
-                    "{place} and {root} are copies of different archives: name another folder.",
-                    place=self.store.place,
-                    root=self.layout.root,
-                )
+                "{place} and {root} are copies of different archives: name another folder.",
+                place=self.store.place,
+                root=self.layout.root,
             )
 
     def _plan_versions(self, plan: SyncResult, known: set[int]) -> None:
@@ -233,10 +229,8 @@ class Pull:
         linked = runs is None or any(PREVIOUS in (run_of(line) or {}) for line in runs.split(b"\n"))
         stated = self._growing(plan, SUMS) if linked or SUMS in self.copy.objects else None
         ours, sealed = self._here(RUNS), self._here(SUMS)
-        if runs is not None and runs[: len(ours)] != ours:
-            if ours[: len(runs)] == runs:
-                return
-            raise other_runs(self.store.place, self.layout.root)
+        if runs is not None and not extends(runs, ours, self.store.place, self.layout.root):
+            return
         holds = runs is not None and _runs_hold(runs, read_sums(stated or b"").get(RUNS))
         if runs is not None and not holds:
             plan.damaged.append(RUNS)
@@ -289,20 +283,15 @@ class Pull:
     def _fill(self, number: int, part: str) -> tuple[str, int | None]:
         """Fetch a segment of an existing version; return its name and size, or ``None`` if it is damaged."""
         name = self.copy.part(number, part)
-        incoming = self.layout.work / f"incoming-{secrets.token_hex(8)}"
+        folder = self.layout.version(number)
         try:
             info = self.copy.manifest(number)[1].files[part]
-            size = receive(self.store, name, incoming, info.sha256, info.bytes)
         except (ArchiveDamaged, KeyError):
             return name, None
-        folder = self.layout.version(number)
+        received = receive_into(self.copy, name, self.layout, folder / part, info.sha256, info.bytes)
         with atomic.translated(folder):
-            incoming.replace(folder / part)
             atomic.sync_folder(folder)
-        return name, size
-
-    def _fetch_asset(self, name: str) -> tuple[str, int | None]:
-        return name, receive_asset(self.copy, name, self.layout)
+        return received
 
     def _here(self, name: str) -> bytes:
         try:

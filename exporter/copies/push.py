@@ -29,8 +29,9 @@ from exporter.copies.contents import (
     LocalHistory,
     Relation,
     SecondCopy,
+    changed_meanwhile,
+    extends,
     following,
-    other_runs,
     part_name,
     relate,
     require_related,
@@ -38,7 +39,6 @@ from exporter.copies.contents import (
 from exporter.copies.store import Store, content_of, content_of_file, read_whole
 from exporter.copies.transfer import OnProgress, SyncResult, TransferCount, in_parallel
 from exporter.errors import ArchiveDamaged, ArchiveLocked, HistoriesDiffer, NoArchive, NoSuchObject
-from exporter.message import message
 
 
 class Push:
@@ -72,11 +72,8 @@ class Push:
         self._require_ours()
         if self.copy.pruning is not None and not pruning:
             raise ArchiveLocked(
-                message(
-                    "A prune of {place} is running or was interrupted: wait for its end, or complete it with "
-                    "sync --prune.",
-                    place=store.place,
-                )
+                "A prune of {place} is running or was interrupted: wait for its end, or complete it with sync --prune.",
+                place=store.place,
             )
 
     def plan(self) -> SyncResult:
@@ -144,9 +141,7 @@ class Push:
         digest, manifest = self.history.manifest(number)
         data = self._read(part_name(number, MANIFEST))
         if hashlib.sha256(data).hexdigest() != digest:
-            raise ArchiveLocked(
-                message("{archive} was pruned during the transfer: run sync again.", archive=self.archive.path)
-            )
+            raise ArchiveLocked("{archive} was pruned during the transfer: run sync again.", archive=self.archive.path)
         sums = version_sums(digest, self._info_sha256, manifest.files)
         name = part_name(number, SUMS, folder)
         claimed = SUMS in missing and self.store.create(name, content_of(sums))
@@ -154,13 +149,11 @@ class Push:
             tally.add(len(sums), stored=claimed)
         if MANIFEST in missing and not claimed and read_whole(self.store, name, MAX_DOCUMENT_BYTES) != sums:
             raise ArchiveLocked(
-                message(
-                    "Another writer is sending another version {number} to {place}. If that transfer will never end, "
-                    "remove {folder} there, and run sync again.",
-                    number=number,
-                    place=self.store.place,
-                    folder=part_name(number, "", folder),
-                )
+                "Another writer is sending another version {number} to {place}. If that transfer will never end, "
+                "remove {folder} there, and run sync again.",
+                number=number,
+                place=self.store.place,
+                folder=part_name(number, "", folder),
             )
         segments = [part for part in missing if part in SEGMENTS]
         for size, stored in in_parallel(partial(self._send_segment, number, part, folder) for part in segments):
@@ -187,20 +180,16 @@ class Push:
             return
         if INFO not in self.copy.objects:
             raise NoArchive(
-                message(
-                    "{place} is not empty and has no copy of an archive: name an empty or new place.",
-                    place=self.store.place,
-                )
+                "{place} is not empty and has no copy of an archive: name an empty or new place.",
+                place=self.store.place,
             )
         data, info = self.copy.info()
         if data != self._info:
             raise HistoriesDiffer(
-                message(
-                    "{place} has the copy of another archive, of {blog_id} since {created_at}: name another place.",
-                    place=self.store.place,
-                    blog_id=info.blog_id,
-                    created_at=info.created_at,
-                )
+                "{place} has the copy of another archive, of {blog_id} since {created_at}: name another place.",
+                place=self.store.place,
+                blog_id=info.blog_id,
+                created_at=info.created_at,
             )
 
     def _check_documents(self, plan: SyncResult) -> None:
@@ -216,9 +205,7 @@ class Push:
 
     def _require_info(self, code: FindingCode) -> None:
         if code is FindingCode.INFO_DAMAGED:
-            raise ArchiveDamaged(
-                message("{info} is damaged; nothing was sent. Run verify --repair.", info=self.layout.info)
-            )
+            raise ArchiveDamaged("{info} is damaged; nothing was sent. Run verify --repair.", info=self.layout.info)
 
     def _plan_versions(self, plan: SyncResult) -> None:
         """Plan the missing files of versions that are not damaged.
@@ -275,10 +262,8 @@ class Push:
         if RUNS in plan.damaged or set(self.numbers) - {*self.copy.numbers(), *plan.versions}:
             return
         theirs = self.copy.document_or_nothing(RUNS)
-        if theirs != self._runs[: len(theirs)]:
-            if theirs[: len(self._runs)] == self._runs:
-                return
-            raise other_runs(self.store.place, self.archive.path)
+        if not extends(self._runs, theirs, self.store.place, self.archive.path):
+            return
         if theirs != self._runs or RUNS not in self.copy.objects:
             plan.replaced[RUNS] = self._runs
         if self._seal and SUMS not in plan.damaged and self.copy.document_or_nothing(SUMS) != self._seal:
@@ -286,14 +271,9 @@ class Push:
 
     def _replace(self, name: str, data: bytes) -> None:
         known = self.copy.objects.get(name)
-        if self.store.replace(name, data, None if known is None else known.tag):
-            return
-        if read_whole(self.store, name, MAX_CACHE_BYTES) != data:
-            raise ArchiveLocked(
-                message(
-                    "Another writer has replaced {name} in {place}: run sync again.", name=name, place=self.store.place
-                )
-            )
+        replaced = self.store.replace(name, data, None if known is None else known.tag)
+        if not replaced and read_whole(self.store, name, MAX_CACHE_BYTES) != data:
+            raise changed_meanwhile(self.store.place)
 
     def _create(self, name: str, data: bytes, tally: TransferCount) -> None:
         """Send a document, unless another writer has stored other bytes.
@@ -304,11 +284,9 @@ class Push:
         tally.add(len(data), stored=created)
         if not created and name not in PLAIN_DOCUMENTS and read_whole(self.store, name, MAX_DOCUMENT_BYTES) != data:
             raise HistoriesDiffer(
-                message(
-                    "Another writer has stored another {name} in {place} first: name another place for this archive.",
-                    name=name,
-                    place=self.store.place,
-                )
+                "Another writer has stored another {name} in {place} first: name another place for this archive.",
+                name=name,
+                place=self.store.place,
             )
 
     def _require_no_prune(self) -> None:
@@ -317,7 +295,7 @@ class Push:
             self.store.read_start(PRUNING, 1)
         except NoSuchObject:
             return
-        raise ArchiveLocked(message("Another writer began to prune {place}: run sync again.", place=self.store.place))
+        raise changed_meanwhile(self.store.place)
 
     def _read(self, name: str) -> bytes:
         """Return a document of the archive; empty if it does not exist."""
@@ -326,6 +304,4 @@ class Push:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise ArchiveDamaged(
-                message("{path} cannot be read; run verify --repair.", path=self.layout.root / name)
-            ) from error
+            raise ArchiveDamaged("{path} cannot be read; run verify --repair.", path=self.layout.root / name) from error

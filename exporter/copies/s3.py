@@ -17,7 +17,7 @@ import contextlib
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Final
 from exporter.archive.layout import is_inside
 from exporter.archive.manifest import read_sums
 from exporter.archive.safe_files import MAX_CACHE_BYTES
-from exporter.copies.s3_bucket import ABSENT, MAX_SINGLE_BYTES, Bucket, BucketObject, Sent, Taken, connect, unchanged
+from exporter.copies.s3_bucket import ABSENT, MAX_SINGLE_BYTES, Bucket, BucketObject, Sent, connect, unchanged
 from exporter.copies.store import S3_SCHEME, ObjectContent, Store, StoredObject, content_of
 from exporter.errors import NoSuchObject, NotAuthorised, UsageError
-from exporter.message import message
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -71,7 +70,7 @@ class S3Store(Store):
         prefix = prefix.rstrip("/")
         if not _BUCKET_NAME.fullmatch(name) or (prefix and not is_inside(prefix)):
             raise UsageError(
-                message("{address} is not an address of a copy: give one such as s3://bucket/prefix.", address=address)
+                "{address} is not an address of a copy: give one such as s3://bucket/prefix.", address=address
             )
         self._bucket = Bucket(client or connect(), name, prefix, single)
         self._guard = threading.Lock()
@@ -86,11 +85,6 @@ class S3Store(Store):
     def place(self) -> str:
         """The address."""
         return self._bucket.place
-
-    @property
-    def requests(self) -> Mapping[str, int]:
-        """The number of requests sent so far, by operation."""
-        return self._bucket.requests
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
         """Yield the objects whose names start with ``prefix``."""
@@ -117,15 +111,13 @@ class S3Store(Store):
         """Store an object if the name is free, with a lock if :meth:`lock_new_objects` was called."""
         if self._is_hidden(name):
             raise UsageError(
-                message("{place} is in a bucket with object lock, so no copy there can be pruned.", place=self.place)
+                "{place} is in a bucket with object lock, so no copy there can be pruned.", place=self.place
             )
         versioned = self._bucket.is_versioned()
         until = None if is_mutable(name) else self._lock_until
-        try:
-            sent = self._bucket.put(name, content, until=until)
-        except Taken as taken:
-            # A repeated request may have met the object that it stored itself.
-            return taken.again and self._has_content(name, taken.md5)
+        sent = self._bucket.put(name, content, until=until)
+        if sent.taken:
+            return self._stored_itself(name, sent)
         if versioned:
             created = bool(_NAMED_BY_CONTENT.match(name)) or self._is_first(name, sent)
         else:
@@ -139,11 +131,8 @@ class S3Store(Store):
     def replace(self, name: str, content: bytes, tag: str | None) -> bool:
         """Replace the object that has ``tag``."""
         if not self._bucket.is_versioned():
-            try:
-                self._bucket.put(name, content_of(content), ABSENT if tag is None else unchanged(tag))
-            except Taken as taken:
-                return taken.again and self._has_content(name, taken.md5)
-            return True
+            sent = self._bucket.put(name, content_of(content), ABSENT if tag is None else unchanged(tag))
+            return not sent.taken or self._stored_itself(name, sent)
         before = self._versions(name)
         if (before[0].version if before else None) != tag:
             return False
@@ -185,10 +174,8 @@ class S3Store(Store):
         """
         if not self.can_lock():
             raise UsageError(
-                message(
-                    "The bucket of {place} has no object lock: create one with it. Most services cannot add it later.",
-                    place=self.place,
-                )
+                "The bucket of {place} has no object lock: create one with it. Most services cannot add it later.",
+                place=self.place,
             )
         self._lock_until = until
 
@@ -306,12 +293,14 @@ class S3Store(Store):
     def _whole(self, found: BucketObject) -> bytes:
         return b"".join(self._bucket.read(found))
 
-    def _has_content(self, name: str, md5: str) -> bool:
-        """Return whether the object is the content with this hash."""
+    def _stored_itself(self, name: str, sent: Sent) -> bool:
+        """Return whether a repeated request was refused because of the object that it had stored itself."""
+        if not sent.again:
+            return False
         if self._bucket.is_versioned():
-            return [each.etag for each in self._versions(name)[-1:]] == [md5]
+            return [each.etag for each in self._versions(name)[-1:]] == [sent.md5]
         found = self._bucket.head(name)
-        return found is not None and found.etag == md5
+        return found is not None and found.etag == sent.md5
 
     def _is_first(self, name: str, sent: Sent) -> bool:
         """Return whether the sent version is the oldest one; otherwise delete it."""
@@ -351,18 +340,13 @@ class S3Store(Store):
         """
         if self._obeys_conditions or content.size > self._bucket.single:
             return
-        try:
-            self._bucket.put(name, content)
-        except Taken:
-            self._obeys_conditions = True
-            return
-        raise UsageError(
-            message(
+        self._obeys_conditions = self._bucket.put(name, content).taken
+        if not self._obeys_conditions:
+            raise UsageError(
                 "The service of {place} ignores If-None-Match, so a copy could be overwritten there: use a bucket with "
                 "versions.",
                 place=self.place,
             )
-        )
 
 
 def _begins_with(content: bytes, earlier: BucketObject) -> bool:

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import tempfile
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,16 +19,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    HTTPClientError,
-    NoCredentialsError,
-    PartialCredentialsError,
-)
-from botocore.exceptions import (
-    ConnectionError as ConnectionFailed,
-)
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError, PartialCredentialsError
+from botocore.exceptions import ConnectionError as ConnectionFailed
 
 from exporter.archive import atomic
 from exporter.copies.store import PIECE_BYTES, ObjectContent
@@ -93,26 +84,19 @@ class BucketObject:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A stored object.
+    """The answer to an object that was sent.
 
     Attributes:
         version: the version's id; ``None`` in a bucket without versions.
         md5: the content's MD5 in hexadecimal digits, as an ETag has it; empty if it was sent in parts.
         again: whether boto3 repeated the request, so that an earlier one may have succeeded.
+        taken: whether the service refused the object, because its condition does not hold.
     """
 
     version: str | None
     md5: str
     again: bool
-
-
-class Taken(Exception):
-    """The service refused an object because its condition does not hold; ``md5`` and ``again`` as in :class:`Sent`."""
-
-    def __init__(self, md5: str, *, again: bool) -> None:
-        self.md5 = md5
-        self.again = again
-        super().__init__(md5)
+    taken: bool = False
 
 
 def unchanged(etag: str) -> Mapping[str, Any]:
@@ -139,7 +123,7 @@ def connect() -> S3Client:
         return boto3.session.Session().client("s3", config=config)
     except (BotoCoreError, ValueError) as error:
         raise UsageError(
-            message("The settings of S3 (variables AWS_…, ~/.aws/config) are wrong: {reason}", reason=str(error))
+            "The settings of S3 (variables AWS_…, ~/.aws/config) are wrong: {reason}", reason=str(error)
         ) from error
 
 
@@ -155,7 +139,6 @@ class Bucket:
     Attributes:
         place: the address, for messages.
         single: as given.
-        requests: the number of requests sent, repeated ones included, by operation.
     """
 
     def __init__(self, client: S3Client, name: str, prefix: str, single: int = MAX_SINGLE_BYTES) -> None:
@@ -164,12 +147,9 @@ class Bucket:
         self.single = single
         self._versioned: bool | None = None
         self._lockable: bool | None = None
-        self._counting = threading.Lock()
         self._asking = threading.Lock()
         self._prefix = f"{prefix}/" if prefix else ""
         self.place = f"s3://{name}/{prefix}" if prefix else f"s3://{name}"
-        self.requests: Counter[str] = Counter()
-        client.meta.events.register("before-send.s3", self._count)
 
     def is_versioned(self) -> bool:
         """Return whether the bucket keeps every version of an object.
@@ -184,7 +164,7 @@ class Bucket:
                     status = self._client.get_bucket_versioning(Bucket=self._name).get("Status")
                 if status == "Suspended":
                     raise UsageError(
-                        message("Versioning of the bucket of {place} is suspended: switch it on.", place=self.place)
+                        "Versioning of the bucket of {place} is suspended: switch it on.", place=self.place
                     )
                 self._versioned = status == "Enabled"
             return self._versioned
@@ -270,7 +250,7 @@ class Bucket:
     def put(
         self, name: str, content: ObjectContent, condition: Mapping[str, Any] = ABSENT, until: datetime | None = None
     ) -> Sent:
-        """Store an object completely or not at all.
+        """Store an object completely or not at all, unless the condition does not hold.
 
         Args:
             name: the name.
@@ -279,14 +259,13 @@ class Bucket:
             until: the end of the new version's lock.
 
         Raises:
-            Taken: the condition does not hold.
             ArchiveDamaged: the content failed its check; nothing was stored.
         """
         if content.size > self.single:
             return self._put_parts(name, content, condition)
-        lock: dict[str, Any] = (
-            {} if until is None else {"ObjectLockMode": "COMPLIANCE", "ObjectLockRetainUntilDate": until}
-        )
+        lock: dict[str, Any] = {}
+        if until is not None:
+            lock = {"ObjectLockMode": "COMPLIANCE", "ObjectLockRetainUntilDate": until}
         with _spooled(content.pieces()) as (body, sha256, md5), self._translated():
             etag = md5.hex()
             try:
@@ -296,7 +275,7 @@ class Bucket:
                 )  # fmt: skip
             except ClientError as error:
                 if _code(error) in _TAKEN or ("IfMatch" in condition and _code(error) in _GONE):
-                    raise Taken(etag, again=_repeated(error.response)) from error
+                    return Sent(None, etag, _repeated(error.response), taken=True)
                 raise
         return Sent(answer.get("VersionId"), etag, _repeated(answer))
 
@@ -346,7 +325,7 @@ class Bucket:
         with self._translated():
             if "IfNoneMatch" in condition and self.head(name) is not None:
                 # Some services do not check the condition when they join the parts.
-                raise Taken("", again=False)
+                return Sent(None, "", again=False, taken=True)
             upload = {**where, "UploadId": self._client.create_multipart_upload(**where)["UploadId"]}
             try:
                 parts: list[CompletedPartTypeDef] = []
@@ -361,16 +340,12 @@ class Bucket:
                 with contextlib.suppress(ClientError, BotoCoreError):
                     self._client.abort_multipart_upload(**upload)
                 if isinstance(error, ClientError) and _code(error) in _TAKEN:
-                    raise Taken("", again=_repeated(error.response)) from error
+                    return Sent(None, "", _repeated(error.response), taken=True)
                 raise
         return Sent(done.get("VersionId"), "", _repeated(done))
 
     def _name_of(self, key: str) -> str:
         return key.removeprefix(self._prefix)
-
-    def _count(self, event_name: str = "", **_: object) -> None:
-        with self._counting:
-            self.requests[event_name.rpartition(".")[2]] += 1
 
     def _missing(self, error: ClientError, found: BucketObject) -> Exception:
         return NoSuchObject(self.place, found.name) if _code(error) in _GONE else error
@@ -386,23 +361,19 @@ class Bucket:
         place = self.place
         if isinstance(error, NoCredentialsError | PartialCredentialsError):
             return NotAuthorised(
-                message(
-                    "There is no key for {place}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
-                    place=place,
-                )
+                "There is no key for {place}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
+                place=place,
             )
         if not isinstance(error, ClientError):
-            return Unreachable(message("Cannot reach {place}: {reason}", place=place, reason=_line(error)))
+            return Unreachable("Cannot reach {place}: {reason}", place=place, reason=_line(error))
         code = _code(error)
         said = _line(error.response.get("Error", {}).get("Message") or code)
         values = {"place": place, "operation": error.operation_name, "code": code, "said": said}
         if code == "NoSuchBucket":
-            return UsageError(
-                message("There is no bucket {bucket}; make it first, or give another.", bucket=self._name)
-            )
+            return UsageError("There is no bucket {bucket}; make it first, or give another.", bucket=self._name)
         if code in _REFUSED:
             return NotAuthorised(
-                message("{place} refuses {operation} ({code}: {said}): check the key and its permissions.", **values)
+                "{place} refuses {operation} ({code}: {said}): check the key and its permissions.", **values
             )
         kind = NoSpace if code in _FULL else ServiceError
         return kind(message("{place} failed at {operation} ({code}: {said}); run it again.", **values))

@@ -17,7 +17,6 @@ from typing import Final
 from exporter.archive.fleet_folder import belongs
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import ArchiveDamaged, NoArchive, UsageError
-from exporter.message import message
 
 PIECE_BYTES: Final = 1 << 20
 """The size, in bytes, of the pieces that are read and sent."""
@@ -40,12 +39,10 @@ def is_address(place: str) -> bool:
     found = _REMOTE.match(place)
     if found is not None and not Path(place).is_dir():
         raise UsageError(
-            message(
-                "{place} is not supported: a copy can be in a folder, or at an address such as s3://bucket/prefix. To "
-                "use a folder of that name, type {folder}.",
-                place=place,
-                folder=f"./{place}",
-            )
+            "{place} is not supported: a copy can be in a folder, or at an address such as s3://bucket/prefix. To "
+            "use a folder of that name, type {folder}.",
+            place=place,
+            folder=f"./{place}",
         )
     return False
 
@@ -220,7 +217,7 @@ def archives_of(store: Store) -> list[str]:
         if name is not None and belongs(name[1], name[2]):
             found.add(f"{name[1]}/{name[2]}")
     if not found:
-        raise NoArchive(message("{place} has no archive, copy or fleet: it has no archive.json.", place=store.place))
+        raise NoArchive("{place} has no archive, copy or fleet: it has no archive.json.", place=store.place)
     return sorted(found)
 
 
@@ -258,7 +255,7 @@ def content_of_file(path: InnerPath, size: int, sha256: str) -> ObjectContent:
     """Return a file as content that is checked while it is read."""
 
     def error() -> ArchiveDamaged:
-        return ArchiveDamaged(message("{path} is damaged and was not sent: run verify --repair.", path=path))
+        return ArchiveDamaged("{path} is damaged and was not sent: run verify --repair.", path=path)
 
     def pieces() -> Iterator[bytes]:
         try:
@@ -283,11 +280,9 @@ def read_whole(store: Store, name: str, limit: int) -> bytes:
         data += piece
         if len(data) > limit:
             raise ArchiveDamaged(
-                message(
-                    "{name} in {place} has more than {limit} bytes, too many for its kind: remove it there.",
-                    name=name,
-                    place=store.place,
-                    limit=limit,
-                )
+                "{name} in {place} has more than {limit} bytes, too many for its kind: remove it there.",
+                name=name,
+                place=store.place,
+                limit=limit,
             )
     return bytes(data)

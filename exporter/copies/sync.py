@@ -101,9 +101,7 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
     """
     if is_address(source) and is_address(target):
         raise UsageError(
-            message(
-                "One of {source} and {target} must be a folder: sync to a folder first.", source=source, target=target
-            )
+            "One of {source} and {target} must be a folder: sync to a folder first.", source=source, target=target
         )
     if not is_address(source) and not is_address(target):
         _require_apart(Path(source), Path(target))
@@ -120,9 +118,7 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
         if lock is not None and options.lock is not None:
             options.lock.locked = lock.finish()
     elif options.lock is not None:
-        raise UsageError(
-            message("--object-lock locks a copy in S3, and {target} is not an s3://… address.", target=target)
-        )
+        raise UsageError("--object-lock locks a copy in S3, and {target} is not an s3://… address.", target=target)
     else:
         # This refuses a folder that has, or according to the archive had, an encrypted copy.
         open_store(target, StoreOptions(archive=None if is_address(source) else Path(source)))
@@ -137,12 +133,10 @@ def _require_apart(source: Path, target: Path) -> None:
     """Refuse a copy inside its archive, and an archive inside its copy."""
     one, other = source.resolve(), target.resolve()
     if one == other:
-        raise UsageError(message("{source} cannot be synced to itself: name another place.", source=source))
+        raise UsageError("{source} cannot be synced to itself: name another place.", source=source)
     if one.is_relative_to(other) or other.is_relative_to(one):
         raise UsageError(
-            message(
-                "One of {source} and {target} is inside the other: name another place.", source=source, target=target
-            )
+            "One of {source} and {target} is inside the other: name another place.", source=source, target=target
         )
 
 
@@ -227,11 +221,9 @@ def _push(root: Path, name: str, store: Store, options: SyncOptions, started: St
         pruned = plan.relation is Relation.PRUNED
         if pruned and set(push.numbers) != plan.versions.keys():
             raise ArchiveDamaged(
-                message(
-                    "{archive} is damaged, and {place} was not pruned: run verify --repair.",
-                    archive=archive.path,
-                    place=store.place,
-                )
+                "{archive} is damaged, and {place} was not pruned: run verify --repair.",
+                archive=archive.path,
+                place=store.place,
             )
         done = None if options.dry_run else push.run(plan, progress, CopyPrune(push).run if pruned else None)
         return check.after(name, plan, done)
@@ -281,12 +273,10 @@ class _StateCheck:
         """
         if self._known.head and copy.empty and not self._options.new:
             raise NoArchive(
-                message(
-                    "{place} is empty, but had a copy of version {version} after the last sync. Connect its disk; to "
-                    "begin a new copy here, add --new.",
-                    place=self._place,
-                    version=self._known.head,
-                )
+                "{place} is empty, but had a copy of version {version} after the last sync. Connect its disk; to "
+                "begin a new copy here, add --new.",
+                place=self._place,
+                version=self._known.head,
             )
 
     def before(self, copy: SecondCopy, relation: Relation) -> None:

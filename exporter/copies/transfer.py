@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from exporter.archive import atomic
 from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_digest
 from exporter.archive.manifest import version_sums
+from exporter.archive.safe_files import InnerPath
 from exporter.copies.contents import Relation, SecondCopy
 from exporter.copies.store import Store
 from exporter.errors import ArchiveDamaged, BlogExporterError, DamagedObject
@@ -149,18 +150,24 @@ def receive(store: Store, name: str, target: Path, sha256: str, size: int | None
     return total
 
 
-def receive_asset(copy: SecondCopy, name: str, layout: Layout) -> int | None:
-    """Write a picture into an archive, and return its size; ``None`` if it is damaged."""
+def receive_asset(copy: SecondCopy, name: str, layout: Layout) -> tuple[str, int | None]:
+    """Put a picture into an archive; see :func:`receive_into`."""
+    return receive_into(copy, name, layout, layout.root / name, asset_digest(name) or "", copy.objects[name].size)
+
+
+def receive_into(
+    copy: SecondCopy, name: str, layout: Layout, target: InnerPath, sha256: str, size: int | None
+) -> tuple[str, int | None]:
+    """Put an object into an archive, and return its name and its size; ``None`` if it is damaged."""
     incoming = layout.work / f"incoming-{secrets.token_hex(8)}"
-    target = layout.root / name
     try:
-        size = receive(copy.store, name, incoming, asset_digest(name) or "", copy.objects[name].size)
+        size = receive(copy.store, name, incoming, sha256, size)
     except ArchiveDamaged:
-        return None
+        return name, None
     with atomic.translated(target):
         atomic.make_folder(target.parent)
         incoming.replace(target)
-    return size
+    return name, size
 
 
 def _pieces(store: Store, name: str) -> Iterator[bytes]:

@@ -29,20 +29,11 @@ _HIGHEST: Final = 1_000_000
 _FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
 """Characters of paths and others that no domain has: a line with them has another form than was assumed."""
 _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
-ALLOWED_IN_LISTS: Final = frozenset(
-    {
-        *("base_url", "profile", "service", "account"),
-        *("concurrency", "rate", "retries", "refresh", "max_age"),
-        *("assets", "max_asset_size", "strict_assets", "file_url", "entry_url", "markdown", "site"),
-        *(
-            "site_title",
-            "site_lang",
-            "timezone",
-            "closing",
-        ),
-        *SERVICE_SETTINGS,
-    }
-)
+ALLOWED_IN_LISTS: Final = frozenset({
+    *SERVICE_SETTINGS, "base_url", "profile", "service", "account", "concurrency", "rate", "retries", "refresh",
+    "max_age", "assets", "max_asset_size", "strict_assets", "file_url", "entry_url", "markdown",
+    "site", "site_title", "site_lang", "timezone", "closing",
+})  # fmt: skip
 """The settings that a list may contain. None of them runs a program, names a secret, or reaches a private network."""
 
 
@@ -76,11 +67,11 @@ def read_list(path: Path) -> Iterator[ListedBlog]:
             yield blog
     except OSError as error:
         reason = system_reason(error)
-        raise UsageError(message("The list {path} cannot be read: {reason}.", path=path, reason=reason)) from error
+        raise UsageError("The list {path} cannot be read: {reason}.", path=path, reason=reason) from error
     except UnicodeDecodeError as error:
-        raise UsageError(message("The list {path} is not text in UTF-8.", path=path)) from error
+        raise UsageError("The list {path} is not text in UTF-8.", path=path) from error
     if blog is None:
-        raise UsageError(message("{path} lists no blog.", path=path))
+        raise UsageError("{path} lists no blog.", path=path)
 
 
 def _read_text(path: Path) -> Iterator[ListedBlog]:
@@ -152,13 +143,12 @@ def _read_toml(path: Path) -> Iterator[ListedBlog]:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(message("The list {path} is not valid TOML: {error}.", path=path, error=error)) from error
+        raise UsageError("The list {path} is not valid TOML: {error}.", path=path, error=error) from error
     blogs = document.pop("blogs", None)
     if isinstance(blogs, dict):
         blogs = [{"blog_id": name, **table} if isinstance(table, dict) else table for name, table in blogs.items()]
     if not isinstance(blogs, list):
-        text = message("The list {path} names no blogs: add [[blogs]] tables, each with a blog_id.", path=path)
-        raise UsageError(text)
+        raise UsageError("The list {path} names no blogs: add [[blogs]] tables, each with a blog_id.", path=path)
     for number, each in enumerate(blogs, 1):
         table = {"blog_id": each} if isinstance(each, str) else each
         if not isinstance(table, dict):
@@ -220,5 +210,5 @@ def _priority(path: Path, number: int, value: Any) -> int:
 
 def _wrong(path: Path, number: int, reason: str) -> UsageError:
     if path.suffix.lower() == _TOML:
-        return UsageError(message("{path}, blog {number}: {reason}.", path=path, number=number, reason=reason))
-    return UsageError(message("{path}, line {number}: {reason}.", path=path, number=number, reason=reason))
+        return UsageError("{path}, blog {number}: {reason}.", path=path, number=number, reason=reason)
+    return UsageError("{path}, line {number}: {reason}.", path=path, number=number, reason=reason)

@@ -13,38 +13,26 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from exporter.archive import atomic
-from exporter.archive.archive import Archive, read_consistently
+from exporter.archive.archive import Archive
 from exporter.archive.atomic import is_full_disk
-from exporter.archive.fleet_folder import (
-    SHARDS,
-    FoundArchive,
-    archives_in,
-    mark_of,
-    open_archive,
-    require_fleet,
-    require_outside,
-    shards_in,
-)
+from exporter.archive.fleet_folder import SHARDS, require_fleet, require_outside, shards_in
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import inner
 from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError, NoSpace, UsageError
 from exporter.fleet.catalogue_rows import BLOGS, COLUMNS, EDITION, PARTS, TABLES, Row, blog_rows, damaged_row
 from exporter.fleet.pool import WorkerPool, results_as_completed
-from exporter.fleet.work import FATAL, trouble_of
-from exporter.message import message
+from exporter.fleet.shards import Reading, ShardCounts, ShardTask, read_changed
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import visible
 
 _FORMAT: Final = "blog-exporter-catalogue"
 _BUSY_SECONDS: Final = 60.0
-_MAX_NAMED: Final = 1_000
 _KEYS: Final = {
     BLOGS: "PRIMARY KEY (blog_id)",
     "entries": "PRIMARY KEY (blog_id, entry_id)",
@@ -52,63 +40,22 @@ _KEYS: Final = {
     "versions": "PRIMARY KEY (blog_id, version)",
     "runs": "PRIMARY KEY (blog_id, run)",
 }
-_INDEXES: Final = (
-    "CREATE INDEX blogs_by_archive ON blogs (archive)",
-    "CREATE INDEX files_by_blog ON files (blog_id)",
-)
+_INDEXES: Final = ("CREATE INDEX blogs_by_archive ON blogs (archive)", "CREATE INDEX files_by_blog ON files (blog_id)")
 
 
-@dataclass(slots=True)
-class CatalogueResult:
-    """Counts for a catalogue, or for one folder of the fleet.
+class _RowsTask(NamedTuple):
+    """A worker's task: one folder of the fleet, the work folder, and the known rows of its blogs."""
 
-    Attributes:
-        blogs: the number of blogs.
-        entries: the number of their entries.
-        read: archives that were read now.
-        kept: archives that had not changed since the last time.
-        dropped: archives that no longer exist.
-        trouble: names of archives that failed, with reasons, the first thousand.
-        troubles: the number of archives that could not be read.
-        changed: whether the catalogue differs from the one before.
-    """
-
-    blogs: int = 0
-    entries: int = 0
-    read: int = 0
-    kept: int = 0
-    dropped: int = 0
-    trouble: list[tuple[str, str]] = field(default_factory=list)
-    troubles: int = 0
-    changed: bool = False
-
-    def add(self, part: CatalogueResult) -> None:
-        """Count the result of a folder."""
-        self.blogs += part.blogs
-        self.entries += part.entries
-        self.read += part.read
-        self.kept += part.kept
-        self.dropped += part.dropped
-        self.troubles += part.troubles
-        self.trouble += part.trouble[: _MAX_NAMED - len(self.trouble)]
-        self.changed = self.changed or part.changed
-
-
-class _ShardTask(NamedTuple):
-    """A worker's task: the fleet, one folder, the work folder, and the known rows of its blogs."""
-
-    root: Path
-    shard: str
+    shard: ShardTask
     work: Path
     known: Sequence[Row]
-    settings: Settings
 
 
 class _ShardChanges(NamedTuple):
     """A worker's result, and the database with the changes; ``None`` without changes."""
 
     shard: str
-    result: CatalogueResult
+    counts: ShardCounts
     database: Path | None
 
 
@@ -118,8 +65,8 @@ def update(
     settings: Settings,
     pool: WorkerPool,
     clock: Clock,
-    on_shard: Callable[[CatalogueResult], None] = lambda _result: None,
-) -> CatalogueResult:
+    on_shard: Callable[[ShardCounts], None] = lambda _counts: None,
+) -> ShardCounts:
     """Make or update a fleet's catalogue.
 
     Args:
@@ -140,26 +87,26 @@ def update(
     require_fleet(root)
     require_outside(root, target)
     work = target.with_name(f".{target.name}.work")
-    result = CatalogueResult()
+    counts = ShardCounts()
     with ArchiveLock(work / "lock") as lock:
         lock.acquire(clock.now())
         with _open_for_update(target, work) as catalogue:
             shards = sorted({*shards_in(root), *catalogue.shards()})
             reading = settings.without_secrets()
-            tasks = (_ShardTask(root, shard, work, catalogue.known(shard), reading) for shard in shards)
+            tasks = (_RowsTask(ShardTask(root, shard, reading), work, catalogue.known(shard)) for shard in shards)
             with closing(results_as_completed(pool, _read_shard, tasks)) as parts:
                 for changes in parts:
                     catalogue.take(changes)
-                    result.add(changes.result)
-                    on_shard(result)
+                    counts.add(changes.counts)
+                    on_shard(counts)
             catalogue.finish(timestamp(clock.now()))
-    return result
+    return counts
 
 
 def _require_target(path: Path) -> None:
     kind = inner(path).kind()
     if kind is not None and (kind != "" or _header(path, "format") != _FORMAT):
-        raise UsageError(message("{target} exists and is not a catalogue; name another place.", target=path))
+        raise UsageError("{target} exists and is not a catalogue; name another place.", target=path)
 
 
 def _header(path: Path, column: str) -> Any:
@@ -172,13 +119,14 @@ def _header(path: Path, column: str) -> Any:
         return None
 
 
-def _read_shard(task: _ShardTask) -> _ShardChanges:
+def _read_shard(task: _RowsTask) -> _ShardChanges:
     """Write the rows of archives that changed into a separate database.
 
     Raises:
         NoSpace: there is no room.
     """
-    path = task.work / f"{task.shard}.sqlite"
+    shard = task.shard.shard
+    path = task.work / f"{shard}.sqlite"
     with atomic.translated(path):
         inner(path).unlink(missing_ok=True)
         with _translated(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -190,92 +138,62 @@ def _read_shard(task: _ShardTask) -> _ShardChanges:
             reader = _ShardReader(connection, task)
             connection.executemany(_insert(BLOGS), [_values(BLOGS, row) for row in reader.rows()])
             connection.execute("COMMIT")
-        if not reader.result.changed:
+        if not reader.counts.changed:
             inner(path).unlink()
-    return _ShardChanges(task.shard, reader.result, path if reader.result.changed else None)
+    return _ShardChanges(shard, reader.counts, path if reader.counts.changed else None)
 
 
 class _ShardReader:
-    """Reads one folder of a fleet and counts in ``result``."""
+    """Reads one folder of a fleet and counts in ``counts``."""
 
-    def __init__(self, connection: sqlite3.Connection, task: _ShardTask) -> None:
-        self.result = CatalogueResult()
+    def __init__(self, connection: sqlite3.Connection, task: _RowsTask) -> None:
+        self.counts = ShardCounts()
         self._connection = connection
         self._task = task
 
     def rows(self) -> list[Row]:
         """Return the rows of all blogs, in order, after writing those of other tables for blogs that changed."""
-        result, shard = self.result, self._task.shard
         before = {row["blog_id"]: row for row in self._task.known}
-        found: dict[str, FoundArchive] = {}
-        for each in archives_in(self._task.root, shard):
-            if each.trouble is None:
-                found[each.blog_id] = each
-            else:
-                self._trouble(f"{shard}/{each.path.name}" if each.blog_id != shard else shard, each.trouble)
+        marks = {blog_id: str(row["mark"]).removeprefix(f"{EDITION} ") for blog_id, row in before.items()}
         rows = []
-        for blog_id in sorted({*before, *found}):
-            if blog_id in found:
-                rows.append(self._row(found[blog_id], before.get(blog_id)))
-            else:
-                self._drop(blog_id)
-                result.dropped += 1
-        result.changed = result.changed or result.dropped > 0
-        result.blogs = len(rows)
-        result.entries = sum(row["entries"] or 0 for row in rows)
+        self._connection.execute("SAVEPOINT blog")
+        for found in read_changed(self._task.shard, marks, self._read, self.counts):
+            rows.append(self._row(found, before.pop(found.blog_id, None)))
+            self._connection.execute("SAVEPOINT blog")
+        for blog_id in before:
+            self._drop(blog_id)
+        self.counts.dropped = len(before)
+        self.counts.entries = sum(row["entries"] or 0 for row in rows)
         return rows
 
-    def _row(self, found: FoundArchive, old: Row | None) -> Row:
-        """Return a blog's own row, after writing its other rows if its archive changed."""
-        usable = old if old is not None and str(old["mark"]).startswith(f"{EDITION} ") else None
-        self._connection.execute("SAVEPOINT blog")
-        try:
-            mark = mark_of(found.path)
-            if usable is not None and usable["mark"] == f"{EDITION} {mark}":
-                self.result.kept += 1
-                return usable
-            row = self._read(found, mark)
-        except FATAL:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever an archive holds, the others have their turn
+    def _row(self, found: Reading[Row], old: Row | None) -> Row:
+        """Return a blog's own row, and have the catalogue delete its other rows if they changed."""
+        if found.reason is not None:
             self._connection.execute("ROLLBACK TO blog")
-            reason = trouble_of(error)
-            self._trouble(f"{self._task.shard}/{found.blog_id}", reason)
-            row = damaged_row(found.blog_id, reason, usable)
-            if usable is None and old is not None:
-                self._drop(found.blog_id)
-            self.result.changed = self.result.changed or row != old
-            return row
-        if old is not None:
+            usable = old if old is not None and str(old["mark"]).startswith(f"{EDITION} ") else None
+            row = damaged_row(found.blog_id, found.reason, usable)
+            self.counts.changed = self.counts.changed or row != old
+            replaced = usable is None
+        elif found.made is not None:
+            row = {**found.made, "mark": f"{EDITION} {found.mark}"}
+            self.counts.changed = replaced = True
+        else:
+            return old or {}
+        if replaced and old is not None:
             self._drop(found.blog_id)
-        self.result.read += 1
-        self.result.changed = True
         return row
 
-    def _read(self, found: FoundArchive, mark: str) -> Row:
-        row: Row = {}
+    def _read(self, archive: Archive) -> Row:
+        def put(table: str, row: Row) -> None:
+            self._connection.execute(_insert(table), _values(table, row))
 
-        def put(table: str, made: Row) -> None:
-            if table == BLOGS:
-                row.update(made)
-            else:
-                self._connection.execute(_insert(table), _values(table, made))
-
-        def read(archive: Archive) -> None:
-            self._connection.execute("ROLLBACK TO blog")
-            blog_rows(archive, service_of(self._task.settings, archive.info.service), mark, put)
-
-        open_archive(found)
-        read_consistently(found.path, read)
-        return row
+        self._connection.execute("ROLLBACK TO blog")
+        return blog_rows(archive, service_of(self._task.shard.settings, archive.info.service), put)
 
     def _drop(self, blog_id: str) -> None:
         """Delete a blog's rows from the catalogue."""
+        self.counts.changed = True
         self._connection.execute("INSERT OR IGNORE INTO changed VALUES (?)", (blog_id,))
-
-    def _trouble(self, name: str, reason: str) -> None:
-        self.result.trouble.append((name, reason))
-        self.result.troubles += 1
 
 
 class _Catalogue:
@@ -392,9 +310,5 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if is_full_disk(error):
-            raise NoSpace(
-                message("There is no space left for {path}: make room, then run it again.", path=path)
-            ) from error
-        raise BlogExporterError(
-            message("The catalogue {path} cannot be written: {reason}.", path=path, reason=error)
-        ) from error
+            raise NoSpace("There is no space left for {path}: make room, then run it again.", path=path) from error
+        raise BlogExporterError("The catalogue {path} cannot be written: {reason}.", path=path, reason=error) from error

@@ -22,6 +22,7 @@ from exporter.archive.settings_file import read_archive_settings
 from exporter.archive.state import State
 from exporter.errors import UsageError
 from exporter.export.csv_table import rough_text
+from exporter.fleet.shards import UNREADABLE
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, commenter_link, host_of
 from exporter.html.text import collapse
@@ -34,7 +35,7 @@ Row = dict[str, Any]
 Put = Callable[[str, Row], None]
 
 EDITION: Final = 1
-"""Increased when the rows of an archive change, so that all archives are read again."""
+"""Increased when the program makes other rows, so that it reads all archives again."""
 BLOGS: Final = "blogs"
 COLUMNS: Final = {
     BLOGS: """
@@ -78,6 +79,7 @@ PARTS: Final = tuple(table for table in TABLES if table != BLOGS)
 _ADDED_UP: Final = frozenset(
     {*PARTS, "private_entries", "unread_entries", "characters", "files_saved", "files_missing", "file_bytes"}
 )
+_RUN_NUMBERS: Final = ("exit_code", "version", "requests", "retries", "bytes")
 _MAX_INTEGER: Final = 2**63 - 1
 _FAILED: Final = frozenset({"failed", "refused", "interrupted"})
 _MAX_TITLE_CHARACTERS: Final = 500
@@ -127,7 +129,7 @@ def damaged_row(blog_id: str, reason: str, known: Mapping[str, Any] | None) -> R
     counts = {part: row[part] or 0 for part in PARTS}
     place = archive_place_text(blog_id)
     own = {"blog_id": blog_id, "archive": place, "state": "damaged", "complete": False}
-    return {**row, **counts, **own, "error": reason, "mark": f"{EDITION} unreadable"}
+    return {**row, **counts, **own, "error": reason, "mark": f"{EDITION} {UNREADABLE}"}
 
 
 def archive_place_text(blog_id: str) -> str:
@@ -135,13 +137,12 @@ def archive_place_text(blog_id: str) -> str:
     return archive_place(Path(), blog_id).as_posix()
 
 
-def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
-    """Pass all rows of an archive to ``put``; the blog's own row comes last.
+def blog_rows(archive: Archive, service: Records, put: Put) -> Row:
+    """Pass an archive's rows to ``put``, and return the blog's own row without its mark.
 
     Args:
         archive: the archive; its folder is named as its blog.
         service: reads its records.
-        mark: the mark of the archive when this began.
         put: takes a table's name and a row with all of its columns.
 
     Raises:
@@ -171,9 +172,8 @@ def blog_rows(archive: Archive, service: Records, mark: str, put: Put) -> None:
         "last_run": None if last is None else last["finished_at"],
         "last_outcome": outcome,
         "error": None,
-        "mark": f"{EDITION} {mark}",
     }
-    put(BLOGS, blog.row(row))
+    return blog.row(row)
 
 
 @dataclass
@@ -303,14 +303,8 @@ class _Blog:
                 "url": url,
                 "host": host_of(url) or None,
                 "state": str(asset.state),
-                "error": asset.error,
-                "status": _whole(asset.status),
-                "content_type": asset.content_type,
-                "bytes": _whole(asset.bytes),
-                "sha256": asset.sha256,
-                "path": asset.path,
-                "width": _whole(asset.width),
-                "height": _whole(asset.height),
+                **{name: getattr(asset, name) for name in ("error", "content_type", "sha256", "path")},
+                **{name: _whole(getattr(asset, name)) for name in ("status", "bytes", "width", "height")},
                 "entries": len(entries),
             }
             self._file(state, uploads[0] if uploads else None, about)
@@ -362,15 +356,9 @@ class _Blog:
                 problems = run.get("problems")
                 row = {
                     "run": number,
-                    "started_at": _written(run.get("started_at")),
-                    "finished_at": _written(run.get("finished_at")),
-                    "outcome": _text(run.get("outcome")),
-                    "exit_code": _whole(run.get("exit_code")),
-                    "error": _text(run.get("error")),
-                    "version": _whole(run.get("version")),
-                    "requests": _whole(run.get("requests")),
-                    "retries": _whole(run.get("retries")),
-                    "bytes": _whole(run.get("bytes")),
+                    **{name: _written(run.get(name)) for name in ("started_at", "finished_at")},
+                    **{name: _text(run.get(name)) for name in ("outcome", "error")},
+                    **{name: _whole(run.get(name)) for name in _RUN_NUMBERS},
                     "complete": bool(completeness.get("complete")) if isinstance(completeness, dict) else None,
                     "problems": len(problems) if isinstance(problems, list) else 0,
                 }

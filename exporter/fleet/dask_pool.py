@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple, Self
 from exporter import __version__
 from exporter.archive.atomic import FILE_MODE, make_folder, translated
 from exporter.errors import BlogExporterError, ServiceError, UsageError
-from exporter.fleet.pool import Died, Outcome, called
+from exporter.fleet.pool import Died, Outcome, Raised, called
 from exporter.message import message
 from exporter.worker import keep_to_one, processors
 
@@ -54,13 +54,6 @@ class _Job:
 
     markers: tuple[_Marker, ...]
     version: str
-
-
-@dataclass(frozen=True)
-class _Refusal:
-    """Why a worker cannot run any call."""
-
-    reason: str
 
 
 class DaskPool:
@@ -161,7 +154,7 @@ class DaskPool:
         """Return the calls that ended; see :meth:`~exporter.fleet.pool.WorkerPool.done`.
 
         Raises:
-            UsageError: a worker refuses the work or cannot do it.
+            UsageError: a worker cannot do the work.
             ServiceError: the scheduler is gone, or had no workers for too long.
         """
         found: list[tuple[int, Outcome]] = []
@@ -202,23 +195,20 @@ class DaskPool:
             raise
         except Exception as error:
             kind, reason = type(error).__name__, str(error)
-            text = message("A worker of Dask cannot do the work: {kind}: {reason}.", kind=kind, reason=reason)
-            raise UsageError(text) from error
-        if isinstance(answer, _Refusal):
-            raise UsageError(answer.reason)
+            raise UsageError(
+                "A worker of Dask cannot do the work: {kind}: {reason}.", kind=kind, reason=reason
+            ) from error
         outcome: Outcome = pickle.loads(answer)  # noqa: S301 - workers can change the archives anyway
         return outcome
 
     def _absent(self, error: Exception) -> BlogExporterError:
         reason = str(error) or type(error).__name__
         if self._scheduler is None:
-            return ServiceError(message("The Dask cluster on this machine does not work: {reason}.", reason=reason))
+            return ServiceError("The Dask cluster on this machine does not work: {reason}.", reason=reason)
         return ServiceError(
-            message(
-                "The scheduler {address} does not answer, or has no workers ({reason}): start dask scheduler, and "
+            "The scheduler {address} does not answer, or has no workers ({reason}): start dask scheduler, and "
                 "dask worker {address} on each machine.",
-                address=self._scheduler, reason=reason,
-            )
+                address=self._scheduler, reason=reason
         )  # fmt: skip
 
 
@@ -231,20 +221,17 @@ def check_dask(workers: int | None, scheduler: str | None) -> None:
     if workers is not None and scheduler is not None:
         raise UsageError(message("Give --workers or --scheduler, not both: a scheduler has workers of its own."))
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
-        text = message(
+        raise UsageError(
             "--scheduler is {text}: an address such as tcp://10.0.0.5:8786 is expected.", text=repr(scheduler)
         )
-        raise UsageError(text)
     if sys.platform == "win32":
         raise UsageError(message("The engine dask runs on Linux and macOS, not on Windows: leave --engine out."))
     try:
         import distributed  # noqa: F401, PLC0415 - an extra, and heavy
     except ImportError as error:
         raise UsageError(
-            message(
-                "The engine dask needs a library that is not installed ({error}): pip install 'blog-exporter[fleet]'",
-                error=error,
-            )
+            "The engine dask needs a library that is not installed ({error}): pip install 'blog-exporter[fleet]'",
+            error=error,
         ) from error
 
 
@@ -279,21 +266,21 @@ def dask_setup(_worker: object) -> None:
         os.dup2(nowhere, stream)
 
 
-def _run_call(job: _Job, call: bytes) -> bytes | _Refusal:
+def _run_call(job: _Job, call: bytes) -> bytes:
     """Run a call; the task of a worker."""
-    reason = _refusal(job)
-    if reason is not None:
-        return _Refusal(reason)
+    refusal = _refusal(job)
+    if refusal is not None:
+        return pickle.dumps(Raised(refusal))
     keep_to_one()
     return pickle.dumps(called(call))
 
 
 @cache
-def _refusal(job: _Job) -> str | None:
+def _refusal(job: _Job) -> UsageError | None:
     """Return why this worker cannot run the calls of a job; ``None`` if it can."""
     host = socket.gethostname()
     if job.version != __version__:
-        return message(
+        return UsageError(
             "The worker on {host} has version {theirs} of blog-exporter, this is {ours}: install the same everywhere.",
             host=host, theirs=__version__, ours=job.version,
         )  # fmt: skip
@@ -303,7 +290,7 @@ def _refusal(job: _Job) -> str | None:
         except OSError:
             seen = False
         if not seen:
-            return message(
+            return UsageError(
                 "The worker on {host} does not see the folder {root} as this machine does: share it under the same "
                 "path.",
                 host=host, root=marker.folder,

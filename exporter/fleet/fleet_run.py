@@ -129,6 +129,7 @@ class FleetMoment:
     ended: Sequence[tuple[str, BlogAttempt, float | None]] = ()
 
 
+@dataclass(eq=False)
 class FleetRun:
     """Saves the blogs that are due; iterate over :meth:`moments` to run it.
 
@@ -140,27 +141,21 @@ class FleetRun:
         chance: gives the jitter of waits between attempts, 0 … 1.
     """
 
-    def __init__(
-        self,
-        ledger: FleetLedger,
-        backups: Backups,
-        plan: FleetPlan,
-        clock: Clock,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        self._ledger = ledger
-        self._backups = backups
-        self._plan = plan
-        self._clock = clock
-        self._chance = chance
+    ledger: FleetLedger
+    backups: Backups
+    plan: FleetPlan
+    clock: Clock
+    chance: Callable[[], float] = random.random
+
+    def __post_init__(self) -> None:
         self._under_way: dict[int, DueBlog] = {}
         self._queue: list[DueBlog] = []
         self._again: list[tuple[float, int, DueBlog]] = []
         self._tries: dict[int, int] = {}
         self._since = self._now()
-        self._counts = ledger.counts(self._since)
+        self._counts = self.ledger.counts(self._since)
         self._left = self._counts.due
-        self._begun = clock.monotonic()
+        self._begun = self.clock.monotonic()
         self._progress = FleetProgress(self._begun)
         self._forecast: Forecast | None = None
         self._next_forecast = self._begun
@@ -172,7 +167,7 @@ class FleetRun:
     def stop(self, error: Interrupted) -> None:
         """End the run soon and in order."""
         self._end = self._end or error
-        self._backups.stop(error)
+        self.backups.stop(error)
 
     async def moments(self) -> AsyncIterator[FleetMoment]:
         """Yield the progress whenever an attempt ends, and once a second.
@@ -183,25 +178,25 @@ class FleetRun:
             ServiceError, NotAuthorised, UsageError: no blog can be read any more.
         """
         while self._fill() or self._under_way:
-            yield self.moment(self._recorded(await self._backups.ended(_TICK_SECONDS)))
+            yield self.moment(self._recorded(await self.backups.ended(_TICK_SECONDS)))
         yield self.moment()
         for error in (self._end, *self._aside.values()):
             if error is not None:
                 raise error
 
     def _now(self) -> float:
-        return self._clock.now().timestamp()
+        return self.clock.now().timestamp()
 
     def _fill(self) -> bool:
         """Start blogs in all free slots; return whether any are left, now or later in this run."""
         now = self._now()
-        if self._end is not None or (self._plan.deadline is not None and now >= self._plan.deadline):
+        if self._end is not None or (self.plan.deadline is not None and now >= self.plan.deadline):
             self._left = 0
             return False
-        room = self._backups.free_slots
+        room = self.backups.free_slots
         if room and len(self._queue) < room:
             known = {*self._under_way, *(blog.number for blog in self._queue)}
-            found = self._ledger.due(now, max(room, _QUEUED_BLOGS), without=known, aside=self._aside)
+            found = self.ledger.due(now, max(room, _QUEUED_BLOGS), without=known, aside=self._aside)
             self._left += sum(blog.due_at > self._since for blog in found)
             self._queue += found
         begun: list[DueBlog] = []
@@ -212,7 +207,7 @@ class FleetRun:
         if begun:
             self._left -= len(begun)
             self._under_way.update({blog.number: blog for blog in begun})
-            self._backups.start(begun)
+            self.backups.start(begun)
         return bool(self._queue or self._again)
 
     def _recorded(self, attempts: Sequence[BlogAttempt]) -> list[tuple[str, BlogAttempt, float | None]]:
@@ -232,7 +227,7 @@ class FleetRun:
             ended.append((attempt, blog))
         if written:
             states = dict(self._counts.states)
-            for old, (attempt, _) in zip(self._ledger.record(written), written, strict=True):
+            for old, (attempt, _) in zip(self.ledger.record(written), written, strict=True):
                 states[old] -= 1
                 states[attempt.state] += 1
             self._counts = replace(self._counts, states=states)
@@ -252,12 +247,12 @@ class FleetRun:
             return
         if attempt.exit_code == NoSpace.exit_code:
             self._end = NoSpace(attempt.reason or "")
-        elif self._silent_alike[blog.alike] >= self._plan.silence and self._has_others(blog.alike):
+        elif self._silent_alike[blog.alike] >= self.plan.silence and self._has_others(blog.alike):
             self._put_aside(blog.alike, self._silence(attempt))
-        elif self._silent >= self._plan.silence:
+        elif self._silent >= self.plan.silence:
             self._end = self._silence(attempt)
         if self._end is not None:
-            self._backups.stop(Interrupted(str(self._end)))
+            self.backups.stop(Interrupted(str(self._end)))
 
     def _silence(self, attempt: BlogAttempt) -> BlogExporterError:
         return _ENDS.get(attempt.exit_code, ServiceError)(
@@ -266,7 +261,7 @@ class FleetRun:
                 "Run the fleet again when that is mended.",
                 "{n:,} blogs in a row failed for want of an answer or a setting, the last one: {reason}. "
                 "Run the fleet again when that is mended.",
-                self._plan.silence,
+                self.plan.silence,
                 reason=(attempt.reason or "").rstrip("."),
             )
         )
@@ -275,7 +270,7 @@ class FleetRun:
         """Return whether this run has blogs left other than those with these settings."""
         known = (*self._under_way.values(), *self._queue, *(blog for _, _, blog in self._again))
         aside = {*self._aside, alike}
-        return any(blog.alike not in aside for blog in known) or bool(self._ledger.due(self._now(), 1, aside=aside))
+        return any(blog.alike not in aside for blog in known) or bool(self.ledger.due(self._now(), 1, aside=aside))
 
     def _put_aside(self, alike: str, error: BlogExporterError) -> None:
         """Start no more blogs with these settings in this run."""
@@ -285,7 +280,7 @@ class FleetRun:
         self._silent = 0
         first = [blog for blog in self._under_way.values() if blog.alike == alike and blog.number not in self._tries]
         again = [each for each in self._again if each[2].alike != alike]
-        self._left -= self._ledger.due_alike(self._now(), alike) - len(first) + len(self._again) - len(again)
+        self._left -= self.ledger.due_alike(self._now(), alike) - len(first) + len(self._again) - len(again)
         self._queue = [blog for blog in self._queue if blog.alike != alike]
         self._again = again
         heapify(self._again)
@@ -295,12 +290,12 @@ class FleetRun:
         if attempt.state is BlogState.SAVED:
             self._tries.pop(blog.number, None)
             return None, False
-        gap = min(self._plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _MAX_GAP_SECONDS)
-        due_at = attempt.finished_at + gap * (1 + _JITTER * self._chance())
+        gap = min(self.plan.gap.total_seconds() * _GAP_GROWTH ** min(blog.failures, 20), _MAX_GAP_SECONDS)
+        due_at = attempt.finished_at + gap * (1 + _JITTER * self.chance())
         tries = self._tries.pop(blog.number, 0) + 1
         is_over = self._end is not None or blog.alike in self._aside
         is_passing = attempt.exit_code in _PASSING and attempt.kind != BlogGone.__name__
-        if not is_passing or tries >= self._plan.tries or is_over:
+        if not is_passing or tries >= self.plan.tries or is_over:
             return due_at, False
         self._tries[blog.number] = tries
         heappush(self._again, (due_at, blog.number, replace(blog, failures=blog.failures + 1)))
@@ -309,11 +304,11 @@ class FleetRun:
 
     def moment(self, ended: Sequence[tuple[str, BlogAttempt, float | None]] = ()) -> FleetMoment:
         """Return the progress now."""
-        now, sent = self._clock.monotonic(), self._backups.requests
+        now, sent = self.clock.monotonic(), self.backups.requests
         self._progress.sent(now, sent)
         if now >= self._next_forecast or not self._under_way:
             self._next_forecast = now + _TICK_SECONDS
-            self._forecast = self._progress.forecast(now, sent, self._left, self._backups.under_way)
+            self._forecast = self._progress.forecast(now, sent, self._left, self.backups.under_way)
         return FleetMoment(
             self._counts, len(self._under_way), self._left, sent, now - self._begun, self._forecast, ended
         )

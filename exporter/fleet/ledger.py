@@ -224,6 +224,7 @@ def _written(settings: Mapping[str, str]) -> str:
     return json.dumps(settings, sort_keys=True, ensure_ascii=False)
 
 
+_SELECT_BLOG: Final = "SELECT number, blog_id, settings, failures, due_at, saved_at FROM blogs"
 _ADD_ATTEMPT: Final = (
     "INSERT INTO attempts (run, blog, started_at, finished_at, exit_code, kind, reason, version, requests, retries,"
     " bytes, worker) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -371,13 +372,12 @@ class FleetLedger:
         left_out = list(aside)
         with self._translated():
             rows = self._connection.execute(
-                "SELECT number, blog_id, settings, failures, due_at, saved_at FROM blogs INDEXED BY due"
-                " WHERE due_at IS NOT NULL AND due_at <= ? AND listed = ? AND run IS NOT ?"
-                " AND settings NOT IN (SELECT value FROM json_each(?))"
+                f"{_SELECT_BLOG} INDEXED BY due WHERE due_at IS NOT NULL AND due_at <= ? AND listed = ?"  # noqa: S608
+                " AND run IS NOT ? AND settings NOT IN (SELECT value FROM json_each(?))"
                 " ORDER BY priority DESC, turn, position LIMIT ?",
                 (now, self._listing, self._run, json.dumps(left_out), most + len(under_way)),
             ).fetchall()
-            found = [self._due_blog(*row) for row in rows if row[0] not in under_way]
+            found = [self._due_blog(row) for row in rows if row[0] not in under_way]
         return found[:most]
 
     def due_alike(self, now: float, alike: str) -> int:
@@ -393,18 +393,14 @@ class FleetLedger:
     def listed(self) -> Iterator[DueBlog]:
         """Yield all listed blogs, due or not."""
         with self._translated():
-            for number, blog_id, settings, failures, due_at, saved_at in self._connection.execute(
-                "SELECT number, blog_id, settings, failures, due_at, saved_at FROM blogs WHERE listed = ?",
-                (self._listing,),
-            ):
-                yield self._due_blog(number, blog_id, settings, failures, due_at or 0.0, saved_at)
+            for row in self._connection.execute(f"{_SELECT_BLOG} WHERE listed = ?", (self._listing,)):
+                yield self._due_blog(row)
 
-    def _due_blog(
-        self, number: int, blog_id: str, settings: str, failures: int, due_at: float, saved_at: float | None
-    ) -> DueBlog:
+    def _due_blog(self, row: Sequence[Any]) -> DueBlog:
+        number, blog_id, settings, failures, due_at, saved_at = row
         if trouble_with_id(blog_id) is not None:
             raise _not_one(self._path)
-        return DueBlog(number, blog_id, json.loads(settings), failures, due_at, saved_at is not None)
+        return DueBlog(number, blog_id, json.loads(settings), failures, due_at or 0.0, saved_at is not None)
 
     def record(self, attempts: Iterable[tuple[BlogAttempt, float | None]]) -> list[BlogState]:
         """Record the results of attempts, each with the time when its blog is due again.
@@ -484,14 +480,11 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         ArchiveDamaged: it cannot be opened.
     """
     if path.is_symlink():
-        raise ArchiveDamaged(
-            message("{path} is a link, but the ledger of a fleet must be a file: remove it.", path=path)
-        )
+        raise ArchiveDamaged("{path} is a link, but the ledger of a fleet must be a file: remove it.", path=path)
     if not writable and not path.is_file():
-        text = message(
+        raise NoArchive(
             "{folder} is not a fleet: begin one with blog-exporter fleet run LIST --into DIR.", folder=path.parent
         )
-        raise NoArchive(text)
     mode = "rwc" if writable else "ro"
     try:
         return sqlite3.connect(
@@ -515,8 +508,7 @@ def check_format(connection: sqlite3.Connection, path: Path) -> int:
     if not all(number.isascii() and number.isdecimal() and int(number) < _MAX_LISTINGS for number in numbers):
         raise _not_one(path)
     if int(numbers[0]) > FORMAT:
-        text = message("{path} was written by a newer version of this program: update it.", path=path)
-        raise NewerFormat(text)
+        raise NewerFormat("{path} was written by a newer version of this program: update it.", path=path)
     if there != ours:
         raise _not_one(path)
     return int(numbers[1])
@@ -537,7 +529,7 @@ def _our_tables() -> dict[str, tuple[str, str | None]]:
 
 
 def _not_one(path: Path) -> ArchiveDamaged:
-    return ArchiveDamaged(message("{path} is not the ledger of a fleet.", path=path))
+    return ArchiveDamaged("{path} is not the ledger of a fleet.", path=path)
 
 
 def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Counts:
@@ -557,10 +549,10 @@ def trouble(path: Path, error: Exception) -> BlogExporterError:
     """Translate an error of SQLite, or one of :data:`INVALID_VALUE_ERRORS`."""
     code = getattr(error, "sqlite_errorcode", 0)
     if is_full_disk(error):
-        return NoSpace(message("There is no space left for {path}: make room, then run the fleet again.", path=path))
+        return NoSpace("There is no space left for {path}: make room, then run the fleet again.", path=path)
     if code == sqlite3.SQLITE_BUSY:
         return ArchiveLocked(
-            message("{path}, the ledger of the fleet, is held by another program: end that, then try again.", path=path)
+            "{path}, the ledger of the fleet, is held by another program: end that, then try again.", path=path
         )
     text = message("{path}, the ledger of the fleet, cannot be used: {reason}.", path=path, reason=error)
     return UsageError(text) if code in _NO_RIGHT else ArchiveDamaged(text)

@@ -133,7 +133,7 @@ class LocalPool:
             self._false_starts += 1
             if self._false_starts >= _MAX_FALSE_STARTS:
                 reason = how or message("it ended at once")
-                raise BlogExporterError(message("No worker process can be started: {how}.", how=reason))
+                raise BlogExporterError("No worker process can be started: {how}.", how=reason)
         self._workers[self._workers.index(worker)] = _Worker()
         for number, call in worker.unfinished:
             self._send(number, call)

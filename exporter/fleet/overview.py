@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,40 +107,45 @@ def _run(ledger: sqlite3.Connection, *, is_running: bool, now: float) -> dict[st
 
 def _failures(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
     """Return the reasons of failures, the most frequent first, each with an example."""
-    rows = ledger.execute(
-        """
-        SELECT a.exit_code, a.kind, count(*), max(b.blog_id), a.reason
-        FROM blogs b JOIN attempts a ON a.number = b.attempt WHERE b.listed = ? AND b.state IN (?, ?)
-        GROUP BY a.exit_code, a.kind ORDER BY count(*) DESC""",
+    rows = _rows(
+        ledger,
+        "SELECT a.exit_code, a.kind, count(*) AS blogs, max(b.blog_id) AS example, a.reason"
+        " FROM blogs b JOIN attempts a ON a.number = b.attempt WHERE b.listed = ? AND b.state IN (?, ?)"
+        " GROUP BY a.exit_code, a.kind ORDER BY count(*) DESC",
         (listing, *_OPEN),
     )
-    names = ("exit_code", "kind", "blogs", "example", "reason")
-    return [_with_reason(dict(zip(names, row, strict=True))) for row in rows]
+    return [_with_reason(row) for row in rows]
 
 
 def _slowest(ledger: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return the attempts of the newest run that took longest."""
-    rows = ledger.execute(
-        "SELECT b.blog_id, round(a.finished_at - a.started_at, 1), a.requests, a.exit_code FROM attempts a"
+    return _rows(
+        ledger,
+        "SELECT b.blog_id, round(a.finished_at - a.started_at, 1) AS seconds, a.requests, a.exit_code FROM attempts a"
         " JOIN blogs b ON b.number = a.blog WHERE a.run = (SELECT max(number) FROM runs)"
         " ORDER BY a.finished_at - a.started_at DESC LIMIT ?",
         (_SHOWN_ROWS,),
     )
-    return [dict(zip(("blog_id", "seconds", "requests", "exit_code"), row, strict=True)) for row in rows]
 
 
 def _retry(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
     """Return the blogs with the most failures that will be tried again."""
-    rows = ledger.execute(
-        """
-        SELECT b.blog_id, b.failures, b.due_at, a.exit_code, a.reason
-        FROM blogs b JOIN attempts a ON a.number = b.attempt
-        WHERE b.listed = ? AND b.state IN (?, ?) AND b.due_at IS NOT NULL
-        ORDER BY b.failures DESC, b.due_at LIMIT ?""",
+    rows = _rows(
+        ledger,
+        "SELECT b.blog_id, b.failures, b.due_at, a.exit_code, a.reason"
+        " FROM blogs b JOIN attempts a ON a.number = b.attempt"
+        " WHERE b.listed = ? AND b.state IN (?, ?) AND b.due_at IS NOT NULL"
+        " ORDER BY b.failures DESC, b.due_at LIMIT ?",
         (listing, *_OPEN, _SHOWN_ROWS),
     )
-    names = ("blog_id", "failures", "due_at", "exit_code", "reason")
-    return [_with_reason({**dict(zip(names, row, strict=True)), "due_at": _time(row[2])}) for row in rows]
+    return [_with_reason({**row, "due_at": _time(row["due_at"])}) for row in rows]
+
+
+def _rows(ledger: sqlite3.Connection, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Run a query, and return each row as a dictionary with the column names."""
+    found = ledger.execute(query, values)
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found]
 
 
 def _with_reason(row: dict[str, Any]) -> dict[str, Any]:

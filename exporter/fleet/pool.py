@@ -12,8 +12,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
-from exporter.errors import BlogExporterError
-from exporter.message import message, said
+from exporter.errors import BlogExporterError, NoMemory
 
 Argument = TypeVar("Argument")
 Answer = TypeVar("Answer")
@@ -154,11 +153,9 @@ class _Calls(Generic[Argument, Answer]):
 def worker_died_error(how: str) -> BlogExporterError:
     """Return the error for a worker that died before its work was done."""
     return BlogExporterError(
-        message(
-            "A worker process ended before its work was done{reason}; run the command again, "
-            "with fewer --workers where memory is short.",
-            reason=how and f" ({how})",
-        )
+        "A worker process ended before its work was done{reason}; run the command again, "
+        "with fewer --workers where memory is short.",
+        reason=how and f" ({how})",
     )
 
 
@@ -167,7 +164,14 @@ def called(call: bytes) -> Outcome:
     try:
         work, argument = pickle.loads(call)  # noqa: S301 - our own process wrote it
         return Returned(work(argument))
-    except BlogExporterError as error:
-        return Raised(error)
-    except Exception as error:  # noqa: BLE001 - the calling process reports it
-        return Raised(BlogExporterError(message("{kind}: {reason}", kind=type(error).__name__, reason=said(error))))
+    except Exception as failure:  # noqa: BLE001 - the calling process reports it
+        return Raised(error_of(failure))
+
+
+def error_of(failure: Exception) -> BlogExporterError:
+    """Return the error to report for any failure of a call."""
+    if isinstance(failure, BlogExporterError):
+        return failure
+    if isinstance(failure, MemoryError):
+        return NoMemory()
+    return BlogExporterError("Unexpected: {kind}: {reason}", kind=type(failure).__name__, reason=str(failure))

@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
@@ -14,14 +15,15 @@ from exporter.archive.atomic import make_folder, translated
 from exporter.archive.fleet_folder import archive_place
 from exporter.clock import Clock
 from exporter.crawl.outcome import Outcome
-from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoArchive, NoMemory, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoArchive, UsageError
 from exporter.fleet.blog_list import ALLOWED_IN_LISTS
 from exporter.fleet.ledger import BlogAttempt, DueBlog
+from exporter.fleet.pool import error_of
 from exporter.http.address_guard import check_base_url, origin_of
 from exporter.http.engine import Client, Engine
 from exporter.http.transport import Statistics
 from exporter.library.backup import Backup, backup, open_service
-from exporter.message import listed, message, said, suggested
+from exporter.message import listed, said, suggested
 from exporter.settings import Settings, resolve
 from exporter.text import printable
 
@@ -61,34 +63,25 @@ def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None)
         return own
     if wrong := sorted(blog.settings.keys() - ALLOWED_IN_LISTS):
         raise UsageError(
-            message("The list sets {names} for {blog}, which a list may not.", names=listed(wrong), blog=blog.blog_id)
+            "The list sets {names} for {blog}, which a list may not.", names=listed(wrong), blog=blog.blog_id
         )
     joined = resolve({**options, **blog.settings}, config=config, blog_id=blog.blog_id)
     if (joined.token or joined.token_command) and _origin(joined) != _origin(own):
-        reason = message(
+        raise UsageError(
             "The list names {address} for {blog}, which is not the service that your token is for, so the token was "
             "not sent. If you trust that address, give it yourself with --base-url or in a profile, or sign in there "
             "with login and leave out the token.",
             address=printable(joined.base_url or "", 200),
             blog=blog.blog_id,
         )
-        raise UsageError(reason)
     return joined
-
-
-def _missing(place: Path, blog_id: str) -> str:
-    return message(
-        "The archive in {path} is missing, though an earlier run saved it there. Connect its disk, or bring the folder "
-        "back. To begin a new archive there: {command}",
-        path=place,
-        command=suggested("backup", blog_id, "--archive", place, "--new"),
-    )
 
 
 def _origin(settings: Settings) -> str:
     return origin_of(check_base_url(settings.base_url)) if settings.base_url else ""
 
 
+@dataclass(eq=False)
 class BlogSaver:
     """Implements :class:`~exporter.fleet.fleet_run.Backups`: each blog is a task of the running event loop.
 
@@ -103,23 +96,15 @@ class BlogSaver:
         worker: names this process in the ledger.
     """
 
-    dashboard: str | None = None
+    root: Path
+    engine: Engine
+    settings_of: Callable[[DueBlog], Settings]
+    clock: Clock
+    at_once: int
+    worker: str = ""
+    dashboard = None
 
-    def __init__(
-        self,
-        root: Path,
-        engine: Engine,
-        settings_of: Callable[[DueBlog], Settings],
-        clock: Clock,
-        at_once: int,
-        worker: str = "",
-    ) -> None:
-        self._root = root
-        self._engine = engine
-        self._settings_of = settings_of
-        self._clock = clock
-        self._at_once = at_once
-        self._worker = worker
+    def __post_init__(self) -> None:
         self._clients: dict[int, Client] = {}
         self._running: dict[int, Backup] = {}
         self._services: dict[int, str] = {}
@@ -140,7 +125,7 @@ class BlogSaver:
     @property
     def free_slots(self) -> int:
         """The number of blogs that can be started now."""
-        return self._at_once - len(self._tasks)
+        return self.at_once - len(self._tasks)
 
     @property
     def sent(self) -> Mapping[int, int]:
@@ -191,20 +176,15 @@ class BlogSaver:
 
         If a service requests a longer pause than a backup waits, no other blog of it is started until the pause ends.
         """
-        started = self._clock.now().timestamp()
+        started = self.clock.now().timestamp()
         version: int | None = None
         error: BlogExporterError | None = None
         code, reason = 0, None
         try:
             outcome = await self._back_up(blog)
             code, reason, version = outcome.exit_code, outcome.error, outcome.version
-        except BlogExporterError as failure:
-            error = self._paused(blog.number, failure)
-        except MemoryError:
-            error = NoMemory()
         except Exception as failure:  # noqa: BLE001 - whatever it is, the other blogs have their turn
-            text = message("Unexpected: {kind}: {reason}", kind=type(failure).__name__, reason=str(failure))
-            error = BlogExporterError(text)
+            error = self._paused(blog.number, error_of(failure))
         finally:
             self._services.pop(blog.number, None)
             client = self._clients.pop(blog.number, None)
@@ -215,7 +195,7 @@ class BlogSaver:
         return BlogAttempt(
             blog.number,
             started,
-            self._clock.now().timestamp(),
+            self.clock.now().timestamp(),
             code if error is None else error.exit_code,
             None if error is None else type(error).__name__,
             reason if reason is None or len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS],
@@ -223,47 +203,49 @@ class BlogSaver:
             sent.requests,
             sent.retries,
             sent.bytes,
-            self._worker,
+            self.worker,
         )
 
     def _paused(self, number: int, failure: BlogExporterError) -> BlogExporterError:
         """Record a long pause that a service requests, and stop its other backups; return the error for the blog."""
         service = self._services.get(number, "")
         if isinstance(failure, LongPause):
-            self._leave_alone(service, failure)
+            self._pauses[service] = self.clock.monotonic() + failure.seconds, failure
+            for other, name in self._services.items():
+                if name == service and other in self._running:
+                    self._running[other].stop(Interrupted(str(failure)))
         elif isinstance(failure, Interrupted) and self._end is None:
             return self._pause_of(service) or failure
         return failure
 
-    def _leave_alone(self, service: str, wish: LongPause) -> None:
-        self._pauses[service] = self._clock.monotonic() + wish.seconds, wish
-        for number, other in self._services.items():
-            if other == service and number in self._running:
-                self._running[number].stop(Interrupted(str(wish)))
-
     def _pause_of(self, service: str) -> LongPause | None:
         until, wish = self._pauses.get(service, (0.0, None))
-        return wish if self._clock.monotonic() < until else None
+        return wish if self.clock.monotonic() < until else None
 
     async def _back_up(self, blog: DueBlog) -> Outcome:
         if self._end is not None:
             raise self._end
-        settings = self._settings_of(blog)
+        settings = self.settings_of(blog)
         service_url = settings.base_url or ""
         if wish := self._pause_of(service_url):
             raise wish
         self._services[blog.number] = service_url
-        async with open_service(blog.blog_id, settings, engine=self._engine) as service:
+        async with open_service(blog.blog_id, settings, engine=self.engine) as service:
             self._clients[blog.number] = service.client
-            place = archive_place(self._root, blog.blog_id)
+            place = archive_place(self.root, blog.blog_id)
             for folder in (place.parent, place):
                 if folder.is_symlink():
-                    raise ArchiveDamaged(message("{path} is a link, which is not followed: remove it.", path=folder))
+                    raise ArchiveDamaged("{path} is a link, which is not followed: remove it.", path=folder)
             if blog.saved and not Archive.exists(place):
-                raise NoArchive(_missing(place, blog.blog_id))
+                raise NoArchive(
+                    "The archive in {path} is missing, though an earlier run saved it there. Connect its disk, or "
+                    "bring the folder back. To begin a new archive there: {command}",
+                    path=place,
+                    command=suggested("backup", blog.blog_id, "--archive", place, "--new"),
+                )
             with translated(place.parent):
                 make_folder(place.parent)
-            async with backup(place, service, settings, clock=self._clock) as run:
+            async with backup(place, service, settings, clock=self.clock) as run:
                 self._running[blog.number] = run
                 try:
                     async for _ in run:

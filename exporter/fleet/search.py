@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import methodcaller
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from exporter.archive import atomic
 from exporter.archive.fleet_folder import SHARDS, archive_named, open_archive, require_fleet, shards_in
@@ -16,17 +17,8 @@ from exporter.clock import Clock, timestamp
 from exporter.errors import BlogExporterError
 from exporter.fleet.local_pool import LocalPool
 from exporter.fleet.pool import WorkerPool, results_as_completed
-from exporter.fleet.search_index import (
-    SECTION,
-    IndexOutcome,
-    IndexTask,
-    blog_in,
-    head_of,
-    index_folder,
-    index_path,
-    index_shard,
-    made_at,
-)
+from exporter.fleet.search_index import head_of, index_folder, index_path, index_shard, sections
+from exporter.fleet.shards import ShardCounts, update_shards
 from exporter.model.kinds import Kind
 from exporter.search.folding import spans_of
 from exporter.search.index import Hit, VersionDocuments, hit_of, match_of
@@ -35,7 +27,6 @@ from exporter.search.query import Query
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 
-_BLOCK_BYTES: Final = 4 << 20
 _ONE_PROCESS_BYTES: Final = 256 << 20
 """Bytes of an index that this process searches faster than others can start."""
 
@@ -89,9 +80,7 @@ class _ShardFound(NamedTuple):
     blogs: int
 
 
-def update_index(
-    root: Path, settings: Settings, pool: WorkerPool, clock: Clock, on_shard: Callable[[IndexOutcome], None]
-) -> None:
+def update_index(root: Path, settings: Settings, pool: WorkerPool, clock: Clock) -> ShardCounts:
     """Bring the index of a fleet up to date; only archives that changed are read.
 
     Raises:
@@ -100,21 +89,13 @@ def update_index(
     """
     require_fleet(root)
     folder = index_folder(root)
-    shards = shards_in(root)
-    tasks = (IndexTask(root, shard, settings.without_secrets()) for shard in shards)
-    with contextlib.closing(results_as_completed(pool, index_shard, tasks)) as outcomes:
-        for outcome in outcomes:
-            on_shard(outcome)
+    counts = update_shards(root, settings, pool, index_shard)
     with atomic.translated(folder):
         atomic.make_folder(folder)
-        for shard in set(SHARDS) - set(shards):
+        for shard in set(SHARDS).difference(shards_in(root)):
             index_path(root, shard).unlink(missing_ok=True)
         atomic.write_file(folder / "made", timestamp(clock.now()).encode() + b"\n")
-
-
-def is_indexed(root: Path) -> bool:
-    """Return whether a fleet has an index."""
-    return made_at(root) is not None
+    return counts
 
 
 def search(root: Path, query: Query, settings: Settings, workers: int = 1) -> FleetSearchResult:
@@ -153,68 +134,48 @@ def _size(path: Path) -> int:
 
 def _search_shard(task: _ShardSearch) -> _ShardFound:
     """Find the records of a shard that hold all terms."""
+    hits: Counter[str] = Counter()
+
+    def counted() -> Iterator[_Candidate]:
+        with contextlib.suppress(OSError):
+            for candidate in _candidates(task):
+                hits[candidate.blog_id] += 1
+                yield candidate
+
+    best = heapq.nlargest(task.query.limit or 0, counted())
+    return _ShardFound(best, hits.total(), len(hits))
+
+
+def _candidates(task: _ShardSearch) -> Iterator[_Candidate]:
     needles = sorted((term.encode() for term in task.query.terms), key=len, reverse=True)
     counts = [methodcaller("count", needle) for needle in needles]
     first = None if task.query.since is None else task.query.since.timestamp()
-    limit = task.query.limit or 0
-    best: list[_Candidate] = []
-    total = 0
-    blogs: set[str] = set()
-    with contextlib.suppress(OSError), task.path.open("rb") as file:
-        if file.readline() != task.head:
-            return _ShardFound([], 0, 0)
-        for blog_id, line in _lines_with(file, needles):
-            try:
-                record = taken_apart(0, line)
-                if task.query.kind not in {None, record.kind} or (first is not None and record.moment < first):
+    with task.path.open("rb") as file:
+        for section in sections(file, task.head):
+            file.seek(section.offset)
+            for line in _lines_with(file.read(section.length), needles):
+                try:
+                    record = taken_apart(0, line)
+                    if task.query.kind not in {None, record.kind} or (first is not None and record.moment < first):
+                        continue
+                    match = match_of(record, counts)
+                    kind, record_id = id_of(line)
+                except WrongIndex:
                     continue
-                match = match_of(record, counts)
-                kind, record_id = id_of(line)
-            except WrongIndex:
-                continue
-            if match is None:
-                continue
-            total += 1
-            blogs.add(blog_id)
-            order = (match.moment, match.score) if task.query.by_date else (match.score, match.moment)
-            candidate = _Candidate(order, blog_id, kind, record_id)
-            if len(best) < limit:
-                heapq.heappush(best, candidate)
-            else:
-                heapq.heappushpop(best, candidate)
-    return _ShardFound(best, total, len(blogs))
+                if match is not None:
+                    order = (match.moment, match.score) if task.query.by_date else (match.score, match.moment)
+                    yield _Candidate(order, section.blog_id, kind, record_id)
 
 
-def _lines_with(file: BinaryIO, needles: list[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of records that hold all needles, each with its blog; no more than some blocks are in memory."""
-    blog = b""
-    rest = b""
-    while True:
-        read = file.read(_BLOCK_BYTES)
-        block = rest + read
-        end = block.rfind(b"\n") + 1 if read else len(block)
-        for section, line in _in_block(block[:end], needles, blog):
-            yield blog_in(section), line
-        last = block.rfind(b"\n" + SECTION, 0, end)
-        if last >= 0 or block.startswith(SECTION):
-            blog = block[last + 1 : block.find(b"\n", last + 1)]
-        rest = block[end:]
-        if not read:
-            return
-
-
-def _in_block(block: bytes, needles: list[bytes], blog: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _lines_with(section: bytes, needles: list[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a section that hold all needles."""
     at = 0
-    while (found := block.find(needles[0], at)) >= 0:
-        start = block.rfind(b"\n", 0, found) + 1
-        at = block.find(b"\n", found) + 1 or len(block)
-        line = block[start:at]
-        if line.startswith(SECTION) or not all(needle in line for needle in needles[1:]):
-            continue
-        section = block.rfind(b"\n" + SECTION, 0, start)
-        if section >= 0 or block.startswith(SECTION):
-            blog = block[section + 1 : block.find(b"\n", section + 1)]
-        yield blog, line
+    while (found := section.find(needles[0], at)) >= 0:
+        start = section.rfind(b"\n", 0, found) + 1
+        at = section.find(b"\n", found) + 1 or len(section)
+        line = section[start:at]
+        if all(needle in line for needle in needles[1:]):
+            yield line
 
 
 def _confirmed(root: Path, candidate: _Candidate, query: Query, settings: Settings) -> FleetHit | None:

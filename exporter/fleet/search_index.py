@@ -10,51 +10,30 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, cast
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.archive import Archive, read_consistently
-from exporter.archive.fleet_folder import FoundArchive, archives_in, mark_of, open_archive
+from exporter.archive.archive import Archive
 from exporter.archive.safe_files import InnerPath, NotPlain, inner
-from exporter.errors import BlogExporterError
-from exporter.fleet.work import FATAL, trouble_of
+from exporter.fleet.shards import Reading, ShardCounts, ShardTask, read_changed
 from exporter.model.kinds import Kind
 from exporter.search.index import INDEX_EDITION, VersionDocuments
 from exporter.search.index_file import FIELDS, record_lines
-from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 
-SECTION: Final = b"@\t"
+_SECTION: Final = b"@\t"
 """The beginning of a section's line; no line of a record begins with it."""
 _FOLDERS: Final = (".fleet", "search")
 _EDITION: Final = 1
 _MAX_HEAD_BYTES: Final = 4_000
 _BLOCK_BYTES: Final = 1 << 20
 _IN_MEMORY_BYTES: Final = 8 << 20
-
-
-class IndexTask(NamedTuple):
-    """The task of a worker: update the index of one shard."""
-
-    root: Path
-    shard: str
-    settings: Settings
-
-
-@dataclass(slots=True)
-class IndexOutcome:
-    """The result for a shard: counts of its blogs, of those read and unchanged, and the archives that failed."""
-
-    shard: str
-    blogs: int = 0
-    read: int = 0
-    kept: int = 0
-    trouble: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Section(NamedTuple):
@@ -81,34 +60,32 @@ def head_of(settings: Settings) -> bytes:
     return f"{_EDITION}:{INDEX_EDITION}:{settings.timezone}\n".encode()
 
 
-def index_shard(task: IndexTask) -> IndexOutcome:
+def index_shard(task: ShardTask) -> ShardCounts:
     """Update the index of a shard; a blog whose archive cannot be read keeps its old section.
 
     Raises:
         BlogExporterError, NoSpace: it cannot be written.
     """
-    outcome = IndexOutcome(task.shard)
+    counts = ShardCounts()
     path = index_path(task.root, task.shard)
+    head = head_of(task.settings)
     with atomic.translated(path), contextlib.ExitStack() as opened:
         old: BinaryIO | None = None
         known: dict[str, Section] = {}
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, NotPlain):
             old = opened.enter_context(path.open("rb"))
-            known = {section.blog_id: section for section in sections(old, head_of(task.settings))}
-        found = []
-        for each in archives_in(task.root, task.shard):
-            if each.trouble is None:
-                found.append(each)
-            else:
-                outcome.trouble.append((f"{task.shard}/{each.blog_id}", each.trouble))
-        marks = {each.blog_id: _mark(each) for each in found}
-        outcome.blogs = len(found)
-        if old is not None and marks == {section.blog_id: section.mark for section in known.values()}:
-            outcome.kept = len(found)
-            return outcome
-        atomic.make_folder(path.parent)
-        atomic.write_lines(path, _content(task, found, marks, known, old, outcome))
-    return outcome
+            known = {section.blog_id: section for section in sections(old, head)}
+        marks = {section.blog_id: section.mark for section in known.values()}
+        found = read_changed(task, marks, partial(_lines_of, task.settings), counts)
+        unchanged = []
+        for each in found:
+            unchanged.append(each)
+            if marks.get(each.blog_id) != each.mark:
+                break
+        if old is None or counts.kept < max(len(unchanged), len(known)):
+            atomic.make_folder(path.parent)
+            atomic.write_lines(path, chain([head], _content(chain(unchanged, found), known, old)))
+    return counts
 
 
 def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
@@ -121,7 +98,7 @@ def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
         file.seek(at)
         line = file.readline(_MAX_HEAD_BYTES)
         parts = line.rstrip(b"\n").split(b"\t")
-        if len(parts) != 4 or not line.startswith(SECTION) or not parts[3].isdigit():
+        if len(parts) != 4 or not line.startswith(_SECTION) or not parts[3].isdigit():
             return
         at += len(line)
         with contextlib.suppress(lossless_json.NotJson, UnicodeDecodeError):
@@ -131,86 +108,39 @@ def sections(file: BinaryIO, head: bytes) -> Iterator[Section]:
         at += int(parts[3])
 
 
-def blog_in(line: bytes) -> str:
-    """Return the blog that the line of a section names; empty if it names none."""
-    try:
-        return str(lossless_json.loads(line.split(b"\t")[1]))
-    except (IndexError, lossless_json.NotJson):
-        return ""
-
-
-def _mark(found: FoundArchive) -> str:
-    try:
-        return mark_of(found.path)
-    except (BlogExporterError, OSError):
-        return "unreadable"
-
-
-def _content(
-    task: IndexTask,
-    found: list[FoundArchive],
-    marks: dict[str, str],
-    known: dict[str, Section],
-    old: BinaryIO | None,
-    outcome: IndexOutcome,
-) -> Iterator[bytes]:
-    """Yield the new index; sections of unchanged blogs are copied from the old one."""
-    yield head_of(task.settings)
-    services: dict[str | None, Records] = {}
+def _content(found: Iterable[Reading[BinaryIO]], known: Mapping[str, Section], old: BinaryIO | None) -> Iterator[bytes]:
+    """Yield the sections of the new index; those of unchanged blogs are copied from the old one."""
     for each in found:
-        mark, before = marks[each.blog_id], known.get(each.blog_id)
-        if before is None or before.mark != mark:
-            try:
-                lines = _lines_of(each, services, task.settings)
-            except FATAL:
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever an archive has in it, the others have their turn
-                outcome.trouble.append((f"{task.shard}/{each.blog_id}", trouble_of(error)))
-                mark = "unreadable"
-            else:
-                outcome.read += 1
-                with lines:
-                    length = lines.tell()
-                    yield _section(each.blog_id, mark, length)
-                    yield from _copied(lines, Section(each.blog_id, mark, 0, length))
-                continue
-        else:
-            outcome.kept += 1
-        if before is not None and old is not None:
-            yield _section(each.blog_id, mark, before.length)
-            yield from _copied(old, before)
+        before = known.get(each.blog_id)
+        if each.made is not None:
+            with each.made as lines:
+                length = lines.tell()
+                yield _section(each.blog_id, each.mark, length)
+                yield from _copied(lines, 0, length)
+        elif before is not None and old is not None:
+            yield _section(each.blog_id, each.mark, before.length)
+            yield from _copied(old, before.offset, before.length)
 
 
 def _section(blog_id: str, mark: str, length: int) -> bytes:
-    return b"%b%b\t%b\t%d\n" % (SECTION, lossless_json.text(blog_id), mark.encode(), length)
+    return b"%b%b\t%b\t%d\n" % (_SECTION, lossless_json.text(blog_id), mark.encode(), length)
 
 
-def _copied(file: BinaryIO, section: Section) -> Iterator[bytes]:
-    file.seek(section.offset)
-    left = section.length
-    while left and (block := file.read(min(left, _BLOCK_BYTES))):
+def _copied(file: BinaryIO, offset: int, length: int) -> Iterator[bytes]:
+    file.seek(offset)
+    while length and (block := file.read(min(length, _BLOCK_BYTES))):
         yield block
-        left -= len(block)
+        length -= len(block)
 
 
-def _lines_of(found: FoundArchive, services: dict[str | None, Records], settings: Settings) -> BinaryIO:
+def _lines_of(settings: Settings, archive: Archive) -> BinaryIO:
     """Return a file with an archive's lines, positioned at the end; a small one stays in memory."""
     made = cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES))  # noqa: SIM115  closed by its reader
-
-    def read(archive: Archive) -> None:
-        made.seek(0)
-        made.truncate()
-        if archive.newest() is None:
-            return
-        name = archive.info.service
-        if name not in services:
-            services[name] = service_of(settings, name)
-        with contextlib.closing(VersionDocuments(archive, services[name], archive.resolve())) as documents:
-            made.writelines(_lines(documents))
-
     try:
-        open_archive(found)
-        read_consistently(found.path, read)
+        if archive.newest() is not None:
+            service = service_of(settings, archive.info.service)
+            with contextlib.closing(VersionDocuments(archive, service, archive.resolve())) as documents:
+                made.writelines(_lines(documents))
     except BaseException:
         made.close()
         raise

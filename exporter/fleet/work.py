@@ -20,16 +20,8 @@ from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import FoundArchive, archives_in, open_archive, shards_in
 from exporter.archive.settings_file import settings_to_read_with
 from exporter.archive.verify import ignore_progress
-from exporter.errors import (
-    ArchiveDamaged,
-    BlogExporterError,
-    Incomplete,
-    Interrupted,
-    NoMemory,
-    NoSpace,
-    UsageError,
-)
-from exporter.fleet.pool import WorkerPool, results_as_completed
+from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, NoMemory, NoSpace, UsageError
+from exporter.fleet.pool import WorkerPool, error_of, results_as_completed
 from exporter.library.views import MARKDOWN, SITE
 from exporter.message import message, message_n, said, stored_as
 from exporter.service.registry import service_of
@@ -128,17 +120,10 @@ def search_index(archive: Archive, options: JobOptions) -> Done:
     return Done(before is None or (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns), facts)
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
-    """How archives are verified; ``quick`` as in :func:`~exporter.archive.verify.verify`."""
-
-    quick: bool = False
-
-
-def verify(archive: Archive, options: VerifyOptions) -> Done:
+def verify(archive: Archive, quick: bool) -> Done:
     """Check whether an archive is intact and complete, as ``verify`` does."""
     archive.resolve()
-    return checked(archive, archive.verify(quick=options.quick))
+    return checked(archive, archive.verify(quick=quick))
 
 
 def checked(archive: Archive, found: Iterable[Finding]) -> Done:
@@ -237,13 +222,8 @@ def result_of(blog_id: str, path: Path | str, work: Callable[[], Done | None]) -
     try:
         done = work()
         error = None if done is None else done.problem
-    except BlogExporterError as failure:
-        error = failure
-    except MemoryError:
-        error = NoMemory()
     except Exception as failure:  # noqa: BLE001 - whatever it is, the other archives have their turn
-        text = message("Unexpected: {kind}: {reason}", kind=type(failure).__name__, reason=str(failure))
-        error = BlogExporterError(text)
+        error = error_of(failure)
     state = EMPTY if done is None else MADE if done.made else CURRENT
     return ArchiveResult(
         blog_id,
@@ -293,9 +273,7 @@ def work_over(
             yield result
             refused += result.kind == UsageError.__name__
             if refused == done == _MAX_REFUSED_FIRST:
-                raise UsageError(
-                    message("Every archive was refused, the last one so: {reason}", reason=result.reason or "")
-                )
+                raise UsageError("Every archive was refused, the last one so: {reason}", reason=result.reason or "")
             if result.kind == NoSpace.__name__:
                 raise NoSpace(result.reason or "")
 
@@ -318,7 +296,7 @@ def copies_of_a_fleet(store: Store) -> list[str]:
 
     names = archives_of(store)
     if names == ["."]:
-        raise UsageError(message("{place} is the copy of one archive: run verify {place}.", place=store.place))
+        raise UsageError("{place} is the copy of one archive: run verify {place}.", place=store.place)
     return names
 
 

@@ -36,9 +36,7 @@ def service_origin(base_url: str) -> str:
         if "@" in base_url:  # it may hold a password
             raise UsageError(message("the base URL must look like https://HOST"))
         given = printable(base_url.partition("?")[0].partition("#")[0], 200)
-        raise UsageError(
-            message("{name} must look like https://HOST, not {shown}", name=message("the base URL"), shown=given)
-        )
+        raise UsageError("{name} must look like https://HOST, not {shown}", name=message("the base URL"), shown=given)
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" if port in {None, _PORTS[parts.scheme]} else f"{parts.scheme}://{shown}:{port}"
 
@@ -154,6 +152,5 @@ def ending_notice(settings: Settings, now: datetime, warn: Callable[[str], None]
     if ends <= now:
         return message("the sign-in at {origin} ended at {time}. Sign in again: {command}", **ending)
     return message(
-        "the sign-in at {origin} ends at {time} and cannot be renewed. Sign in again before that: {command}",
-        **ending,
+        "the sign-in at {origin} ends at {time} and cannot be renewed. Sign in again before that: {command}", **ending
     )

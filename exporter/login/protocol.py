@@ -83,11 +83,7 @@ def _check(address: str, name: str) -> None:
     if not is_encrypted_or_near(address):
         shown = printable(address.partition("?")[0], 200)
         raise UsageError(
-            message(
-                "{name} is {address}: signing in sends secrets, which needs an https:// address.",
-                name=name,
-                address=shown,
-            )
+            "{name} is {address}: signing in sends secrets, which needs an https:// address.", name=name, address=shown
         )
 
 
@@ -191,9 +187,7 @@ def read_tokens(status: int, body: bytes, now: float) -> Tokens:
     """
     from oauthlib.oauth2 import OAuth2Error  # noqa: PLC0415 - as above
 
-    nothing = ServiceError(
-        message("The service answered {status} and gave no token: check oauth_token_url.", status=status)
-    )
+    nothing = ServiceError("The service answered {status} and gave no token: check oauth_token_url.", status=status)
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
@@ -257,14 +251,10 @@ def _refused(error: Any) -> NotAuthorised:
     more = printable(str(error.description or ""), 300).rstrip(".")
     said = f"{code}: {more}" if more else code
     if code == "access_denied":
-        return NotAuthorised(
-            message("Signing in was refused on the service's page ({said}): nothing was stored.", said=said)
-        )
+        return NotAuthorised("Signing in was refused on the service's page ({said}): nothing was stored.", said=said)
     if code == "invalid_grant":
-        return SignInRevoked(message("The service no longer accepts this sign-in ({said}): sign in again.", said=said))
-    return NotAuthorised(
-        message("The service refuses this client ({said}): check oauth_client_id and its secret.", said=said)
-    )
+        return SignInRevoked("The service no longer accepts this sign-in ({said}): sign in again.", said=said)
+    return NotAuthorised("The service refuses this client ({said}): check oauth_client_id and its secret.", said=said)
 
 
 async def ask_for_tokens(

@@ -279,7 +279,7 @@ class Receiver:
             self._server = await asyncio.start_server(self._serve, _HOST, port, limit=_MAX_HEAD_BYTES)
         except OSError as error:
             raise UsageError(
-                message("Cannot wait for the browser on port {port}: {reason}.", port=port, reason=error.strerror or "")
+                "Cannot wait for the browser on port {port}: {reason}.", port=port, reason=error.strerror or ""
             ) from None
         port = self._server.sockets[0].getsockname()[1]
         self.redirect_uri = parts._replace(netloc=f"{parts.hostname}:{port}", path=parts.path or "/").geturl()
@@ -304,7 +304,7 @@ class Receiver:
         except TimeoutError:
             minutes = max(1, round(seconds / 60))
             raise NotAuthorised(
-                message("Nobody signed in within {minutes} min: run the same command again.", minutes=minutes)
+                "Nobody signed in within {minutes} min: run the same command again.", minutes=minutes
             ) from None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -345,8 +345,4 @@ class Receiver:
             self._answer.set_exception(error)
             return "200 OK", message("Not signed in"), message("{reason} You can close this window.", reason=error)
         self._answer.set_result(code)
-        return (
-            "200 OK",
-            message("Signed in"),
-            message("You can close this window, and go on in the terminal."),
-        )
+        return ("200 OK", message("Signed in"), message("You can close this window, and go on in the terminal."))

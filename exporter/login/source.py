@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
-import signal
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from exporter.clock import Clock, SystemClock
@@ -20,6 +18,7 @@ from exporter.login.store import SignIn, SignInStore
 from exporter.message import message, said
 from exporter.settings import Settings
 from exporter.text import printable
+from exporter.worker import kill_group
 
 if TYPE_CHECKING:
     from exporter.archive.lock import ArchiveLock
@@ -71,12 +70,10 @@ def credentials_for(
     if account is None:
         if settings.account is not None:
             raise NotAuthorised(
-                message(
-                    "Nobody is signed in at {origin} as {account}. Sign in: {command}",
-                    origin=origin,
-                    account=settings.account,
-                    command=service_command("login", settings),
-                )
+                "Nobody is signed in at {origin} as {account}. Sign in: {command}",
+                origin=origin,
+                account=settings.account,
+                command=service_command("login", settings),
             )
         return replace(carrier, advice=missing_token_advice(settings))
     login = service_command("login", settings)
@@ -123,6 +120,7 @@ class CommandSource:
         return replace(self._carrier, token=token, advice=self.advice)
 
 
+@dataclass(eq=False)
 class SignInSource:
     """The access token of a sign-in. It is renewed shortly before it ends, and once if it is refused.
 
@@ -130,72 +128,50 @@ class SignInSource:
     tokens that the first one received.
     """
 
-    def __init__(
-        self,
-        store: SignInStore,
-        origin: str,
-        account: str,
-        carrier: Credentials,
-        engine: Engine,
-        clock: Clock,
-        retries: int,
-        login: str,
-    ) -> None:
+    store: SignInStore
+    origin: str
+    account: str
+    carrier: Credentials
+    engine: Engine
+    clock: Clock
+    retries: int
+    login: str
+
+    def __post_init__(self) -> None:
         self.advice = message(
-            "the sign-in was refused. Sign in again, as the user whose blog it is: {command}", command=login
+            "the sign-in was refused. Sign in again, as the user whose blog it is: {command}", command=self.login
         )
-        self.token_header = _header_of(carrier)
-        self._login = login
-        self._store = store
-        self._origin = origin
-        self._account = account
-        self._carrier = carrier
-        self._engine = engine
-        self._clock = clock
-        self._retries = retries
+        self.token_header = _header_of(self.carrier)
+        self.redactor = Redactor()
         self._turn = asyncio.Lock()
         self._sign_in: SignIn | None = None
         self._current: Credentials | None = None
         self._trouble: tuple[float, str] | None = None
-        self.redactor = Redactor()
 
     async def credentials(self) -> Credentials:
         """Return the access token, renewed if it is about to end."""
         if self._current is not None and not self._is_due():
             return self._current
         async with self._turn:
-            if self._current is None:
-                self._adopt(self._stored())
-            if self._is_due():
-                await self._renew(refused=False)
-            return self._now()
+            current = self._current or self._adopt(self._stored())
+            return await self._renew(current, refused=False) if self._is_due() else current
 
     async def renewed(self, refused: Credentials, /) -> Credentials | None:
         """Return a new access token after a refusal."""
         async with self._turn:
-            if self._now() is refused:
-                await self._renew(refused=True)
-            return self._now()
+            return await self._renew(refused, refused=True) if self._current is refused else self._current
 
-    def _now(self) -> Credentials:
-        if self._current is None:
-            raise RuntimeError("nothing was read yet")
-        return self._current
-
-    def _adopt(self, sign_in: SignIn) -> None:
+    def _adopt(self, sign_in: SignIn) -> Credentials:
         self.redactor.learn(sign_in.secrets)
         self._sign_in = sign_in
-        self._current = replace(self._carrier, token=sign_in.access_token, advice=self.advice)
+        self._current = replace(self.carrier, token=sign_in.access_token, advice=self.advice)
+        return self._current
 
     def _stored(self) -> SignIn:
-        found = self._store.read(self._origin, self._account)
+        found = self.store.read(self.origin, self.account)
         if found is None:
             raise NotAuthorised(
-                message(
-                    "Nobody is signed in at {origin} any more. Sign in: {command}",
-                    origin=self._origin,
-                    command=self._login,
-                )
+                "Nobody is signed in at {origin} any more. Sign in: {command}", origin=self.origin, command=self.login
             )
         return found
 
@@ -207,74 +183,62 @@ class SignInSource:
         return self._seconds() >= found.expires_at - margin
 
     def _seconds(self) -> float:
-        return self._clock.now().timestamp()
+        return self.clock.now().timestamp()
 
-    async def _renew(self, *, refused: bool) -> None:
+    async def _renew(self, current: Credentials, *, refused: bool) -> Credentials:
         """Use the tokens that another run renewed meanwhile, or renew the sign-in."""
-        if self._sign_in is None:
-            raise RuntimeError("nothing was read yet")
-        if self._trouble is not None and self._clock.monotonic() < self._trouble[0]:
+        if self._trouble is not None and self.clock.monotonic() < self._trouble[0]:
             self._give_up(self._trouble[1], refused=refused)
-            return
-        before = self._sign_in.access_token
-        with self._store.lock(self._origin, self._account) as lock:
+            return current
+        with self.store.lock(self.origin, self.account) as lock:
             await self._acquire(lock)
-            self._adopt(self._stored())
-            if self._sign_in.access_token != before and not self._is_due():
-                return
-            if self._sign_in.refresh_token is None:
+            stored = self._stored()
+            adopted = self._adopt(stored)
+            if adopted.token != current.token and not self._is_due():
+                return adopted
+            if stored.refresh_token is None:
                 raise NotAuthorised(
-                    message(
-                        "The sign-in at {origin} has ended, and the service issued no refresh token. "
-                        "Sign in again: {command}",
-                        origin=self._origin,
-                        command=self._login,
-                    )
+                    "The sign-in at {origin} has ended, and the service issued no refresh token. "
+                    "Sign in again: {command}",
+                    origin=self.origin,
+                    command=self.login,
                 )
             try:
-                tokens = await self._ask(self._sign_in, self._sign_in.refresh_token)
+                tokens = await self._ask(stored, stored.refresh_token)
             except SignInRevoked as error:
-                raise SignInRevoked(
-                    message("{reason} Run: {command}", reason=said(error), command=self._login)
-                ) from None
+                raise SignInRevoked("{reason} Run: {command}", reason=said(error), command=self.login) from None
             except ServiceError as error:
-                self._trouble = self._clock.monotonic() + _PAUSE_SECONDS, str(error)
+                self._trouble = self.clock.monotonic() + _PAUSE_SECONDS, str(error)
                 self._give_up(str(error), refused=refused)
-                return
-            renewed = renewed_sign_in(self._sign_in, tokens, self._seconds())
+                return adopted
+            renewed = renewed_sign_in(stored, tokens, self._seconds())
             self.redactor.learn(renewed.secrets)
-            self._store.rewrite(renewed)
-            self._adopt(renewed)
+            self.store.rewrite(renewed)
+            return self._adopt(renewed)
 
     async def _ask(self, sign_in: SignIn, refresh_token: str) -> Tokens:
         content = refresh_request(sign_in.client_id, sign_in.client_secret, refresh_token)
-        return await ask_for_tokens(
-            self._engine, sign_in.token_url, content, sign_in.secrets, self._clock, self._retries
-        )
+        return await ask_for_tokens(self.engine, sign_in.token_url, content, sign_in.secrets, self.clock, self.retries)
 
     def _give_up(self, reason: str, *, refused: bool) -> None:
         """Continue with a token that is still valid, or raise the reason why it could not be renewed."""
         if self._sign_in is None or refused or self._seconds() >= (self._sign_in.expires_at or 0.0):
             raise ServiceError(
-                message(
-                    "The sign-in at {origin} could not be renewed: {reason}. Run again later.",
-                    origin=self._origin,
-                    reason=reason.rstrip("."),
-                )
+                "The sign-in at {origin} could not be renewed: {reason}. Run again later.",
+                origin=self.origin,
+                reason=reason.rstrip("."),
             )
 
     async def _acquire(self, lock: ArchiveLock) -> None:
-        deadline = self._clock.monotonic() + _LOCK_SECONDS
+        deadline = self.clock.monotonic() + _LOCK_SECONDS
         while True:
             try:
-                lock.acquire(self._clock.now())
+                lock.acquire(self.clock.now())
             except ArchiveLocked:
-                if self._clock.monotonic() >= deadline:
+                if self.clock.monotonic() >= deadline:
                     raise ServiceError(
-                        message(
-                            "Another run has been renewing the sign-in at {origin} for minutes: run again later.",
-                            origin=self._origin,
-                        )
+                        "Another run has been renewing the sign-in at {origin} for minutes: run again later.",
+                        origin=self.origin,
                     ) from None
                 await asyncio.sleep(_LOCK_POLL_SECONDS)
             else:
@@ -303,7 +267,7 @@ def token_of(command: str, seconds: float = COMMAND_SECONDS) -> str:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(message("token_command cannot be read: {reason}.", reason=str(error))) from None
+        raise UsageError("token_command cannot be read: {reason}.", reason=str(error)) from None
     if not words:
         raise UsageError(message("token_command is empty."))
     program = printable(words[0], 100)
@@ -314,44 +278,27 @@ def token_of(command: str, seconds: float = COMMAND_SECONDS) -> str:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise UsageError(
-            message("token_command: {program} cannot be started: {reason}.", program=program, reason=reason)
+            "token_command: {program} cannot be started: {reason}.", program=program, reason=reason
         ) from None
-    try:
-        out, complaint = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        raise NotAuthorised(
-            message("token_command: {program} printed no token within {seconds:g} s.", program=program, seconds=seconds)
-        ) from None
-    except BaseException:
-        _end(process)
-        raise
+    with process:
+        try:
+            out, complaint = process.communicate(timeout=seconds)
+        except BaseException as error:
+            kill_group(process)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise NotAuthorised(
+                "token_command: {program} printed no token within {seconds:g} s.", program=program, seconds=seconds
+            ) from None
     if process.returncode != 0:
         complaints = printable(complaint.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
         raise NotAuthorised(
-            message(
-                "token_command: {program} ended with {code}: {said}",
-                program=program,
-                code=process.returncode,
-                said=complaints or message("it did not say why"),
-            )
+            "token_command: {program} ended with {code}: {said}",
+            program=program,
+            code=process.returncode,
+            said=complaints or message("it did not say why"),
         )
     token = out.decode("utf-8", "replace").strip()
     if not token or len(out) > _MAX_TOKEN_CHARACTERS or "\n" in token:
-        raise NotAuthorised(message("token_command: {program} must print one line, the token.", program=program))
+        raise NotAuthorised("token_command: {program} must print one line, the token.", program=program)
     return token
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the command and the processes that it started."""
-    try:
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except ProcessLookupError:
-        pass
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
-    process.wait()

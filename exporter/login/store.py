@@ -11,7 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,6 +72,7 @@ class SignIn:
         return self.refresh_ends_at if self.renewable else self.expires_at
 
 
+_TEXTS: Final = ("origin", "account", "client_id", "token_url")
 _SECRETS: Final = ("access_token", "refresh_token", "client_secret")
 _NUMBERS: Final = ("obtained_at", "expires_at", "refresh_ends_at")
 
@@ -126,12 +127,9 @@ class SignInStore:
         if "" in accounts or len(accounts) < 2:
             return accounts[0] if accounts else None
         raise UsageError(
-            message(
-                "Several accounts are signed in at {origin} ({names}): "
-                "choose one with --account or the setting account.",
-                origin=origin,
-                names=", ".join(accounts),
-            )
+            "Several accounts are signed in at {origin} ({names}): choose one with --account or the setting account.",
+            origin=origin,
+            names=", ".join(accounts),
         )
 
     def note(self, origin: str, account: str) -> SignIn | None:
@@ -162,15 +160,13 @@ class SignInStore:
             secrets = None if text is None else _object(text.encode())
             if secrets is None:
                 raise NotAuthorised(
-                    message(
-                        "The keyring does not give the sign-in at {origin} ({reason}). Sign in again, and keep it "
-                        "where programs that run at night find it too: {command}",
-                        origin=origin,
-                        reason=reason or message("its data is damaged"),
-                        command=suggested(
-                            "login", "--base-url", origin, *_account_words(account), "--sign-in-store", "file"
-                        ),
-                    )
+                    "The keyring does not give the sign-in at {origin} ({reason}). Sign in again, and keep it "
+                    "where programs that run at night find it too: {command}",
+                    origin=origin,
+                    reason=reason or message("its data is damaged"),
+                    command=suggested(
+                        "login", "--base-url", origin, *_account_words(account), "--sign-in-store", "file"
+                    ),
                 )
         if not isinstance(secrets, dict) or not isinstance(secrets.get("access_token"), str):
             raise UsageError(_damaged(path))
@@ -190,7 +186,7 @@ class SignInStore:
         secrets = {name: getattr(sign_in, name) for name in _SECRETS}
         reason = None if place == _FILE else keyring_set(label, lossless_json.dumps(secrets).decode())
         if reason is not None and place == _KEYRING:
-            raise UsageError(message("The keyring cannot keep the sign-in: {reason}.", reason=reason))
+            raise UsageError("The keyring cannot keep the sign-in: {reason}.", reason=reason)
         in_keyring = place != _FILE and reason is None
         notes = {each.name: getattr(sign_in, each.name) for each in fields(SignIn) if each.name not in _SECRETS}
         document = {"format": 1, "kept": _KEYRING if in_keyring else _FILE, **notes}
@@ -273,7 +269,7 @@ def _object(data: bytes) -> dict[str, Any] | None:
 
 
 def _is_whole(found: Mapping[str, Any]) -> bool:
-    texts = all(isinstance(found.get(name), str) for name in ("origin", "account", "client_id", "token_url"))
+    texts = all(isinstance(found.get(name), str) for name in _TEXTS)
     numbers = all(
         isinstance(found.get(name), int | float) or (found.get(name) is None and name != "obtained_at")
         for name in _NUMBERS
@@ -283,19 +279,14 @@ def _is_whole(found: Mapping[str, Any]) -> bool:
 
 def _sign_in(found: Mapping[str, Any], secrets: Mapping[str, Any]) -> SignIn:
     revoke = found.get("revoke_url")
-    made = SignIn(
-        origin=found["origin"],
-        account=found["account"],
-        client_id=found["client_id"],
-        token_url=found["token_url"],
+    times = {name: None if found.get(name) is None else float(found[name]) for name in _NUMBERS}
+    texts = {name: secrets[name] for name in _SECRETS if isinstance(secrets.get(name), str)}
+    notes: dict[str, Any] = {name: found[name] for name in _TEXTS}
+    return SignIn(
+        **{**notes, **times, **texts},
         revoke_url=revoke if isinstance(revoke, str) else None,
-        obtained_at=float(found["obtained_at"]),
-        expires_at=None if found["expires_at"] is None else float(found["expires_at"]),
-        refresh_ends_at=None if found["refresh_ends_at"] is None else float(found["refresh_ends_at"]),
         renewable=bool(found.get("renewable")),
     )
-    texts = {name: secrets[name] for name in _SECRETS if isinstance(secrets.get(name), str)}
-    return replace(made, **texts)
 
 
 def _account_words(account: str) -> list[str]:
@@ -313,49 +304,43 @@ def _damaged(path: Path) -> str:
 def _trouble(path: Path, error: OSError) -> UsageError:
     if isinstance(error, NotPlain):
         return UsageError(
-            message("{path} is {kind}, not the file of a stored sign-in: remove it.", path=str(path), kind=error.kind)
+            "{path} is {kind}, not the file of a stored sign-in: remove it.", path=str(path), kind=error.kind
         )
     reason = system_reason(error)
-    return UsageError(message("Cannot use {path} to store a sign-in: {reason}.", path=str(path), reason=reason))
+    return UsageError("Cannot use {path} to store a sign-in: {reason}.", path=str(path), reason=reason)
 
 
 def keyring_set(name: str, secret: str) -> str | None:
     """Store a secret in the system's keyring. Return the reason if that fails, else ``None``."""
-    try:
-        import keyring  # noqa: PLC0415 - an extra, and slow to start with
 
+    def keep(keyring: Any) -> str | None:
         keyring.set_password(_KEYRING_NAME, name, secret)
-        kept = keyring.get_password(_KEYRING_NAME, name)
-    except ImportError:
-        return message("no keyring is installed (the extra named keyring)")
-    except Exception as error:  # noqa: BLE001 - backends raise any exception of their libraries
-        return _reason(error)
-    return None if kept == secret else message("the keyring did not keep it")
+        found: str | None = keyring.get_password(_KEYRING_NAME, name)
+        return found
+
+    kept, reason = _with_keyring(keep)
+    return None if kept == secret else reason or message("the keyring did not keep it")
 
 
 def keyring_get(name: str) -> tuple[str | None, str]:
     """Return a secret from the keyring, or ``None`` and the reason."""
-    try:
-        import keyring  # noqa: PLC0415 - as above
-
-        found = keyring.get_password(_KEYRING_NAME, name)
-    except ImportError:
-        return None, message("no keyring is installed (the extra named keyring)")
-    except Exception as error:  # noqa: BLE001 - as above
-        return None, _reason(error)
-    return found, "" if found is not None else message("the keyring does not have it")
+    found, reason = _with_keyring(lambda keyring: keyring.get_password(_KEYRING_NAME, name))
+    return found, "" if found is not None else reason or message("the keyring does not have it")
 
 
 def keyring_delete(name: str) -> None:
     """Delete a secret from the keyring. Failures are ignored."""
+    _with_keyring(lambda keyring: keyring.delete_password(_KEYRING_NAME, name))
+
+
+def _with_keyring(use: Callable[[Any], str | None]) -> tuple[str | None, str]:
+    """Return the result of a call with the system's keyring, or ``None`` and the reason why it failed."""
     try:
-        import keyring  # noqa: PLC0415 - as above
+        import keyring  # noqa: PLC0415 - an extra, and slow to start with
 
-        keyring.delete_password(_KEYRING_NAME, name)
-    except Exception:  # noqa: BLE001 - as above
-        return
-
-
-def _reason(error: Exception) -> str:
-    first = next(iter(str(error).splitlines()), "")
-    return printable(first, 150).rstrip(".") or type(error).__name__
+        return use(keyring), ""
+    except ImportError:
+        return None, message("no keyring is installed (the extra named keyring)")
+    except Exception as error:  # noqa: BLE001 - backends raise any exception of their libraries
+        first = next(iter(str(error).splitlines()), "")
+        return None, printable(first, 150).rstrip(".") or type(error).__name__

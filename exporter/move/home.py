@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from html import unescape
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
 from exporter import lossless_json
@@ -28,7 +28,7 @@ from exporter.html.text import collapse
 from exporter.message import message
 from exporter.wordpress import WordPressApi
 
-T = TypeVar("T")
+Record = TypeVar("Record", "HomePost", "HomeFile", "HomeComment")
 
 RESERVED: Final = "reserved"
 """The digest of a post that has its address but not yet its text."""
@@ -39,14 +39,6 @@ _MARK: Final = re.compile(r'"name":"blog-exporter ([a-z0-9.-]+/entry/[a-z0-9]+) 
 _ADDRESS: Final = re.compile(r"comment-[a-z0-9]+@[a-z0-9.-]+\.invalid")
 _AGENT: Final = re.compile(r"blog-exporter ([0-9a-f]{16})")
 _FILE_DIGITS: Final = 32
-POST_FIELDS: Final = (
-    "id,link,slug,status,date_gmt,modified_gmt,title.raw,content.raw,comment_status,ping_status,categories"
-)
-COMMENT_FIELDS: Final = "id,post,author_email,author_name,author_url,author_user_agent,content,date_gmt,status"
-"""WordPress sends the whole content of a comment or nothing of it."""
-FILE_FIELDS: Final = "id,slug,source_url,post,status"
-POST_STATUSES: Final = "publish,future,draft,pending,private,trash"
-FILE_STATUSES: Final = "inherit,private"
 _TRASH: Final = "trash"
 _WANTED: Final = {
     "edit_posts": message("write posts"),
@@ -119,39 +111,42 @@ def comment_agent(digest: str) -> str:
     return f"blog-exporter {digest}"
 
 
-def digest_in(agent: str) -> str:
-    """Return the digest in a browser name; empty if this program did not make it."""
-    found = _AGENT.fullmatch(agent)
-    return "" if found is None else found[1]
-
-
 def file_slug(sha256: str) -> str:
     """Return the name in addresses of a file with this content."""
     return f"file-{sha256[:_FILE_DIGITS]}"
 
 
-@dataclass(frozen=True, slots=True)
-class HomePost:
-    """A post of the new home that this program made.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeRecord:
+    """A record of the new home.
 
     Attributes:
         id: its number.
-        link: its address.
-        slug: its name in addresses.
-        status: WordPress' word for who may see it.
-        digest: of all that was sent for it, or :data:`RESERVED`.
-        untouched: whether it is unchanged since it was made.
-        fingerprint: of the current values of all fields that a move sets.
-        reachable: whether it takes comments.
+        slug: its name in addresses; empty for comments.
+        url: its address, for a file that of its content; empty for comments.
+        fingerprint: of the current values of all fields that a move sets; empty for files.
     """
 
     id: int
-    link: str
-    slug: str
+    slug: str = ""
+    url: str = ""
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomePost(HomeRecord):
+    """A post of the new home that this program made.
+
+    Attributes:
+        status: WordPress' word for who may see it.
+        digest: of all that was sent for it, or :data:`RESERVED`.
+        untouched: whether it is unchanged since it was made.
+        reachable: whether it takes comments.
+    """
+
     status: str
     digest: str
     untouched: bool
-    fingerprint: str
     reachable: bool
 
     @property
@@ -165,44 +160,32 @@ class HomePost:
         return self.digest == RESERVED
 
 
-@dataclass(frozen=True, slots=True)
-class HomeFile:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeFile(HomeRecord):
     """A file of the new home.
 
     Attributes:
-        id: its number.
-        slug: its name in addresses.
-        url: the address of its content.
         post: the number of its post, whose status decides its visibility; 0 for none.
         status: ``inherit`` or ``private``.
     """
 
-    id: int
-    slug: str
-    url: str
-    post: int = 0
-    status: str = "inherit"
+    post: int
+    status: str
 
 
-@dataclass(frozen=True, slots=True)
-class HomeComment:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeComment(HomeRecord):
     """A comment of the new home that this program made.
 
     Attributes:
-        id: its number.
         post: the number of its post.
         shown: whether everybody sees it.
         digest: of all that was sent for it; empty if another program replaced it.
-        fingerprint: of the current values of all fields that a move sets.
-        slug: always empty: comments have no name in addresses.
     """
 
-    id: int
     post: int
     shown: bool
     digest: str
-    fingerprint: str
-    slug: str = ""
 
 
 @dataclass(slots=True)
@@ -253,48 +236,30 @@ async def read_home(api: WordPressApi) -> HomeContent:
         NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.wordpress.WordPressApi.get`.
     """
     home = HomeContent()
-    async for raw in _listed(api, "wp/v2/posts", POST_FIELDS, _any_post, status=POST_STATUSES):
+    async for raw in POSTS.all(api):
         post = post_of(raw)
         if post is not None:
             _enter(home, home.posts, *post)
-        elif _text(raw, "status") != _TRASH:
-            for name in (unquote(_text(raw, "slug")), _inner(raw, "title")):
-                home.foreign.setdefault((_text(raw, "date_gmt"), name), raw["id"])
-    async for comment in _listed(api, "wp/v2/comments", COMMENT_FIELDS, comment_of, status="any"):
-        _enter(home, home.comments, *comment)
-    async for file in _listed(api, "wp/v2/media", FILE_FIELDS, file_of, status=FILE_STATUSES):
-        home.files.setdefault(*file)
-    async for names in _listed(api, "wp/v2/categories", "id,name,slug", category_of):
-        home.categories.update(names)
+        else:
+            _note_foreign(home, raw)
+    async for raw in COMMENTS.all(api):
+        comment = comment_of(raw)
+        if comment is not None:
+            _enter(home, home.comments, *comment)
+    async for raw in FILES.all(api):
+        file = file_of(raw)
+        if file is not None:
+            home.files.setdefault(*file)
+    async for page in api.pages(CATEGORIES_ROUTE, {"context": "edit", "_fields": "id,name,slug"}):
+        for raw in page.items:
+            home.categories.update(category_of(raw))
     return home
 
 
-async def read_post(api: WordPressApi, number: int) -> Any:
-    """Return the current post with a number, for :func:`post_of`; ``None`` if it does not exist.
-
-    Raises:
-        NotAuthorised, ApiError, TransportError, ServiceError: as for :func:`read_home`.
-    """
-    return await _one(api, "wp/v2/posts", number, POST_FIELDS, POST_STATUSES)
-
-
-async def read_comment(api: WordPressApi, number: int) -> Any:
-    """Return the current comment with a number, for :func:`comment_of`; see :func:`read_post`."""
-    return await _one(api, "wp/v2/comments", number, COMMENT_FIELDS, "any")
-
-
-async def _one(api: WordPressApi, route: str, number: int, fields: str, status: str) -> Any:
-    wanted = {"include": str(number), "context": "edit", "status": status, "_fields": fields}
-    return next(iter((await api.page(route, wanted, 1)).items), None)
-
-
-async def _listed(
-    api: WordPressApi, route: str, fields: str, read: Callable[[Any], T | None], **more: str
-) -> AsyncIterator[T]:
-    async for page in api.pages(route, {"context": "edit", "_fields": fields, **more}):
-        for found in map(read, page.items):
-            if found is not None:
-                yield found
+def _note_foreign(home: HomeContent, raw: Any) -> None:
+    if _number(raw) is not None and _text(raw, "status") != _TRASH:
+        for name in (unquote(_text(raw, "slug")), _inner(raw, "title")):
+            home.foreign.setdefault((_text(raw, "date_gmt"), name), raw["id"])
 
 
 def _enter(home: HomeContent, of: dict[str, Any], key: str, found: HomePost | HomeComment) -> None:
@@ -304,10 +269,6 @@ def _enter(home: HomeContent, of: dict[str, Any], key: str, found: HomePost | Ho
         of[key] = found
     elif found.id != before.id and not (isinstance(found, HomePost) and found.gone):
         home.twice[key].append(found.id)
-
-
-def _any_post(raw: Any) -> Any:
-    return None if _number(raw) is None else raw
 
 
 def post_of(raw: Any) -> tuple[str, HomePost] | None:
@@ -320,13 +281,13 @@ def post_of(raw: Any) -> tuple[str, HomePost] | None:
     made, changed = raw.get("date_gmt"), raw.get("modified_gmt")
     status = _text(raw, "status")
     return key, HomePost(
-        number,
-        _text(raw, "link"),
-        _text(raw, "slug"),
-        status,
-        digest,
-        untouched=isinstance(made, str) and made == changed,
+        id=number,
+        slug=_text(raw, "slug"),
+        url=_text(raw, "link"),
         fingerprint=fingerprint(raw),
+        status=status,
+        digest=digest,
+        untouched=isinstance(made, str) and made == changed,
         reachable=status != "draft" and raw.get("comment_status") == "open",
     )
 
@@ -353,13 +314,13 @@ def comment_of(raw: Any) -> tuple[str, HomeComment] | None:
     address = "" if number is None else _text(raw, "author_email")
     if number is None or not is_comment_address(address):
         return None
-    post, status = raw.get("post"), _text(raw, "status")
+    agent = _AGENT.fullmatch(_text(raw, "author_user_agent"))
     return address, HomeComment(
-        number,
-        post if isinstance(post, int) else 0,
-        shown=status == "approved",
-        digest=digest_in(_text(raw, "author_user_agent")),
+        id=number,
         fingerprint=comment_fingerprint(raw),
+        post=_parent(raw),
+        shown=_text(raw, "status") == "approved",
+        digest="" if agent is None else agent[1],
     )
 
 
@@ -374,11 +335,14 @@ def file_of(raw: Any) -> tuple[str, HomeFile] | None:
     number = _number(raw)
     if number is None or not _text(raw, "source_url"):
         return None
-    slug = _text(raw, "slug")
-    post = raw.get("post")
-    parent = post if isinstance(post, int) else 0
-    found = HomeFile(number, slug, _text(raw, "source_url"), parent, _text(raw, "status") or "inherit")
+    slug, status = _text(raw, "slug"), _text(raw, "status") or "inherit"
+    found = HomeFile(id=number, slug=slug, url=_text(raw, "source_url"), post=_parent(raw), status=status)
     return "-".join(slug.split("-")[:2]), found
+
+
+def _parent(raw: Mapping[str, Any]) -> int:
+    post = raw.get("post")
+    return post if isinstance(post, int) else 0
 
 
 def category_of(raw: Any) -> dict[str, int]:
@@ -401,3 +365,56 @@ def _text(raw: Mapping[str, Any], name: str) -> str:
 def _inner(raw: Any, name: str) -> str:
     value = raw.get(name) if isinstance(raw, dict) else None
     return _text(value, "raw") if isinstance(value, dict) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection(Generic[Record]):
+    """A collection of the REST API whose records a move makes.
+
+    Attributes:
+        route: its route.
+        fields: the fields to request.
+        status: WordPress' words for all records, including hidden ones.
+        read: returns the key of a record and the record; ``None`` for a record without a key.
+    """
+
+    route: str
+    fields: str
+    status: str
+    read: Callable[[Any], tuple[str, Record] | None]
+
+    @property
+    def view(self) -> dict[str, str]:
+        """The parameters for an answer with all fields."""
+        return {"context": "edit", "_fields": self.fields}
+
+    async def search(self, api: WordPressApi, wanted: Mapping[str, str]) -> list[Any]:
+        """Return the first page of the records with some properties, as WordPress sends them."""
+        return (await api.page(self.route, {**self.view, "status": self.status, **wanted}, 1)).items
+
+    async def current(self, api: WordPressApi, number: int) -> Any:
+        """Return the current record with a number, as WordPress sends it; ``None`` if it does not exist."""
+        return next(iter(await self.search(api, {"include": str(number)})), None)
+
+    async def all(self, api: WordPressApi) -> AsyncIterator[Any]:
+        """Yield all records, as WordPress sends them."""
+        async for page in api.pages(self.route, {**self.view, "status": self.status}):
+            for raw in page.items:
+                yield raw
+
+
+POSTS: Final = Collection(
+    "wp/v2/posts",
+    "id,link,slug,status,date_gmt,modified_gmt,title.raw,content.raw,comment_status,ping_status,categories",
+    "publish,future,draft,pending,private,trash",
+    post_of,
+)
+COMMENTS: Final = Collection(
+    "wp/v2/comments",
+    # WordPress sends the whole content of a comment or nothing of it.
+    "id,post,author_email,author_name,author_url,author_user_agent,content,date_gmt,status",
+    "any",
+    comment_of,
+)
+FILES: Final = Collection("wp/v2/media", "id,slug,source_url,post,status", "inherit,private", file_of)
+CATEGORIES_ROUTE: Final = "wp/v2/categories"

@@ -63,7 +63,7 @@ class MapFile:
         self._file: BinaryIO | None = None
         self._lock = ArchiveLock(path.with_name(f".{path.name}.lock"))
         if path.exists() and not path.is_file():
-            raise UsageError(message("{path} is not a file; name another with --map.", path=path))
+            raise UsageError("{path} is not a file; name another with --map.", path=path)
         if keep:
             self._hold(now)
         try:
@@ -120,7 +120,7 @@ class MapFile:
             self._lock.acquire(now)
         except ArchiveLocked:
             raise ArchiveLocked(
-                message("{path} is being written by another move; wait for it to end.", path=self.path)
+                "{path} is being written by another move; wait for it to end.", path=self.path
             ) from None
 
     def _append(self, line: Mapping[str, Any]) -> None:
@@ -146,29 +146,23 @@ class MapFile:
         if number == 0:
             return self._foreign({})
         return UsageError(
-            message(
-                "{path} is damaged in line {number}. Move the file away and run the same command again. "
-                "The move finds its records in the new home, but not which of them people changed there "
-                "since.",
-                path=self.path,
-                number=number + 1,
-            )
+            "{path} is damaged in line {number}. Move the file away and run the same command again. "
+            "The move finds its records in the new home, but not which of them people changed there "
+            "since.",
+            path=self.path,
+            number=number + 1,
         )
 
     def _foreign(self, head: Mapping[str, Any]) -> UsageError:
         if head.get("format") != _FORMAT:
-            return UsageError(message("{path} is not the map of a move; name another file with --map.", path=self.path))
+            return UsageError("{path} is not the map of a move; name another file with --map.", path=self.path)
         if head.get("version") != _VERSION:
-            return UsageError(
-                message("{path} was written by a newer version of the program; use that one.", path=self.path)
-            )
+            return UsageError("{path} was written by a newer version of the program; use that one.", path=self.path)
         return UsageError(
-            message(
-                "{path} is the map of {blog_id} moving to {home}; name another with --map.",
-                path=self.path,
-                blog_id=head.get("blog_id"),
-                home=head.get("home"),
-            )
+            "{path} is the map of {blog_id} moving to {home}; name another with --map.",
+            path=self.path,
+            blog_id=head.get("blog_id"),
+            home=head.get("home"),
         )
 
     def _note(self, line: Any, *, first: bool) -> None:

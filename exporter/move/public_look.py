@@ -67,7 +67,7 @@ def private_things(
         public_titles: the titles of public posts.
         categories: the names of categories that only private entries have.
     """
-    posts = {post.id: post.link for post in home.posts.values() if post.status != _PUBLISHED and not post.gone}
+    posts = {post.id: post.url for post in home.posts.values() if post.status != _PUBLISHED and not post.gone}
     known = {_plain(title) for title in public_titles}
     named = {
         home.posts[key].id: _plain(title)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, TypeVar
 
 from exporter.export.media import PostPicture
@@ -18,6 +19,8 @@ from exporter.export.posts import PostComment
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.move.home import (
+    COMMENTS,
+    POSTS,
     RESERVED,
     HomeContent,
     HomeFile,
@@ -31,22 +34,10 @@ from exporter.move.home import (
     mark,
     post_key,
     post_of,
-    read_comment,
     read_home,
-    read_post,
 )
 from exporter.move.map_file import MapFile
-from exporter.move.outcome import (
-    Did,
-    LeftAlone,
-    MoveEvent,
-    MoveOutcome,
-    MoveStage,
-    MoveStep,
-    Reserved,
-    Stage,
-    Thing,
-)
+from exporter.move.outcome import Did, LeftAlone, MoveEvent, MoveOutcome, MoveStage, MoveStep, Reserved, Stage, Thing
 from exporter.move.plan import Fields, Plan, PlannedCategory, PlannedPost
 from exporter.move.writer import Writer
 from exporter.wordpress import RestRefusal, WordPressApi
@@ -60,6 +51,7 @@ _NOT_MADE: Final = "?"
 """The address of a record that a dry run does not make."""
 
 
+@dataclass(eq=False)
 class MoveRun:
     """A run of a move.
 
@@ -80,37 +72,26 @@ class MoveRun:
         outcome: the result so far.
     """
 
-    def __init__(
-        self,
-        api: WordPressApi,
-        plan: Plan,
-        mapped: MapFile,
-        writer: Writer | None,
-        *,
-        read: Callable[[PostPicture], bytes],
-        concurrency: int,
-        report: Report,
-        tell: Callable[[MoveEvent], None],
-        brought: Container[str] | None = None,
-        home: HomeContent | None = None,
-    ) -> None:
-        self._api = api
-        self._plan = plan
-        self._map = mapped
-        self._writer = writer
-        self._read = read
-        self._concurrency = concurrency
-        self._report = report
-        self._tell = tell
-        self._brought = brought
-        self._known_home = home
-        self._home = HomeContent()
+    api: WordPressApi
+    plan: Plan
+    mapped: MapFile
+    writer: Writer | None
+    _: KW_ONLY
+    read: Callable[[PostPicture], bytes]
+    concurrency: int
+    report: Report
+    tell: Callable[[MoveEvent], None]
+    brought: Container[str] | None = None
+    home: HomeContent | None = None
+
+    def __post_init__(self) -> None:
+        self._home = self.home or HomeContent()
         self._categories: dict[str, int] = {}
         self._files: dict[str, str] = {}
         self._links: dict[str, str] = {}
         self._fresh: set[str] = set()
         self._shown: defaultdict[int, dict[str, str]] = defaultdict(dict)
-        self.outcome = MoveOutcome(public=plan.public, links=plan.linked)
+        self.outcome = MoveOutcome(public=self.plan.public, links=self.plan.linked)
 
     async def run(self) -> MoveOutcome:
         """Move everything, and then check that it arrived.
@@ -118,40 +99,40 @@ class MoveRun:
         Raises:
             ServiceError: the new home failed. The next run resumes from the records that were made.
         """
-        plan = self._plan
-        self._tell(MoveStage(Stage.HOME))
-        self._home = self._known_home or await read_home(self._api)
+        plan = self.plan
+        self.tell(MoveStage(Stage.HOME))
+        self._home = self.home or await read_home(self.api)
         self._look_for_more()
-        self._tell(MoveStage(Stage.CATEGORIES, len(plan.categories)))
+        self.tell(MoveStage(Stage.CATEGORIES, len(plan.categories)))
         for category in plan.categories.values():
             await self._category(category)
-        self._tell(MoveStage(Stage.ADDRESSES, len(plan)))
+        self.tell(MoveStage(Stage.ADDRESSES, len(plan)))
         await self._each(plan, self._reserve, lambda planned: self._doubtful(Thing.POST, planned.post.id))
-        self._tell(MoveStage(Stage.PICTURES, len(plan.pictures)))
+        self.tell(MoveStage(Stage.PICTURES, len(plan.pictures)))
         pictures = plan.pictures.values()
         await self._each(pictures, self._picture, self._is_doubtful_picture, alone_until=self._has_picture_arrived)
-        self._tell(MoveStage(Stage.POSTS, len(plan) + plan.comments))
+        self.tell(MoveStage(Stage.POSTS, len(plan) + plan.comments))
         await self._each(plan, self._finish, self._has_doubtful_comments)
-        if self._writer is not None:
-            self._tell(MoveStage(Stage.LAST_LOOK))
+        if self.writer is not None:
+            self.tell(MoveStage(Stage.LAST_LOOK))
             await self._look_again()
         return self.outcome
 
     def _look_for_more(self) -> None:
         """Report public posts that the archive no longer shows, and note the shown comments of each post."""
         for key, post in self._home.posts.items():
-            entry_id = entry_in(self._plan.blog_id, key)
-            if self._brought is not None and entry_id and key not in self._brought and post.status == "publish":
+            entry_id = entry_in(self.plan.blog_id, key)
+            if self.brought is not None and entry_id and key not in self.brought and post.status == "publish":
                 self._did(Thing.POST, entry_id, Did.LEFT, LeftAlone.ONLY_THERE)
         for address, comment in self._home.comments.items():
-            comment_id = comment_in(self._plan.blog_id, address)
+            comment_id = comment_in(self.plan.blog_id, address)
             if comment_id and comment.shown:
                 self._shown[comment.post][address] = comment_id
 
     def _did(self, thing: Thing, key: str, did: Did, why: str = "") -> None:
         step = MoveStep(thing, key, did, why)
         self.outcome.note(step)
-        self._tell(step)
+        self.tell(step)
 
     async def _each(
         self,
@@ -190,7 +171,7 @@ class MoveRun:
             for item in items:
                 await do(item)
 
-        workers = [asyncio.ensure_future(work()) for _ in range(self._concurrency)]
+        workers = [asyncio.ensure_future(work()) for _ in range(self.concurrency)]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -199,7 +180,7 @@ class MoveRun:
             await asyncio.gather(*workers, return_exceptions=True)
 
     def _doubtful(self, thing: Thing, key: str) -> bool:
-        return self._map.sending_since(thing, key) is not None
+        return self.mapped.sending_since(thing, key) is not None
 
     async def _category(self, category: PlannedCategory) -> None:
         """Find a category by either of its names, or make it. An existing one stays unchanged.
@@ -209,11 +190,11 @@ class MoveRun:
         known = self._home.categories
         number = known.get(category.slug) or known.get(category.name)
         did = Did.MADE if number is None else Did.THERE
-        if number is None and not self._plan.public:
+        if number is None and not self.plan.public:
             self._did(Thing.CATEGORY, category.name, Did.LEFT, LeftAlone.WOULD_BE_PUBLIC)
             return
-        if number is None and self._writer is not None:
-            made = await self._writer.category(category)
+        if number is None and self.writer is not None:
+            made = await self.writer.category(category)
             if isinstance(made, RestRefusal):
                 self._did(Thing.CATEGORY, category.name, Did.REFUSED, made.message)
                 return
@@ -234,21 +215,21 @@ class MoveRun:
         sha256 = picture.asset.sha256 or ""
         there = self._home.files.get(file_slug(sha256))
         if there is None:
-            if self._map.of(Thing.PICTURE, sha256) is not None:
+            if self.mapped.of(Thing.PICTURE, sha256) is not None:
                 self._did(Thing.PICTURE, picture.asset.url, Did.LEFT, LeftAlone.DELETED)
                 return
-            if self._writer is not None:
+            if self.writer is not None:
                 parent = self._parent(sha256)
-                made = await self._writer.picture(picture, self._read(picture), parent, public=self._plan.public)
+                made = await self.writer.picture(picture, self.read(picture), parent, public=self.plan.public)
                 if isinstance(made, RestRefusal):
                     self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, made.message)
                     return
                 self._files[sha256] = made.url
-        elif self._writer is not None:
+        elif self.writer is not None:
             parent = self._parent(sha256)
             parent = parent if self._belongs_elsewhere(there, parent) else 0
-            refused = await self._writer.attach(there, parent) if parent else None
-            self._writer.enter(Thing.PICTURE, sha256, there)
+            refused = await self.writer.attach(there, parent) if parent else None
+            self.writer.enter(Thing.PICTURE, sha256, there)
             if refused is not None:
                 self._files[sha256] = there.url
                 self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, refused.message)
@@ -260,14 +241,14 @@ class MoveRun:
         """Return whether the wrong people can see a file: everybody a private one, or only its owner a public one."""
         if file.post == parent or file.status != "inherit":
             return False
-        if not self._plan.public:
+        if not self.plan.public:
             return not file.post
         return any(post.id == file.post and post.status != "publish" for post in self._home.posts.values())
 
     def _parent(self, sha256: str) -> int:
         """Return the number of the first post that shows a picture and is not in the trash; 0 for none."""
-        for entry_id in self._plan.shown_in.get(sha256, ()):
-            post = self._home.posts.get(post_key(self._plan.blog_id, entry_id))
+        for entry_id in self.plan.shown_in.get(sha256, ()):
+            post = self._home.posts.get(post_key(self.plan.blog_id, entry_id))
             if post is not None and not post.gone:
                 return post.id
         return 0
@@ -275,27 +256,27 @@ class MoveRun:
     async def _reserve(self, planned: PlannedPost) -> None:
         """Ensure that an entry has a post with a known address."""
         entry_id = planned.post.id
-        there, before = self._home.posts.get(planned.key), self._map.of(Thing.POST, entry_id)
+        there, before = self._home.posts.get(planned.key), self.mapped.of(Thing.POST, entry_id)
         if there is None and before is None:
             url = _NOT_MADE
-            if self._writer is not None:
-                made = await self._writer.reserve(planned)
+            if self.writer is not None:
+                made = await self.writer.reserve(planned)
                 if isinstance(made, RestRefusal):
                     self._did(Thing.POST, entry_id, Did.REFUSED, made.message)
                     return
                 self._home.posts[planned.key] = made
                 self._fresh.add(planned.key)
-                url = made.link
+                url = made.url
             self._links[entry_id] = url
         elif before is not None:
             self._links[entry_id] = before.url
         elif there is not None:
-            self._links[entry_id] = there.link
-        self._tell(Reserved(entry_id, planned.key in self._fresh))
+            self._links[entry_id] = there.url
+        self.tell(Reserved(entry_id, planned.key in self._fresh))
 
     def _has_doubtful_comments(self, planned: PlannedPost) -> bool:
         return any(
-            self._plan.address(each) not in self._home.comments and self._doubtful(Thing.COMMENT, each.comment.id)
+            self.plan.address(each) not in self._home.comments and self._doubtful(Thing.COMMENT, each.comment.id)
             for each in planned.post.comments
         )
 
@@ -303,22 +284,22 @@ class MoveRun:
         """Send a post's comments, then its text and its status, unless a person changed it in the new home."""
         post, there = planned.post, self._home.posts.get(planned.key)
         if post.id not in self._links:
-            self._plan.leave(post, Reason.NOT_TAKEN)
-        elif there is None and self._map.of(Thing.POST, post.id) is None:  # a dry run
-            self._plan.account(post, self._files, self._links, await self._comments(planned, 0))
+            self.plan.leave(post, Reason.NOT_TAKEN)
+        elif there is None and self.mapped.of(Thing.POST, post.id) is None:  # a dry run
+            self.plan.account(post, self._files, self._links, await self._comments(planned, 0))
             self._did(Thing.POST, post.id, Did.MADE)
         elif there is None or there.gone:
-            self._plan.leave(post, Reason.DELETED_THERE)
+            self.plan.leave(post, Reason.DELETED_THERE)
             self._did(Thing.POST, post.id, Did.LEFT, await self._why_not_there(planned, there))
         else:
-            fields = self._plan.fields(planned, self._files, self._links, self._categories)
+            fields = self.plan.fields(planned, self._files, self._links, self._categories)
             await self._bring(planned, there, fields)
 
     async def _why_not_there(self, planned: PlannedPost, there: HomePost | None) -> str:
-        before = self._map.of(Thing.POST, planned.post.id)
+        before = self.mapped.of(Thing.POST, planned.post.id)
         if there is not None:
             return LeftAlone.TRASHED
-        if before is not None and await read_post(self._api, before.id) is not None:
+        if before is not None and await POSTS.current(self.api, before.id) is not None:
             return LeftAlone.CHANGED  # a person removed the key
         return LeftAlone.DELETED
 
@@ -326,7 +307,7 @@ class MoveRun:
         post, same, ours = planned.post, there.digest == fields.digest, self._is_ours(planned, there, fields)
         if ours and not same and planned.key not in self._fresh:
             # A person may have changed it during this run.
-            now = post_of(await read_post(self._api, there.id))
+            now = post_of(await POSTS.current(self.api, there.id))
             ours = now is not None and now[1].fingerprint == there.fingerprint
         refused = ""
         closed = ours and not there.reachable and any(self._is_new(each) for each in post.comments)
@@ -335,48 +316,48 @@ class MoveRun:
         comments = 0 if refused else await self._comments(planned, there.id)
         if ours and not refused and (closed or not same):
             refused = await self._change(planned, there, fields.values)
-        self._plan.account(post, self._files, self._links, comments)
+        self.plan.account(post, self._files, self._links, comments)
         if refused:
             self._did(Thing.POST, post.id, Did.REFUSED, refused)
         elif not ours and not same:
             self._did(Thing.POST, post.id, Did.LEFT, LeftAlone.CHANGED)
         elif same:
             self._did(Thing.POST, post.id, Did.THERE)
-            if ours and self._writer is not None and not closed:
-                self._writer.enter(Thing.POST, post.id, there)
+            if ours and self.writer is not None and not closed:
+                self.writer.enter(Thing.POST, post.id, there)
         else:
             self._did(Thing.POST, post.id, Did.MADE if there.reserved else Did.CHANGED)
 
     async def _change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> str:
         """Change a post; return why it was refused, or an empty text."""
-        changed = await self._writer.change(planned, there.id, values) if self._writer is not None else None
-        return changed.message if isinstance(changed, RestRefusal) else ""
+        refused = await self.writer.change(planned, there.id, values) if self.writer is not None else None
+        return "" if refused is None else refused.message
 
     def _is_ours(self, planned: PlannedPost, there: HomePost, fields: Fields) -> bool:
         """Return whether a post is unchanged since this program last wrote it, even if a kill interrupted that run."""
-        before = self._map.of(Thing.POST, planned.post.id)
+        before = self.mapped.of(Thing.POST, planned.post.id)
         if (before is not None and before.stored == there.fingerprint) or (there.reserved and there.untouched):
             return True
         sent = (fields.values, _opened(planned, fields, there))
         return any(there.fingerprint == fingerprint(_as_kept(values, there)) for values in sent)
 
     def _is_new(self, comment: PostComment) -> bool:
-        known = self._map.of(Thing.COMMENT, comment.comment.id) is not None
-        return not known and self._plan.address(comment) not in self._home.comments
+        known = self.mapped.of(Thing.COMMENT, comment.comment.id) is not None
+        return not known and self.plan.address(comment) not in self._home.comments
 
     async def _comments(self, planned: PlannedPost, number: int) -> int:
         """Send the comments of a post in their order; return how many the new home has."""
         brought = 0
         for each in planned.post.comments:
-            did, why = await self._comment(each, self._plan.comment(each, number))
+            did, why = await self._comment(each, self.plan.comment(each, number))
             self._did(Thing.COMMENT, each.comment.id, did, why)
             if why == LeftAlone.DELETED:
-                self._report.left("comments", Reason.DELETED_THERE, each.comment.id)
+                self.report.left("comments", Reason.DELETED_THERE, each.comment.id)
             elif did is Did.REFUSED and self._is_new(each):
-                self._report.left("comments", Reason.NOT_TAKEN, each.comment.id)
+                self.report.left("comments", Reason.NOT_TAKEN, each.comment.id)
             else:
                 brought += 1
-        wanted = {self._plan.address(each) for each in planned.post.comments}
+        wanted = {self.plan.address(each) for each in planned.post.comments}
         for address, comment_id in self._shown.get(number, {}).items():
             if address not in wanted:
                 self._did(Thing.COMMENT, comment_id, Did.LEFT, LeftAlone.ONLY_THERE)
@@ -388,35 +369,35 @@ class MoveRun:
         if there is None and not self._is_new(found):
             return Did.LEFT, LeftAlone.DELETED
         if there is None:
-            made = None if self._writer is None else await self._writer.comment(comment_id, fields.values)
+            made = None if self.writer is None else await self.writer.comment(comment_id, fields.values)
             return (Did.REFUSED, made.message) if isinstance(made, RestRefusal) else (Did.MADE, "")
-        before, kept = self._map.of(Thing.COMMENT, comment_id), _comment_as_kept(fields.values)
+        before, kept = self.mapped.of(Thing.COMMENT, comment_id), _comment_as_kept(fields.values)
         same = there.digest == fields.digest or there.fingerprint == kept
         # A comment whose sending was interrupted by a kill is unchanged.
         sent = same and (there.fingerprint == kept or self._doubtful(Thing.COMMENT, comment_id))
         ours = sent or (before is not None and before.stored == there.fingerprint)
         if same:
-            if ours and self._writer is not None:
-                self._writer.enter(Thing.COMMENT, comment_id, there)
+            if ours and self.writer is not None:
+                self.writer.enter(Thing.COMMENT, comment_id, there)
             return Did.THERE, ""
         # A person may have changed it during this run.
-        now = comment_of(await read_comment(self._api, there.id)) if ours else None
+        now = comment_of(await COMMENTS.current(self.api, there.id)) if ours else None
         if now is None or now[1].fingerprint != there.fingerprint:
             return Did.LEFT, LeftAlone.CHANGED
-        if self._writer is not None:
-            changed = await self._writer.change_comment(comment_id, there.id, fields.values)
-            if isinstance(changed, RestRefusal):
-                return Did.REFUSED, changed.message
+        if self.writer is not None:
+            refused = await self.writer.change_comment(comment_id, there.id, fields.values)
+            if refused is not None:
+                return Did.REFUSED, refused.message
         return Did.CHANGED, ""
 
     async def _look_again(self) -> None:
         """Report missing records and duplicates."""
-        home, outcome = await read_home(self._api), self.outcome
+        home, outcome = await read_home(self.api), self.outcome
         outcome.twice = dict(home.twice)
-        for picture in self._plan.pictures.values():
+        for picture in self.plan.pictures.values():
             if file_slug(picture.asset.sha256 or "") not in home.files:
                 outcome.miss(Thing.PICTURE, picture.asset.url)
-        for planned in self._plan:
+        for planned in self.plan:
             there = home.posts.get(planned.key)
             if there is None or there.gone:
                 outcome.miss(Thing.POST, planned.post.id)
@@ -424,7 +405,7 @@ class MoveRun:
             if there.reserved:
                 outcome.miss(Thing.POST, planned.post.id)
             for each in planned.post.comments:
-                if self._plan.address(each) not in home.comments:
+                if self.plan.address(each) not in home.comments:
                     outcome.miss(Thing.COMMENT, each.comment.id)
 
 

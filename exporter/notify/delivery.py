@@ -12,7 +12,6 @@ import contextlib
 import os
 import re
 import shlex
-import signal
 import subprocess
 import tempfile
 import uuid
@@ -30,6 +29,7 @@ from exporter.http.retry import RetryPolicy
 from exporter.message import Message, message
 from exporter.model.exchange import Request, Response
 from exporter.settings import PREFIX
+from exporter.worker import kill_group
 
 MAX_BODY_BYTES: Final = 10_000
 """The smallest limit among servers of this protocol."""
@@ -151,7 +151,7 @@ def run_command(
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
-            _end(process)
+            kill_group(process)
             return message("it did not end within {seconds:.0f} s and was killed", seconds=timeout)
         if code == 0:
             return None
@@ -181,11 +181,3 @@ def _file(files: contextlib.ExitStack, content: bytes = b"") -> IO[bytes] | None
     with os.fdopen(writing, "wb", 0) as pipe_in:
         pipe_in.write(content[:_PIPE_BYTES])
     return pipe
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()

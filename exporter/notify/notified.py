@@ -107,9 +107,6 @@ def save(path: InnerPath, notified: Notified) -> None:
 
     A failed or partial write only causes a second notification.
     """
-    with (
-        contextlib.suppress(OSError),
-        os.fdopen(path.descriptor(os.O_WRONLY | os.O_CREAT, FILE_MODE), "wb", 0) as file,
-    ):
+    with contextlib.suppress(OSError), os.fdopen(path.descriptor(os.O_WRONLY | os.O_CREAT, FILE_MODE), "wb", 0) as file:
         file.write(notified.encode())
         file.truncate()

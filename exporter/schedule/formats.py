@@ -60,9 +60,7 @@ def systemd_service(plan: NightPlan) -> str:
     """
     if set(plan.command[0]) & set("\\\"'"):
         raise UsageError(
-            message(
-                "systemd cannot start a program whose path has a quote or a backslash: {path}", path=plan.command[0]
-            )
+            "systemd cannot start a program whose path has a quote or a backslash: {path}", path=plan.command[0]
         )
     hopeless = sorted({code for code in _codes(BlogExporterError) if code != ServiceError.exit_code})
     return f"""\

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from exporter.errors import UsageError
-from exporter.message import message
 from exporter.translation import current_language
 
 FIRST_HOUR: Final = 3
@@ -97,7 +96,7 @@ def is_temporary() -> bool:
 def _read_time(text: str) -> time:
     found = _TIME.fullmatch(text.strip())
     if found is None:
-        raise UsageError(message("--at {text} is not a time of day: give one such as 03:17.", text=repr(text)))
+        raise UsageError("--at {text} is not a time of day: give one such as 03:17.", text=repr(text))
     return time(int(found[1]), int(found[2]))
 
 
@@ -115,8 +114,5 @@ def _check(word: str) -> None:
     """Refuse a text that does not fit on a line of a text file."""
     if any(unicodedata.category(each) in {"Cc", "Cs"} or each in "\u2028\u2029" for each in word):
         raise UsageError(
-            message(
-                "{word} has a line break or another character that schedulers do not accept: rename it.",
-                word=ascii(word),
-            )
+            "{word} has a line break or another character that schedulers do not accept: rename it.", word=ascii(word)
         )

@@ -22,6 +22,8 @@ from exporter.schedule.plan import NightPlan, name_of, next_time
 from exporter.text import printable
 
 PROC: Final = Path("/proc")
+_PRINTED: Final = {"darwin": ("macOS", "launchd"), "win32": ("Windows", "windows")}
+"""Systems for which a schedule is printed and not installed, with their names and forms."""
 _TIMEOUT_SECONDS: Final = 60
 _CRON_PROCESSES: Final = frozenset({"cron", "crond", "fcron", "bcron-sched", "bcron-start"})
 """The names of cron's processes in Debian, cronie, dcron, BusyBox and others."""
@@ -190,7 +192,7 @@ SCHEDULERS: Final[dict[str, Systemd | Cron]] = {"systemd": Systemd(), "cron": Cr
 
 def best() -> str | None:
     """Return the name of the preferred scheduler that this user can use, or ``None``."""
-    if sys.platform in {"darwin", "win32"}:
+    if sys.platform in _PRINTED:
         return None
     return next((name for name, each in SCHEDULERS.items() if each.is_usable()), None)
 
@@ -220,7 +222,7 @@ def install(plan: NightPlan, scheduler: str | None = None, *, words: Sequence[ob
             other.remove(plan.name)
     known = SCHEDULERS[chosen].find(plan.name)
     if known is None:
-        raise UsageError(message("{scheduler} accepted the schedule, but does not list it.", scheduler=chosen))
+        raise UsageError("{scheduler} accepted the schedule, but does not list it.", scheduler=chosen)
     return known
 
 
@@ -272,17 +274,13 @@ def _not_usable(scheduler: str) -> str:
 
 
 def _no_scheduler(words: Sequence[object]) -> str:
-    match sys.platform:
-        case "darwin":
-            return message(
-                "blog-exporter schedule --help says where to put the schedule for macOS. Print it: {command}",
-                command=suggested("schedule", "print", "launchd", *words),
-            )
-        case "win32":
-            return message(
-                "blog-exporter schedule --help says where to put the schedule for Windows. Print it: {command}",
-                command=suggested("schedule", "print", "windows", *words),
-            )
+    if sys.platform in _PRINTED:
+        system, form = _PRINTED[sys.platform]
+        return message(
+            "blog-exporter schedule --help says where to put the schedule for {system}. Print it: {command}",
+            system=system,
+            command=suggested("schedule", "print", form, *words),
+        )
     return message(
         "Nothing on this machine can start a backup every night: there is no cron, and no systemd runs for you. "
         "Install cron, such as with apt install cron, or print the lines for another scheduler: {command}",
@@ -307,11 +305,9 @@ def _block(table: bytes, name: str) -> tuple[int, int] | None:
 
 def _edited(name: str) -> UsageError:
     return UsageError(
-        message(
-            "The lines between # BEGIN {name} and # END {name} in your crontab were changed: "
-            "put them right, or take them out, with crontab -e.",
-            name=name,
-        )
+        "The lines between # BEGIN {name} and # END {name} in your crontab were changed: "
+        "put them right, or take them out, with crontab -e.",
+        name=name,
     )
 
 
@@ -353,7 +349,7 @@ def _unit(name: str, suffix: str) -> Path:
 def _require_ours(path: Path) -> None:
     with translated(path):
         if path.exists() and MADE not in path.read_text("utf-8", "replace"):
-            raise UsageError(message("{path} is not ours, so it was left alone: rename or remove it.", path=path))
+            raise UsageError("{path} is not ours, so it was left alone: rename or remove it.", path=path)
 
 
 def _run(*words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes] | None:
@@ -369,8 +365,8 @@ def _run(*words: str, given: bytes | None = None) -> subprocess.CompletedProcess
 
 def _failure(program: str, done: subprocess.CompletedProcess[bytes] | None) -> UsageError:
     if done is None:
-        return UsageError(message("Cannot run {program} on this machine.", program=program))
+        return UsageError("Cannot run {program} on this machine.", program=program)
     said = printable(" ".join(done.stderr.decode("utf-8", "replace").split()), 300)
     return UsageError(
-        message("{program} refused, and nothing was scheduled: {said}", program=program, said=said or done.returncode)
+        "{program} refused, and nothing was scheduled: {said}", program=program, said=said or done.returncode
     )

@@ -17,10 +17,10 @@ from exporter.archive.archive import Archive
 from exporter.archive.repair import find_damage
 from exporter.archive.settings_file import FILE_NAME as SETTINGS
 from exporter.demo.content import Blog, fields
-from exporter.demo.service import DemoService
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
+from tests.support.demo_service import DemoService
 from tests.support.pictures import png
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import folded, held

@@ -19,9 +19,9 @@ from exporter.check.facts import CheckResult
 from exporter.check.service_check import ENTRIES_FOR_ADDRESS, ENTRIES_OF_A_REPORT, REQUESTS, check
 from exporter.clock import FixedClock
 from exporter.demo.content import Blog, demo_blog, fields
-from exporter.demo.service import DemoService, ServiceOptions
 from exporter.library.backup import OpenService, open_service
 from exporter.settings import resolve
+from tests.support.demo_service import DemoService, ServiceOptions
 
 FILES = "https://files.example.jp/v1/blog/user/{user_id}/{mtime}"
 Before = Callable[[web.Request], Awaitable[web.StreamResponse | None]]

@@ -17,10 +17,10 @@ from exporter.check.facts import CheckResult
 from exporter.check.report import write_report
 from exporter.check.service_check import check
 from exporter.demo.content import Blog, RawJson, demo_blog, fields
-from exporter.demo.service import DemoService
 from exporter.errors import UsageError
 from exporter.service.registry import service_of
 from exporter.settings import resolve
+from tests.support.demo_service import DemoService
 
 TOKEN = re.compile("zq[0-9]{4}x", re.IGNORECASE)
 

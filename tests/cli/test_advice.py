@@ -22,8 +22,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.demo.service import DemoService
 from tests.login.conftest import BROWSER
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
 from tests.support.runs import serving, unmeasured

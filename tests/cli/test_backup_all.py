@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from exporter.cli.backup import ORDER
-from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError
 from tests.cli.conftest import Program
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.test_docs import codes
 

@@ -16,8 +16,8 @@ import yaml
 from aiohttp import web
 
 from exporter.demo.content import Blog, RawJson, fields
-from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Runs, all_findings, backup_command, folded, held, serving, tree
 

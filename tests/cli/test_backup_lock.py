@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog
-from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import Run, Runs, Zygote, backup_command, findings, folded, held, serving
 

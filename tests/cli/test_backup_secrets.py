@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 from exporter.demo.content import Blog
-from exporter.demo.service import DemoService, ServiceOptions
 from tests.support import faults
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, backup_command, serving
 

@@ -17,9 +17,9 @@ from aiohttp import web
 
 from exporter.cli.signals import Signals, catch_signals
 from exporter.demo.content import Blog
-from exporter.demo.service import DemoService
 from exporter.errors import Interrupted, Terminated
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs, all_findings, backup_command, findings, folded, held, lines_of_runs, serving
 

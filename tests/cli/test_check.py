@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from exporter.demo.content import demo_blog, fields
-from exporter.demo.service import DemoService
 from exporter.text import width
 from tests.cli.conftest import Program
+from tests.support.demo_service import DemoService
 
 FILES = "https://files.example.jp/v1/blog/user/{user_id}/{mtime}"
 

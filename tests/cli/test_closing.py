@@ -14,10 +14,10 @@ from exporter.cli.main import cli
 from exporter.cli.summary import closing_lines
 from exporter.clock import SystemClock
 from exporter.demo.content import demo_blog
-from exporter.demo.service import DemoService
 from exporter.notify.closing import ClosingReport, Countdown, Outside, Unseen
 from tests.cli.conftest import Program, Result
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, backup_command, serving
 

@@ -19,9 +19,9 @@ from aiohttp import web
 
 from exporter import lossless_json
 from exporter.demo.content import Blog, RecordList, fields
-from exporter.demo.service import DemoService
 from tests.cli.conftest import Program
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.pictures import png
 from tests.support.records import comment_record, entry_record, file_record
 

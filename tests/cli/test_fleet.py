@@ -19,10 +19,10 @@ from aiohttp import web
 
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import archive_place
-from exporter.demo.service import DemoService
 from exporter.fleet.blog_list import ListedBlog
 from exporter.fleet.ledger import FILE_NAME, FleetLedger
 from tests.cli.conftest import Program
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs
 

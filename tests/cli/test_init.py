@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from exporter.demo.service import DemoService
 from tests.cli.conftest import Program
+from tests.support.demo_service import DemoService
 from tests.support.first_hour import LANGUAGES, Hour, drawn, first_hour, picture_of, text_in
 from tests.support.generated import generated_blog
 from tests.support.runs import serving

@@ -15,11 +15,11 @@ import pytest
 from exporter.archive.fleet_folder import archive_place
 from exporter.cli.main import cli
 from exporter.demo.content import fields
-from exporter.demo.service import DemoService, ServiceOptions
 from exporter.translation import set_language
 from tests.cli.conftest import Program
 from tests.move.home import running_home
 from tests.support import faults
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.japanese import Reader, english_lines, reading
 from tests.support.oauth_server import CLIENT_ID, guarded

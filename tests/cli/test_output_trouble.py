@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from exporter.cli.output import OnLoss, SafeStream
-from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, all_findings, backup_command, lines_of_runs, serving, tree
 

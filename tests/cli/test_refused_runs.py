@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.demo.service import DemoService
 from tests.cli.conftest import Program
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 
 BLOG = "one.blog.example.jp"

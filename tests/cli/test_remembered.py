@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from exporter.archive.settings_file import CONFIRMED, HARMLESS, read_archive_settings, remember
-from exporter.demo.service import DemoService
 from exporter.settings import SETTINGS
 from tests.cli.conftest import Program
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import serving
 

@@ -13,12 +13,12 @@ from exporter import lossless_json
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.demo.content import fields
-from exporter.demo.service import DemoService
 from exporter.model.kinds import Kind
 from exporter.site import search_data
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
 from tests.site.test_view import entry, many_entries
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from exporter.compare.pictures import compare_pictures, look_of, same_look
-from exporter.compare.posts import Fault, Picture, PictureFacts, PictureLook
+from exporter.compare.posts import Fault, Picture, PictureFacts, PictureLook, Scope
 
 ADDRESS = "https://new.example/1.jpg"
 
@@ -39,7 +39,7 @@ def faults(old: bytes, new: bytes, width: int = 800, height: int = 600) -> list[
     """Compare a picture of 800 x 600 pixels with the one in a new home, which may have another size."""
     picture = Picture("https://old.example/1.jpg", "old", 800, 600, "1.jpg")
     facts = {ADDRESS: PictureFacts("new", width, height, look=look(new))}
-    found = compare_pictures([picture], [ADDRESS], facts, frozenset(), lambda _: look(old))
+    found = compare_pictures([picture], [ADDRESS], facts, Scope(old_look=lambda _: look(old)))
     assert found.unknown == 0, found.why
     return [each.change for each in found.differences]
 
@@ -94,5 +94,5 @@ def test_a_picture_that_cannot_be_decoded_is_not_called_the_same(monkeypatch: py
     assert "Pillow is not installed" in unknown.unknown
     picture = Picture("https://old.example/1.jpg", "old", 800, 600, "1.jpg")
     facts = {ADDRESS: PictureFacts("new", 800, 600, look=unknown)}
-    found = compare_pictures([picture], [ADDRESS], facts, frozenset(), lambda _: unknown)
+    found = compare_pictures([picture], [ADDRESS], facts, Scope(old_look=lambda _: unknown))
     assert (found.differences, found.unknown) == ([], 1)

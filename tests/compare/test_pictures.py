@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exporter.compare.pictures import compare_pictures, same_picture
-from exporter.compare.posts import Fault, Picture, PictureFacts
+from exporter.compare.posts import Fault, Picture, PictureFacts, Scope
 
 OLD = frozenset({"files.example.jp"})
 NEW = "https://new.example/media/"
@@ -16,7 +16,7 @@ def picture(name: str, width: int | None = 400, height: int | None = 300) -> Pic
 
 
 def faults(olds: list[Picture], facts: dict[str, PictureFacts]) -> list[Fault]:
-    found = compare_pictures(olds, list(facts), facts, OLD)
+    found = compare_pictures(olds, list(facts), facts, Scope(old_hosts=OLD))
     assert found.unknown == sum(bool(each.unknown) for each in facts.values())
     return [each.change for each in found.differences]
 
@@ -45,7 +45,7 @@ def test_pictures_find_each_other_by_bytes_and_names_before_their_order() -> Non
         f"{NEW}c-0011.png": PictureFacts(gone="404"),
         f"{NEW}x.png": PictureFacts("sha-a", 1, 1),
     }
-    found = compare_pictures([picture("a"), picture("b"), picture("c")], list(facts), facts, OLD)
+    found = compare_pictures([picture("a"), picture("b"), picture("c")], list(facts), facts, Scope(old_hosts=OLD))
     assert [(each.change, each.before.rpartition("/")[2].partition(" ")[0]) for each in found.differences] == [
         (Fault.PICTURE_CHANGED, "b"),
         (Fault.PICTURE_MISSING, "c"),
@@ -63,4 +63,4 @@ def test_a_picture_still_on_the_old_host_is_named_once() -> None:
 
 def test_pictures_that_could_not_be_checked_are_counted_and_no_fault() -> None:
     assert faults([picture("a")], {f"{NEW}1": PictureFacts(unknown="it answers 503")}) == []
-    assert compare_pictures([picture("a")], [f"{NEW}1"], {}, OLD).unknown == 1
+    assert compare_pictures([picture("a")], [f"{NEW}1"], {}, Scope(old_hosts=OLD)).unknown == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,3 +94,16 @@ def moto() -> Iterator[Service]:
 class _Quiet(WSGIRequestHandler):
     def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the base class's name
         """Log nothing."""
+
+
+def count_requests(client: S3Client) -> Counter[str]:
+    """Return a counter of the requests that a client sends from now on, by operation, repeated ones included."""
+    counted: Counter[str] = Counter()
+    lock = threading.Lock()
+
+    def count(event_name: str = "", **_: object) -> None:
+        with lock:
+            counted[event_name.rpartition(".")[2]] += 1
+
+    client.meta.events.register("before-send.s3", count)
+    return counted

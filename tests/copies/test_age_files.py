@@ -32,17 +32,14 @@ def test_recipients_and_identities_are_read_with_their_comments(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "word",
-    ["age1abc", "", "x", RECIPIENT[:-1], f"{RECIPIENT[:-1]}q" if RECIPIENT[-1] != "q" else RECIPIENT[:-2]],
-    ids=["short", "empty", "letter", "cut", "mistyped"],
+    [
+        *("age1abc", "", "x", RECIPIENT[:-1], f"{RECIPIENT[:-1]}q" if RECIPIENT[-1] != "q" else RECIPIENT[:-2]),
+        *("ssh-ed25519 AAAA", "age1pq1xyz", "age1yubikey1qqq"),
+    ],
+    ids=["short", "empty", "letter", "cut", "mistyped", "ssh", "post-quantum", "plugin"],
 )
-def test_an_invalid_recipient_is_reported(word: str) -> None:
-    with pytest.raises(UsageError, match="is not an age recipient: give one that age-keygen makes"):
-        age_files.recipient(word)
-
-
-@pytest.mark.parametrize("word", ["ssh-ed25519 AAAA", "age1pq1xyz", "age1yubikey1qqq"])
-def test_other_kinds_of_recipients_are_reported_as_unsupported(word: str) -> None:
-    with pytest.raises(UsageError, match="of an unsupported kind"):
+def test_an_unsupported_recipient_is_reported(word: str) -> None:
+    with pytest.raises(UsageError, match="is not a supported age recipient: give one that age-keygen makes"):
         age_files.recipient(word)
 
 

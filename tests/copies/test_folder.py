@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pyte
 def test_an_address_is_no_folder() -> None:
     assert is_address("s3://bucket/prefix")
     assert not is_address("/mnt/disk")
-    with pytest.raises(UsageError, match="is not an age recipient"):
+    with pytest.raises(UsageError, match="is not a supported age recipient"):
         open_store("copy", StoreOptions(encrypt_to=("age1x",)))
 
 

@@ -15,7 +15,7 @@ from exporter.copies.object_lock import Locked, ObjectLock, read_locks
 from exporter.copies.s3 import S3Store, is_mutable, is_of_a_prune
 from exporter.copies.store import content_of
 from exporter.errors import NotAuthorised, UsageError
-from tests.copies.s3_servers import Service, moto
+from tests.copies.s3_servers import Service, count_requests, moto
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -54,6 +54,7 @@ class Machine:
 
     def sync(self, *names: str, now: datetime = NOW, keep: timedelta = KEEP) -> tuple[Locked, dict[str, int]]:
         """Send objects, lock the copy, and return the result and the number of requests of each kind."""
+        requests = count_requests(self.client)
         store = S3Store(self.address, self.client)
         lock = ObjectLock(store, keep, self.root, now)
         for name in names:
@@ -62,7 +63,7 @@ class Machine:
         before = b"".join(store.read("runs.jsonl")) if log else b""
         assert store.replace("runs.jsonl", before + b"run\n", log.get("runs.jsonl"))
         done = lock.finish()
-        return done, dict(store.requests)
+        return done, dict(requests)
 
 
 @pytest.fixture

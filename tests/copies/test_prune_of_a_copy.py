@@ -170,7 +170,7 @@ def test_a_writer_that_met_a_prune_says_so(source: Built, store: FolderStore, tm
                 super().replace(NOTE, note(), None)
             return created
 
-    with pytest.raises(ArchiveLocked, match="Another writer began to prune"):
+    with pytest.raises(ArchiveLocked, match="Another writer has changed"):
         pushed(source.root, Late(tmp_path / "copy"))
 
 

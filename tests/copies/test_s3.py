@@ -19,7 +19,7 @@ from exporter.copies.s3 import S3Store
 from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, content_of, content_of_file, read_whole
 from exporter.errors import ArchiveDamaged, UsageError
 from tests.copies.contract import NAME, StoreContract
-from tests.copies.s3_servers import Service, moto
+from tests.copies.s3_servers import Service, count_requests, moto
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -57,12 +57,13 @@ class TestLargeObjects:
 
     @pytest.mark.parametrize("locks", [False, True])
     def test_they_arrive_in_parts(self, service: Service, client: S3Client, locks: bool) -> None:
+        requests = count_requests(client)
         store = S3Store(f"s3://{service.bucket(locks=locks)}", client, single=10)
         if locks:
             store.lock_new_objects(UNTIL)
         data = bytes(range(256)) * (PIECE_BYTES // 100)
         assert store.create(NAME, content_of(data))
-        assert store.requests["UploadPart"] == 1
+        assert requests["UploadPart"] == 1
         assert not store.create(NAME, content_of(data[::-1]))
         assert read_whole(store, NAME, len(data)) == data
         assert store.create("archive.json", content_of(b"small"))

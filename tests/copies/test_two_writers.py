@@ -109,7 +109,7 @@ def test_a_writer_that_is_second_to_store_a_name_stops(source: Built, tmp_path: 
     for number, name in enumerate(("archive.json", "versions/000002/manifest.json")):
         with pytest.raises(HistoriesDiffer, match="Another writer has stored another"):
             pushed(source.root, Beaten(tmp_path / str(number), name, b"{}"))
-    with pytest.raises(ArchiveLocked, match="Another writer has replaced"):
+    with pytest.raises(ArchiveLocked, match="Another writer has changed"):
         pushed(source.root, Beaten(tmp_path / "copy", "runs.jsonl", b"theirs"))
     runs = (source.root / "runs.jsonl").read_bytes()
     pushed(source.root, Beaten(tmp_path / "same", "runs.jsonl", runs))

@@ -20,13 +20,13 @@ from exporter.crawl.events import Event
 from exporter.crawl.freshness import Refresh
 from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
-from exporter.demo.service import DemoService
 from exporter.errors import BlogExporterError
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryPolicy
 from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.interface import BlogService
+from tests.support.demo_service import DemoService
 
 E = TypeVar("E", bound=Event)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

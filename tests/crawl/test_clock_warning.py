@@ -10,8 +10,8 @@ from aiohttp import web
 
 from exporter.clock import timestamp
 from exporter.crawl.events import ClockDiffers
-from exporter.demo.service import DemoService
 from tests.crawl.conftest import NOON, Crawl, MakeCrawl
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import lines_of_runs
 

@@ -13,12 +13,12 @@ from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event, SweepDone
 from exporter.crawl.freshness import Freshness
 from exporter.demo.content import fields
-from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import Interrupted
 from exporter.model.kinds import Kind
 from exporter.service.interface import Validators
 from tests.crawl.conftest import NOON, Clock, MakeCrawl, copy_as_killed
 from tests.support import faults
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.runs import folded, held
 

@@ -18,10 +18,10 @@ from aiohttp import web
 from exporter.archive.archive import Archive
 from exporter.crawl import removals
 from exporter.demo.content import Blog, RecordList, fields
-from exporter.demo.service import DemoService, ServiceOptions
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import MakeCrawl
 from tests.support import faults
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.runs import folded, lines_of_runs
 

@@ -8,11 +8,11 @@ from aiohttp import web
 from exporter.archive.archive import Archive
 from exporter.crawl.events import RecordFailed
 from exporter.demo.content import RecordList, fields
-from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import ApiError, BlogGone, ConnectFailed, NotAuthorised, TransportError
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import MakeCrawl
 from tests.support import faults
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.runs import folded, held, lines_of_runs
 

@@ -12,11 +12,11 @@ from exporter import lossless_json
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event, RecordFailed, SweepDone
 from exporter.demo.content import Blog, fields
-from exporter.demo.service import DemoService
 from exporter.errors import MassDisappearance
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import MakeCrawl
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import all_findings, folded, held, lines_of_runs
 

@@ -17,11 +17,11 @@ from exporter.archive.manifest import Manifest
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import EntryRead, Event, PageRead, Resumed, SetAside, Started, SweepDone
 from exporter.demo.content import Blog, fields
-from exporter.demo.service import DemoService, ServiceOptions
 from exporter.errors import Interrupted, LongPause, NoSpace, Terminated
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import NOON, Clock, Crawl, MakeCrawl, Ran, copy_as_killed
 from tests.support import faults
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.runs import all_findings, findings, folded, held, lines_of_runs
 

@@ -9,9 +9,9 @@ import pytest
 from exporter import lossless_json
 from exporter.crawl.events import EntriesPlanned, EntryRead, PageRead, Started, SweepDone
 from exporter.demo.content import Blog, RawJson, RecordList, demo_blog, fields
-from exporter.demo.service import DemoService, ServiceOptions
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import MakeCrawl
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.runs import all_findings, canonical, folded, held
 

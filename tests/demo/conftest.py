@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from multidict import CIMultiDictProxy
 
-from exporter.demo.service import DemoService
+from tests.support.demo_service import DemoService
 
 
 @dataclass(frozen=True)

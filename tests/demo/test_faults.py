@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
-from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from exporter.demo.content import Blog, fields, wire
-from exporter.demo.service import DemoService
 from tests.demo.conftest import Get
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.mutation import Mutator
 

@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 
 from exporter.demo.content import Blog, RawJson, RecordList, fields
-from exporter.demo.service import DemoService, ServiceOptions
 from tests.demo.conftest import Get
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 
 ENTRY_FIELDS = [

@@ -19,9 +19,9 @@ from exporter.archive.manifest import ArchiveInfo
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveLocked, NoArchive, NoSpace, UsageError
 from exporter.fleet import catalogue, catalogue_rows
-from exporter.fleet.catalogue import CatalogueResult
 from exporter.fleet.catalogue_rows import TABLES, language_of
 from exporter.fleet.local_pool import LocalPool
+from exporter.fleet.shards import ShardCounts
 from exporter.settings import resolve
 from tests.archive.builder import CREATED, Built, run_line
 from tests.fleet.building import build_blog, changes, entry
@@ -31,7 +31,7 @@ from tests.fleet.tables import catalogue_rows as read
 NAME = "catalogue.sqlite"
 
 
-def update(root: Path, target: Path, workers: int = 1) -> CatalogueResult:
+def update(root: Path, target: Path, workers: int = 1) -> ShardCounts:
     return catalogue.update(root, target, resolve({}, environ={}), LocalPool(workers), SystemClock())
 
 
@@ -45,7 +45,7 @@ def fleet(pristine: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(pristine, tmp_path / "fleet"))
 
 
-def blogs_of(result: CatalogueResult) -> tuple[int, int, int, int]:
+def blogs_of(result: ShardCounts) -> tuple[int, int, int, int]:
     return result.blogs, result.read, result.kept, result.dropped
 
 
@@ -104,9 +104,9 @@ class TestAgain:
         opened: list[str] = []
         true = catalogue_rows.blog_rows
 
-        def noted(archive: Archive, *rest: Any) -> None:
+        def noted(archive: Archive, *rest: Any) -> dict[str, Any]:
             opened.append(archive.info.blog_id)
-            true(archive, *rest)
+            return true(archive, *rest)
 
         monkeypatch.setattr(catalogue, "blog_rows", noted)
         again = update(fleet, fleet / NAME)
@@ -256,10 +256,11 @@ class TestWhatIsThere:
     ) -> None:
         true = catalogue_rows.blog_rows
 
-        def odd(archive: Archive, *rest: Any) -> None:
-            true(archive, *rest)
+        def odd(archive: Archive, *rest: Any) -> dict[str, Any]:
+            row = true(archive, *rest)
             if archive.info.blog_id == "aki.example.jp":
                 raise ZeroDivisionError("odd")
+            return row
 
         monkeypatch.setattr(catalogue, "blog_rows", odd)
         result = update(fleet, fleet / NAME)

@@ -14,7 +14,7 @@ import pytest
 from exporter.archive.fleet_folder import archive_place
 from exporter.errors import NoArchive, UsageError
 from exporter.fleet import index_page
-from exporter.fleet.index_page import IndexPageResult, make_index_page
+from exporter.fleet.index_page import IndexPage, make_index_page
 from exporter.fleet.local_pool import LocalPool
 from exporter.settings import resolve
 from exporter.site.templating import POLICY
@@ -63,7 +63,7 @@ def fleet(pristine: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(pristine, tmp_path / "fleet"))
 
 
-def make(root: Path, language: str = "en", title: str = "", workers: int = 1) -> IndexPageResult:
+def make(root: Path, language: str = "en", title: str = "", workers: int = 1) -> IndexPage:
     return make_index_page(root, SETTINGS, LocalPool(workers), language, title)
 
 
@@ -84,7 +84,13 @@ def with_site(root: Path, blog_id: str) -> None:
 def test_a_small_fleet_is_one_page(fleet: Path, workers: int) -> None:
     with_site(fleet, "aki.example.jp")
     result = make(fleet, workers=workers)
-    assert (result.blogs, result.entries, result.read, result.pages, result.trouble) == (3, 4, 3, 1, [])
+    assert (result.counts.blogs, result.counts.entries, result.counts.read, result.pages, result.counts.trouble) == (
+        3,
+        4,
+        3,
+        1,
+        [],
+    )
     page = Page(fleet / "index.html")
     to_aki = f"{archive_place(Path(), 'aki.example.jp').as_posix()}/latest/site/index.html"
     assert (to_aki, "秋の日記") in page.links
@@ -112,7 +118,7 @@ def test_many_pages_lead_to_each_other_and_to_every_blog(fleet: Path, monkeypatc
     for module_name, value in {"ON_PAGE": 3, "IN_PART": 4, "_MAX_BLOGS_BY_ONE_LETTER": 2}.items():
         monkeypatch.setattr(index_page, module_name, value)
     result = make(fleet)
-    assert (result.blogs, result.pages) == (8, 3)
+    assert (result.counts.blogs, result.pages) == (8, 3)
     home = Page(fleet / "index.html")
     letters = [(text, target) for target, text in home.links if target.startswith("fleet/pages/")]
     assert letters == [
@@ -162,16 +168,16 @@ def test_names_of_blogs_are_escaped(fleet: Path) -> None:
 
 
 def test_only_changed_archives_are_opened_and_a_new_site_is_found(fleet: Path) -> None:
-    assert make(fleet).read == 3
-    assert make(fleet).read == 0
+    assert make(fleet).counts.read == 3
+    assert make(fleet).counts.read == 0
     with_site(fleet, "haru.example.com")
-    assert make(fleet).read == 0
+    assert make(fleet).counts.read == 0
     assert "haru.example.com/latest/site" in (fleet / "index.html").read_text("utf-8")
     Built.reopen(archive_place(fleet, "fuyu.example.jp")).commit(changes(entries={"2": entry(2)}))
     result = make(fleet)
-    assert (result.read, result.entries) == (1, 5)
+    assert (result.counts.read, result.counts.entries) == (1, 5)
     shutil.rmtree(archive_place(fleet, "fuyu.example.jp"))
-    assert make(fleet).blogs == 2
+    assert make(fleet).counts.blogs == 2
 
 
 def test_a_damaged_archive_is_shown_as_such(fleet: Path) -> None:
@@ -182,7 +188,7 @@ def test_a_damaged_archive_is_shown_as_such(fleet: Path) -> None:
     (place / "runs.jsonl").write_bytes((place / "runs.jsonl").read_bytes() + b"\n")
     (archive_place(fleet, "fuyu.example.jp").parent / "no blog").mkdir()
     result = make(fleet)
-    assert (result.blogs, len(result.trouble)) == (3, 2)
+    assert (result.counts.blogs, len(result.counts.trouble)) == (3, 2)
     assert "damaged" in Page(fleet / "index.html").text
     shutil.rmtree(fleet / ".fleet")
     make(fleet)
@@ -195,10 +201,10 @@ def test_forged_cards_are_made_again(fleet: Path) -> None:
     make(fleet)
     for path in (fleet / ".fleet/cards").iterdir():
         path.write_text('["1 x", "../../etc", 5]\n[1]\nnot json\n')
-    assert make(fleet).read == 3
+    assert make(fleet).counts.read == 3
     for path in (fleet / ".fleet/cards").iterdir():
         path.write_text(json.dumps(["m", "b", "a", "t", "many", "", "", "saved", True]) + "\n")
-    assert (make(fleet).read, "秋の日記" in Page(fleet / "index.html").text) == (3, True)
+    assert (make(fleet).counts.read, "秋の日記" in Page(fleet / "index.html").text) == (3, True)
 
 
 @pytest.mark.parametrize("what", ["file", "link", "folder", "folder link"])

@@ -23,7 +23,6 @@ from exporter.fleet.work import (
     ArchiveResult,
     Done,
     JobOptions,
-    VerifyOptions,
     WorkTally,
     do,
     lost,
@@ -95,12 +94,12 @@ def test_a_search_index_is_kept_in_the_archive(found: FoundArchive) -> None:
 
 
 def test_verification_returns_the_head_and_the_problems(found: FoundArchive) -> None:
-    good = do(verify, VerifyOptions(), found)
+    good = do(verify, False, found)
     assert good.facts["head"] == Archive.open(found.path).head()
     assert good.facts["intact"]
     lines = Layout(found.path).version(1) / "entries.jsonl"
     lines.write_bytes(lines.read_bytes().replace(b"4", b"5"))
-    bad = do(verify, VerifyOptions(quick=True), found)
+    bad = do(verify, True, found)
     assert (bad.state, bad.exit_code, bad.kind) == ("failed", 13, "ArchiveDamaged")
     assert bad.facts["findings"] >= 1
     assert "versions/000001" in (bad.reason or "")

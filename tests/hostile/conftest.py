@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog
-from exporter.demo.service import DemoService
 from tests.hostile.building import edited, small_blog
 from tests.move.home import Home, running_home
+from tests.support.demo_service import DemoService
 from tests.support.runs import Runs, Zygote
 from tests.wordpress.fake import LOGIN, in_thread
 

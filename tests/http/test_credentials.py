@@ -66,7 +66,8 @@ def test_an_api_error_is_cleaned_in_all_its_parts() -> None:
 
 
 def test_other_errors_are_cleaned_and_keep_what_is_no_text() -> None:
-    error = BadBody("tok3n", 5)
+    error = BadBody("tok3n")
+    error.args = ("tok3n", 5)
     assert Redactor(["tok3n"]).clean(error).args == ("***", 5)
     plain = RetryableStatus("tok3n", 503)
     assert Redactor([]).clean(plain).args == ("tok3n",)

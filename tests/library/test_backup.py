@@ -16,10 +16,10 @@ from exporter.archive.archive import Archive
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.crawl.events import EntryRead, PageRead, Started
-from exporter.demo.service import DemoService
 from exporter.errors import ArchiveLocked, Interrupted, ServiceError, UsageError
 from exporter.library.views import LatestRefreshed, LatestRepaired
 from exporter.settings import Settings
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 
 ENTRIES = 12

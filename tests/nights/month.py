@@ -23,9 +23,9 @@ from unittest import mock
 from exporter.cli.main import main
 from exporter.clock import SystemClock
 from exporter.demo.content import Blog, fields
-from exporter.demo.service import DemoService
 from tests.notify.conftest import FakeMonitor, watching
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.disks import without_waiting
 from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, backup_command, serving

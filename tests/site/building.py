@@ -14,7 +14,6 @@ from exporter.cli.backup import back_up
 from exporter.cli.output import Output
 from exporter.crawl.assets.file_check import dimensions, sniff
 from exporter.demo.content import Blog, demo_blog, fields, later_changes
-from exporter.demo.service import DemoService
 from exporter.html.embedded import embedded
 from exporter.html.links import absolute
 from exporter.model.asset import Asset
@@ -26,6 +25,7 @@ from exporter.site.history import ArchiveHistory
 from exporter.site.thumbnails import Thumbnails
 from exporter.site.view import SiteView
 from tests.archive.builder import Built, Changes
+from tests.support.demo_service import DemoService
 
 
 def demo_archive(root: Path) -> Archive:

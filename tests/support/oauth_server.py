@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from aiohttp import hdrs, web
 
 from exporter.demo.content import Blog
-from exporter.demo.service import DemoService, ServiceOptions
+from tests.support.demo_service import DemoService, ServiceOptions
 
 CLIENT_ID = "blog-exporter-client"
 CLIENT_SECRET = "cl13nt-s3cret-77aa"

@@ -18,8 +18,8 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
 from exporter.demo.content import Blog, Record, fields, wire
-from exporter.demo.service import DemoService
 from exporter.model.kinds import Kind, key_of
+from tests.support.demo_service import DemoService
 from tests.support.schemas import check_json
 
 ROOT = Path(__file__).parent.parent.parent
@@ -207,7 +207,7 @@ class Run:
 @contextmanager
 def serving(blog: Blog, **options: Any) -> Iterator[DemoService]:
     """Serve a blog from a thread."""
-    from exporter.demo.service import ServiceOptions  # noqa: PLC0415
+    from tests.support.demo_service import ServiceOptions  # noqa: PLC0415
 
     with DemoService(blog, ServiceOptions(**options)).run_in_thread() as service:
         yield service

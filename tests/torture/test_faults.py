@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from exporter.demo.content import Blog
-from exporter.demo.service import DemoService
 from tests.support import faults
+from tests.support.demo_service import DemoService
 from tests.support.faults import Fault
 from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, all_findings, backup_command, folded, held, lines_of_runs, serving

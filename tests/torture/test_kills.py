@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog, fields
-from exporter.demo.service import DemoService
+from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.records import comment_record
 from tests.support.runs import (

@@ -20,9 +20,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from exporter.demo.content import fields
-from exporter.demo.service import DemoService, ServiceOptions
 from exporter.model.kinds import Kind
 from tests.support import faults
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Done, Runs, State, Zygote, findings, folded, held

@@ -1,7 +1,7 @@
 """``python -m tests.translation.catalogue [JA.json]``: update the catalogues with the program's sentences.
 
-Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in Python, and to ``t``
-in the site's templates and pages. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
+Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in Python, to errors
+with values, and to ``t`` in the site's templates and pages. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
 it; sentences that are no longer used leave it.
 A JSON file, an object of sentences and their translations, adds to these or replaces them; a sentence with a context is
 written as ``CONTEXT\\u0004SENTENCE``.
@@ -23,9 +23,15 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from jinja2 import Environment, nodes
 
+from exporter import errors
 from exporter.translation import DOMAIN, LANGUAGES, PLACE
 
 PACKAGE = PLACE.parent
+ERRORS = {
+    name: each
+    for name, each in vars(errors).items()
+    if isinstance(each, type) and issubclass(each, errors.BlogExporterError)
+}
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
 
 _NEVER = datetime(2000, 1, 1, tzinfo=UTC)
@@ -64,7 +70,7 @@ def sentences() -> Iterator[Sentence]:
                 literals = [_literal(each) for each in node.args]
                 if node.func.id == "t":
                     yield _of_site(literals, path, node.lineno)
-                elif node.func.id in {"message", "worded", "message_template"}:
+                elif node.func.id in {"message", "worded", "message_template"} or is_template_of_an_error(node):
                     yield Sentence(_text(literals[0], path, node.lineno))
                 elif node.func.id == "message_n":
                     one, many = (_text(each, path, node.lineno) for each in literals[:2])
@@ -77,6 +83,13 @@ def sentences() -> Iterator[Sentence]:
         for call in environment.parse(path.read_text("utf-8")).find_all(nodes.Call):
             if isinstance(call.node, nodes.Name) and call.node.name == "t":
                 yield _of_site([getattr(each, "value", None) for each in call.args], path, call.lineno)
+
+
+def is_template_of_an_error(call: ast.Call) -> bool:
+    """Return whether a call makes an error from a template and its values."""
+    made = ERRORS.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    takes_a_template = made is not None and made.__init__ is errors.BlogExporterError.__init__
+    return takes_a_template and bool(call.keywords)
 
 
 def _of_site(literals: list[object], path: Path, line: int) -> Sentence:
