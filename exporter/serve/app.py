@@ -19,7 +19,7 @@ from hmac import compare_digest
 from ipaddress import ip_address
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from aiohttp import hdrs, web
@@ -31,7 +31,7 @@ from exporter.library.views import site_options
 from exporter.message import message, said
 from exporter.serve.api import Api, json_of
 from exporter.serve.files import SITE, UNKNOWN, OpenFile, ServedFiles
-from exporter.serve.search_page import SearchPage
+from exporter.serve.search_page import search_page
 from exporter.service.registry import service_of
 from exporter.site.history import ArchiveHistory
 from exporter.site.templating import POLICY
@@ -115,13 +115,6 @@ class _Thread:
                     future.set_exception(error)
 
 
-class _Blocking(NamedTuple):
-    """The blocking answers, which need the thread: the API and the search page."""
-
-    api: Api
-    page: SearchPage
-
-
 @contextlib.contextmanager
 def site_folder(archive: Path, settings: Settings, at: int | None, say: Callable[[str], None]) -> Iterator[InnerPath]:
     """Yield the site's folder: ``latest/site``, or a temporary one if it is missing or an older version is wanted."""
@@ -195,8 +188,7 @@ class Server:
             lambda _, said: self._warn(f"{said['message']}: {said.get('exception')}")
         )
         with tempfile.TemporaryDirectory(prefix="blog-exporter-serve-", ignore_cleanup_errors=True) as folder:
-            api = Api(self._archive, self._settings, Path(folder), self._at)
-            self._records = _Blocking(api, SearchPage(self._archive, self._settings))
+            self._api = Api(self._archive, self._settings, Path(folder), self._at)
             # Its log of malformed requests would contain the token.
             server = _LimitedServer(
                 self._answer,
@@ -211,7 +203,7 @@ class Server:
                 yield await self._listen(runner)
             finally:
                 await runner.cleanup()
-                self._thread.do(api.close)
+                self._thread.do(self._api.close)
                 self._thread.end()
 
     async def _listen(self, runner: web.ServerRunner) -> str:
@@ -255,15 +247,15 @@ class Server:
         if path in ("", "/", f"/{SITE}", f"/{SITE}/"):
             return web.Response(status=302, headers={hdrs.LOCATION: f"{self._prefix}{_START}"})
         if path == _SEARCH:
-            work = partial(self._records.page.render, self._records.api, request.query)
+            work = partial(search_page, self._archive, self._settings, self._api, request.query)
             body, status = await self._thread.do(work)
             return web.Response(body=body, status=status, content_type="text/html", charset="utf-8")
         if path == "/api" or path.startswith("/api/"):
-            return await self._api(path.removeprefix("/api").strip("/"), request)
+            return await self._api_answer(path.removeprefix("/api").strip("/"), request)
         return await self._file(path.lstrip("/"), request)
 
-    async def _api(self, path: str, request: web.BaseRequest) -> web.Response:
-        api, query = self._records.api, dict(request.query)
+    async def _api_answer(self, path: str, request: web.BaseRequest) -> web.Response:
+        api, query = self._api, dict(request.query)
         name, _, rest = path.partition("/")
         kind, _, record_id = rest.partition("/")
         answers: dict[str, Callable[[], bytes]] = {

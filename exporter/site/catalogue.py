@@ -326,9 +326,8 @@ class Catalogue:
         except KeyError:
             return self.records.load(kind, record_id)
 
-    def shown(self, raw: Raw) -> ShownFacts:
+    def shown(self, entry: Post) -> ShownFacts:
         """Return the facts that lists show of any state of an entry."""
-        entry = self.service.post(raw)
         access = "" if entry.access == self.service.usual_access else one_line(entry.access)[:20]
         return ShownFacts(entry.date, one_line(entry.title)[:_MAX_TITLE_CHARACTERS], entry.private is True, access)
 
@@ -374,16 +373,12 @@ class Catalogue:
         entry = self.service.post(raw)
         texts = entry.body, entry.more
         plain = [_TAGS.sub(" ", text) for text in texts]
-        title = one_line(entry.title)
         return EntryFacts(
-            date=entry.date,
-            title=title[:_MAX_TITLE_CHARACTERS],
-            private=entry.private is True,
-            access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
+            *self.shown(entry),
             length=sum(len(part) for text in plain for part in text.split()),
             links=self._own_links(*texts),
             addresses=[each for pattern in self._patterns if (each := pattern.fill(raw)) is not None],
-            marks=marks_of(title, " ".join(plain)),
+            marks=marks_of(one_line(entry.title), " ".join(plain)),
             beginning=beginning_of(entry.body),
         )
 
@@ -412,17 +407,8 @@ class Catalogue:
             gone_in=None if gone is None else gone.version,
             gone_at="" if gone is None else gone.date,
         )
-        shown_in_lists = (
-            post.page,
-            str(post.date),
-            post.title,
-            post.category,
-            post.private,
-            post.access,
-            post.comments,
-            post.gone_in,
-        )
-        return post._replace(listed=fingerprint(repr(shown_in_lists)))
+        shown_in_lists = post._replace(identity=b"", length=0, gone_at="")
+        return post._replace(listed=fingerprint(*map(str, shown_in_lists)))
 
     def _own_links(self, *sources: str) -> list[str]:
         """Return the links in bodies that may lead to other entries, so that pages change with their targets.

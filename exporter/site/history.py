@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from operator import itemgetter
@@ -19,6 +19,7 @@ from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
+    from exporter.archive.layout import Layout
     from exporter.archive.manifest import Manifest
     from exporter.model.changes import RecordChange
     from exporter.model.records import Raw
@@ -349,20 +350,31 @@ class ArchiveHistory:
 
         A damaged line whose record is not known is left out; the page of its version says that something is missing.
         """
-        found: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
-        layout = self._archive.layout
 
         def damaged(version: int, _: ArchiveDamaged) -> None:
             self._damaged.add(kind)
             self.damaged_versions.add(version)
 
-        for row in self._rows[1:]:
-            of_version = line_positions(layout.segment(row.version, kind), damaged=partial(damaged, row.version))
-            for record_id, position in of_version:
-                found[record_id].append((row.version, position))
-        for row in self._rows[:1]:
-            known = found.keys()
-            of_version = line_positions(layout.segment(row.version, kind), known, partial(damaged, row.version))
-            for record_id, position in of_version:
-                found[record_id].insert(0, (row.version, position))
-        return dict(found)
+        return changed_positions(self._archive.layout, list(self._dates), kind, damaged)
+
+
+def changed_positions(
+    layout: Layout, versions: Sequence[int], kind: Kind, damaged: Callable[[int, ArchiveDamaged], None]
+) -> dict[str, list[tuple[int, LinePosition]]]:
+    """Return the versions and line positions of each record of a kind that a version after the first holds.
+
+    Args:
+        layout: of the archive.
+        versions: the versions to read, oldest first.
+        kind: of the records.
+        damaged: called with the version and the error for each damaged part, which is left out.
+    """
+    found: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
+    for version in versions[1:]:
+        for record_id, position in line_positions(layout.segment(version, kind), damaged=partial(damaged, version)):
+            found[record_id].append((version, position))
+    for version in versions[:1]:
+        known = line_positions(layout.segment(version, kind), found.keys(), partial(damaged, version))
+        for record_id, position in known:
+            found[record_id].insert(0, (version, position))
+    return dict(found)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from unicodedata import unidata_version
 
 from exporter import lossless_json
@@ -61,6 +61,8 @@ _PAIR = re.compile(f"(.)({SEVERAL}.{{5}}|.)")
 _PRIVATE, _GONE = 1, 2
 _PIECE: Final = 100_000
 
+T = TypeVar("T")
+
 
 class _Chunk(NamedTuple):
     """Some entries that follow one another by date, under the id of the first."""
@@ -78,11 +80,12 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
     yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
     yield site.file("search.html", "search.html", ["search"], lambda: {"title": site.t("Search"), "current": "search"})
     data = _SearchData(site)
-    chunks = list(_chunks(site.catalogue.posts))
+    runs = _runs(site.catalogue.posts, lambda post: post.id, _MEAN_CHUNK_POSTS, _MAX_CHUNK_POSTS)
+    chunks = [_Chunk(safe_name(run[0].id), run) for run in runs]
     sharded = len(site.catalogue.posts) >= SMALL_BLOG
     shards: list[tuple[int, int, str]] = []
     at = 0
-    for group in _grouped(chunks):
+    for group in _runs(chunks, lambda chunk: f"shard {chunk.name}", _MEAN_SHARD_CHUNKS, CHUNKS_IN_SHARD):
         pairs: dict[str, set[int]] = {}
         for chunk in group:
             yield from islice(pages, len(chunk.posts))
@@ -282,27 +285,14 @@ def _identity(chunk: _Chunk) -> bytes:
     return fingerprint(*(post.identity + post.listed for post in chunk.posts))
 
 
-def _chunks(posts: list[PostSummary]) -> Iterator[_Chunk]:
-    chunk: list[PostSummary] = []
-    for post in posts:
-        if chunk and (len(chunk) >= _MAX_CHUNK_POSTS or _hash(post.id) % _MEAN_CHUNK_POSTS == 0):
-            yield _Chunk(safe_name(chunk[0].id), chunk)
-            chunk = []
-        chunk.append(post)
-    if chunk:
-        yield _Chunk(safe_name(chunk[0].id), chunk)
-
-
-def _grouped(chunks: list[_Chunk]) -> Iterator[list[_Chunk]]:
-    group: list[_Chunk] = []
-    for chunk in chunks:
-        if group and (len(group) >= CHUNKS_IN_SHARD or _hash(f"shard {chunk.name}") % _MEAN_SHARD_CHUNKS == 0):
-            yield group
-            group = []
-        group.append(chunk)
-    if group:
-        yield group
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+def _runs(items: Iterable[T], name: Callable[[T], str], mean: int, most: int) -> Iterator[list[T]]:
+    """Split items into runs of about ``mean``; a run begins where the hash of a name says so, or after ``most``."""
+    run: list[T] = []
+    for item in items:
+        digest = sha256(name(item).encode("utf-8", "surrogatepass")).digest()
+        if run and (len(run) >= most or int.from_bytes(digest[:8], "big") % mean == 0):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run

@@ -217,8 +217,9 @@ class PageRenderer:
         self._environment = _environment()
         hidden = {"history"} if options.public else set()
         t = translator(options.language)
-        self._frames: dict[tuple[str, str], dict[str, Markup]] = {}
-        self._shells: dict[tuple[str, str], Shell] = {}
+        self._frame = cache(self._made_frame)
+        self.shell = cache(self._made_shell)
+        """Returns the frame shared by all pages in one folder (``root``) and one place in the navigation."""
         self._common: dict[str, Any] = {
             "t": t,
             "language": options.language,
@@ -253,25 +254,17 @@ class PageRenderer:
         frame = self._frame("../", "history")
         return script("blogFrame", frame["top"], frame["end"])
 
-    def shell(self, root: str, current: str) -> Shell:
-        """Return the frame shared by all pages in one folder and one place in the navigation, made once."""
-        known = self._shells.get((root, current))
-        if known is None:
-            values = {"title": _CUT, "root": root, "current": current, **self._common}
-            text = self._environment.from_string(_SHELL).render(values, frame=self._frame(root, current))
-            known = self._shells[root, current] = Shell(*text.split(_CUT))
-        return known
+    def _made_shell(self, root: str, current: str) -> Shell:
+        values = {"title": _CUT, "root": root, "current": current, **self._common}
+        text = self._environment.from_string(_SHELL).render(values, frame=self._frame(root, current))
+        return Shell(*text.split(_CUT))
 
-    def _frame(self, root: str, current: str) -> dict[str, Markup]:
-        """Return the parts shared by all pages in one folder and one place in the navigation, made once."""
-        known = self._frames.get((root, current))
-        if known is None:
-            values = {"root": root, "current": current, **self._common}
-            known = self._frames[root, current] = {
-                part: Markup(self._environment.get_template(f"{part}.html").render(values))  # noqa: S704  a template
-                for part in ("head", "top", "end")
-            }
-        return known
+    def _made_frame(self, root: str, current: str) -> dict[str, Markup]:
+        values = {"root": root, "current": current, **self._common}
+        return {
+            part: Markup(self._environment.get_template(f"{part}.html").render(values))  # noqa: S704  a template
+            for part in ("head", "top", "end")
+        }
 
 
 def render_alone(template: str, language: str, values: dict[str, Any]) -> str:
