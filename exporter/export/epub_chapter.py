@@ -24,12 +24,10 @@ from exporter.export.post_html import Cleaned, as_html, only_text, visible_xml
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.anchors import Numbering, mark_places, place_of, take_footnotes, wanted_places
 from exporter.html.links import absolute, commenter_link
-from exporter.html.local_links import EntryAddresses
 from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.text import collapse
 from exporter.html.tree import TooComplex, TooLarge, parse
 from exporter.model.asset import extension_of
-from exporter.model.kinds import Kind
 from exporter.translation import translator
 
 FOLDER: Final = "media"
@@ -82,7 +80,7 @@ class BookLinks:
         asked: those among them that links of other entries lead to.
     """
 
-    def __init__(self, posts: Posts, media: Media, own: EntryAddresses, holds: Callable[[str], bool]) -> None:
+    def __init__(self, posts: Posts, media: Media, holds: Callable[[str], bool]) -> None:
         self.pictures: dict[str, str] = {}
         self.inline: dict[str, None] = {}
         self.dropped = 0
@@ -90,7 +88,6 @@ class BookLinks:
         self.asked: frozenset[str] = frozenset()
         self._posts = posts
         self._media = media
-        self._own = own
         self._holds = holds
         self._base = f"https://{posts.blog_id}/"
         self._waiting: list[Content | Copy] = []
@@ -123,11 +120,11 @@ class BookLinks:
         place = place_of(address.strip()[1:]) if address.strip().startswith("#") else None
         if place in self.places:
             return f"#{ID_PREFIX}{quote(place)}"
-        entry_id = self._own.entry_of(address)
+        entry_id = self._media.own_post(address)
         if entry_id is not None and self._holds(entry_id):
             place = self._media.place_in(entry_id, address)
             return chapter_name(entry_id) + (f"#{ID_PREFIX}{quote(place)}" if place is not None else "")
-        if entry_id is not None and entry_id in self._posts:
+        if entry_id is not None:
             new, fragment = self.home(entry_id), "".join(address.partition("#")[1:])
             address = address if new is None else f"{new}{fragment}"
         found = self._media.find(address)
@@ -172,13 +169,6 @@ class CommentLinks:
 
     def picture(self, _address: str) -> None:
         """Return ``None``, because comments show no pictures."""
-
-
-def entry_addresses(posts: Posts) -> EntryAddresses:
-    """Return the map from the old blog's addresses to entries; empty if no pattern for them is known."""
-    patterns = posts.options.old_urls
-    entries = posts.records.scan(Kind.ENTRIES) if patterns else iter(())
-    return EntryAddresses(patterns, entries, f"https://{posts.blog_id}/")
 
 
 _PIECES: Final = 2_000

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from html import escape
 from itertools import accumulate, chain
+from sys import maxsize
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -220,24 +221,19 @@ _NAMING: Final = re.compile(r"[a-z0-9%]")
 """WordPress keeps these in a nicename, and drops a category whose nicename contains none of them, such as ``...``."""
 
 
-class Nicenames:
-    """Unique names of categories for addresses: WordPress merges two categories with the same nicename."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._of: dict[str, str] = {}
-        taken: set[str] = set()
-        for name in names:
-            base = name if _NAMING.search(nicename(name)) else "category"
-            wanted, number = nicename(base), 1
-            while wanted in taken:
-                number += 1
-                wanted = f"{nicename(base, NAME_BYTES - len(str(number)) - 1)}-{number}"
-            taken.add(wanted)
-            self._of[name] = wanted
-
-    def of(self, name: str) -> str:
-        """Return a category's nicename."""
-        return self._of[name]
+def nicenames(names: Iterable[str]) -> dict[str, str]:
+    """Return unique names of categories for addresses: WordPress merges two categories with the same nicename."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        base = name if _NAMING.search(nicename(name)) else "category"
+        wanted, number = nicename(base), 1
+        while wanted in taken:
+            number += 1
+            wanted = f"{nicename(base, NAME_BYTES - len(str(number)) - 1)}-{number}"
+        taken.add(wanted)
+        found[name] = wanted
+    return found
 
 
 def nicename(category: str, most: int = NAME_BYTES) -> str:
@@ -301,37 +297,25 @@ def split(posts: Posts, name: str, ending: str, frame: Frame, entries: Iterator[
     if not posts.options.max_entries and not posts.options.max_bytes:
         yield Content(f"{name}{ending}", chain([frame.head], (entry.data for entry in entries), [frame.tail]))
         return
-    parts = _Parts(posts, frame, entries)
-    number = 1
-    while number == 1 or parts.next is not None:
-        yield Content(f"{name}-{number:03d}{ending}", parts.part())
-        number += 1
+    most, most_bytes = (limit or maxsize for limit in (posts.options.max_entries, posts.options.max_bytes))
+    following = next(entries, None)
 
-
-class _Parts:
-    """Cuts entries into files; ``next`` is the first that is in no file yet."""
-
-    def __init__(self, posts: Posts, frame: Frame, entries: Iterator[EntryData]) -> None:
-        self._report = posts.report
-        self._most = posts.options.max_entries
-        self._most_bytes = posts.options.max_bytes
-        self._frame = frame
-        self._entries = entries
-        self.next = next(entries, None)
-
-    def part(self) -> Iterator[bytes]:
-        """Yield one file."""
-        size = len(self._frame.head) + len(self._frame.tail)
-        count = 0
-        yield self._frame.head
-        while (entry := self.next) is not None:
-            full = bool(self._most) and count >= self._most
-            if count and (full or (self._most_bytes and size + len(entry.data) > self._most_bytes)):
-                break
+    def part() -> Iterator[bytes]:
+        nonlocal following
+        size, count = len(frame.head) + len(frame.tail), 0
+        yield frame.head
+        while (entry := following) is not None:
             size += len(entry.data)
+            if count and (count >= most or size > most_bytes):
+                break
             count += 1
-            if self._most_bytes and count == 1 and size > self._most_bytes:
-                self._report.limit(Reason.FILE_LARGE, entry.entry_id)
-            self.next = next(self._entries, None)
+            if size > most_bytes:
+                posts.report.limit(Reason.FILE_LARGE, entry.entry_id)
+            following = next(entries, None)
             yield entry.data
-        yield self._frame.tail
+        yield frame.tail
+
+    number = 1
+    while number == 1 or following is not None:
+        yield Content(f"{name}-{number:03d}{ending}", part())
+        number += 1

@@ -11,7 +11,7 @@ from enum import Enum, StrEnum, auto
 from functools import partial
 from html import escape, unescape
 from html.entities import html5
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -114,11 +114,10 @@ def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
-    for element in find(html, _SELECTOR):
-        yield from embedded_in(element)
+    return chain.from_iterable(map(_in_element, find(html, _SELECTOR)))
 
 
-def embedded_in(element: Element) -> Iterator[EmbeddedAddress]:
+def _in_element(element: Element) -> Iterator[EmbeddedAddress]:
     """Yield the addresses in the attributes of an element."""
     attributes = element.attributes
     if element.tag in {"a", "area"}:

@@ -84,13 +84,10 @@ def list_block(into: list[Block], items: list[list[Block]], start: int | None, *
 
     A list after another one uses the other marker, or the two would become one; successive stray items form one list.
     """
-    before = into[-1] if into else None
-    ordered = start is not None
-    markers = (".", ")") if ordered else ("-", "+")
-    joined = before is not None and stray and before.stray
-    marker = markers[1] if before is not None and before.marker == markers[0] and not joined else markers[0]
-    if joined and before is not None:
-        marker = before.marker
+    before = into[-1] if into else Block("text", "")
+    joined = stray and before.stray
+    markers = (".", ")") if start is not None else ("-", "+")
+    marker = before.marker if joined else markers[before.marker == markers[0]]
     tight = all(_is_tight(item) for item in items)
     lines = [
         _item(item, f"{start + number}{marker}" if start is not None else marker, tight=tight)
@@ -98,7 +95,7 @@ def list_block(into: list[Block], items: list[list[Block]], start: int | None, *
     ]
     text = ("\n" if tight else "\n\n").join(lines)
     follows = (start is None or start == 1) and bool(items[0])
-    if joined and before is not None:
+    if joined:
         into[-1] = Block("list", f"{before.text}\n{text}", marker, before.follows, stray)
     else:
         into.append(Block("list", text, marker, follows, stray))
@@ -263,12 +260,12 @@ class BlockWriter:
             return self._leave_inline
         self._flush()
         if tag == "table":
-            self._table(element)
+            self._markdown_or_html("table", gfm_table(element, self._marks[-1]), element)
         elif tag in HTML_BLOCKS:
             self._html(element)
         elif tag in CODE_BLOCKS:
             code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element)
-            self._html(element) if code is None else self._add("code", code)
+            self._markdown_or_html("code", code, element)
         elif tag == "hr":
             self._add("rule", "***")
         else:
@@ -345,12 +342,11 @@ class BlockWriter:
             self._add("heading", f"{'#' * self._heading} {text}")
             self._heading = 0
 
-    def _table(self, element: Element) -> None:
-        text = gfm_table(element, self._marks[-1])
+    def _markdown_or_html(self, kind: str, text: str | None, element: Element) -> None:
         if text is None:
             self._html(element)
         else:
-            self._add("table", text)
+            self._add(kind, text)
 
     def _html(self, element: Element) -> None:
         text = safe_html(element)

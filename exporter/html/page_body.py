@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from html import escape
 from itertools import groupby
@@ -77,10 +78,11 @@ class DrawnPicture(NamedTuple):
     size: tuple[int, int] | None
 
 
+@dataclass(slots=True)
 class BodyWriter:
     """Turns bodies into HTML for pages.
 
-    Args:
+    Attributes:
         local_path: returns the path of an address's file relative to the archive; ``None`` if the archive lacks it.
         base: the blog's address, used to resolve relative addresses.
         language: of texts about missing pictures, players and large bodies, ``ja`` or ``en``.
@@ -91,28 +93,23 @@ class BodyWriter:
         picture: returns how the stored picture at a path is shown; then pictures link to the stored files.
     """
 
-    def __init__(
-        self,
-        local_path: Callable[[str], str | None],
-        base: str,
-        language: str = "ja",
-        *,
-        prefix: str = "",
-        alone: bool = False,
-        page_of: Callable[[str], str | None] = lambda _: None,
-        drawn: Callable[[str], bool] = lambda _: True,
-        picture: Callable[[str], DrawnPicture] | None = None,
-    ) -> None:
-        self._local_path = local_path
-        self._base = base
-        self._language = language
-        self._prefix = prefix
-        t = translator(language)
+    local_path: Callable[[str], str | None]
+    base: str
+    language: str = "ja"
+    prefix: str = ""
+    alone: bool = False
+    page_of: Callable[[str], str | None] = lambda _: None
+    drawn: Callable[[str], bool] = lambda _: True
+    picture: Callable[[str], DrawnPicture] | None = None
+    _embedded: dict[EmbedKind, str] = field(init=False)
+    _missing: str = field(init=False)
+    _target: Callable[[str], tuple[str, bool] | None] = field(init=False)
+    _small: Callable[[str], Element] = field(init=False)
+
+    def __post_init__(self) -> None:
+        t = translator(self.language)
         self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
-        self._missing = t("The picture is not in this page") if alone else t("This picture was not saved")
-        self._page_of = page_of
-        self._drawn = drawn
-        self._shown = picture
+        self._missing = t("The picture is not in this page") if self.alone else t("This picture was not saved")
         self._target = lru_cache(maxsize=4096)(self._find_target)
         self._small = lru_cache(maxsize=_CACHED_TREES)(_parse)
 
@@ -132,7 +129,7 @@ class BodyWriter:
         try:
             body = self._read(text)
         except TooLarge:
-            words = too_large_words(len(source), self._language)
+            words = too_large_words(len(source), self.language)
             return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
         except TooComplex:
             return Markup("<pre>{}</pre>").format(text)
@@ -199,12 +196,12 @@ class BodyWriter:
         kept = {name: value for name, value in element.attributes.items() if name in ATTRIBUTES["img"] | _EVERYWHERE}
         if is_inline_picture(source.strip()):
             return _opening("img", {**kept, "src": source.strip(), "alt": alt})
-        local = self._local_path(source)
-        if local is not None and self._drawn(local):
-            if self._shown is None:
-                return _opening("img", {**kept, "src": f"{root}{self._prefix}{local}", "alt": alt})
-            return self._local_picture(element, kept, local, self._shown(local), root, linked=linked)
-        address = absolute(source, self._base)
+        local = self.local_path(source)
+        if local is not None and self.drawn(local):
+            if self.picture is None:
+                return _opening("img", {**kept, "src": f"{root}{self.prefix}{local}", "alt": alt})
+            return self._local_picture(element, kept, local, self.picture(local), root, linked=linked)
+        address = absolute(source, self.base)
         if address is None:
             return escape(alt)
         named = escape(alt or self._missing)
@@ -230,7 +227,7 @@ class BodyWriter:
         own = ";".join(each for each in style if not _POSITION.match(each))
         kept |= {"style": own} if own else {}
         drawn = _opening("img", {**kept, **sides, "alt": alt if alt.strip() else picture_name(element)})
-        link = _opening("a", {"href": f"{root}{self._prefix}{local}", **({"style": placed} if placed else {})})
+        link = _opening("a", {"href": f"{root}{self.prefix}{local}", **({"style": placed} if placed else {})})
         return f"{link}{drawn}</a>"
 
     def _embed(self, element: Element, root: str) -> str:
@@ -239,7 +236,7 @@ class BodyWriter:
             href = self._link(embed.address, root)
             if href is not None and not href.startswith("#"):
                 # Without the user name: https://youtube.com@a.example/ leads to a.example.
-                host = urlsplit(absolute(embed.address, self._base) or embed.address).netloc.rpartition("@")[2]
+                host = urlsplit(absolute(embed.address, self.base) or embed.address).netloc.rpartition("@")[2]
                 shown = embed.title or f"{self._embedded[embed.kind]}: {host}"
                 place = f" <small>{escape(host)}</small>" if embed.title else ""
                 name = "player" if embed.kind is EmbedKind.VIDEO else "card"
@@ -257,13 +254,13 @@ class BodyWriter:
 
     def _find_target(self, href: str) -> tuple[str, bool] | None:
         """Return a link's target, and whether it is relative to the site's folder; ``None`` for no target."""
-        address = absolute(href, self._base)
+        address = absolute(href, self.base)
         if address is None:
             return None
-        local = self._local_path(href)
+        local = self.local_path(href)
         if local is not None and openable(local):
-            return f"{self._prefix}{local}", True
-        page = self._page_of(href)
+            return f"{self.prefix}{local}", True
+        page = self.page_of(href)
         if page is not None:
             return page, True
         _, mark, fragment = href.partition("#")

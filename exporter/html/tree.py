@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -104,14 +104,11 @@ def too_complex(source: str) -> bool:
     return work.nodes() > _MAX_NODES or work.steps() > _MAX_STEPS
 
 
-class _Scope:
+class _Scope(NamedTuple):
     """The open elements inside a scope (HTML Standard), such as a table cell."""
 
-    __slots__ = ("open", "tag")
-
-    def __init__(self, tag: str) -> None:
-        self.tag = tag
-        self.open: Counter[str] = Counter()
+    tag: str
+    open: Counter[str]
 
 
 class _ParserWork:
@@ -119,7 +116,7 @@ class _ParserWork:
 
     def __init__(self) -> None:
         self._tags = self._depth = self._deepest = self._tables = 0
-        self._scopes = [_Scope("")]
+        self._scopes = [_Scope("", Counter())]
         self._unclosed: Counter[str] = Counter()
         self._most: Counter[str] = Counter()
         self._spellings: defaultdict[str, set[str]] = defaultdict(set)
@@ -138,7 +135,7 @@ class _ParserWork:
         if tag in _SCOPES:
             if tag in _CELLS and self._scopes[-1].tag in _CELLS:
                 self._leave()
-            self._scopes.append(_Scope(tag))
+            self._scopes.append(_Scope(tag, Counter()))
             self._tables += tag == "table"
         if tag in _NEVER_DEEP:
             return

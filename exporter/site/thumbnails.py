@@ -148,12 +148,14 @@ def _digest(path: str) -> str:
 
 def _made(layout: Layout, paths: list[str]) -> Iterator[tuple[str, Note, bytes]]:
     """Yield path, note and thumbnail of each picture in order; child processes decode a few of them ahead."""
-    number = min(_PROCESSES, processors(), len(paths))
+    if not paths:
+        return
+    number = min(_PROCESSES, processors())
     with contextlib.ExitStack() as opened:
         idle: SimpleQueue[Worker] = SimpleQueue()
         for _ in range(number):
             idle.put(opened.enter_context(Worker(memory=_WORKER_BYTES)))
-        threads = ThreadPoolExecutor(number or 1, thread_name_prefix="thumbnails")
+        threads = ThreadPoolExecutor(number, thread_name_prefix="thumbnails")
         opened.callback(threads.shutdown, cancel_futures=True)
         ahead: deque[Future[tuple[str, Note, bytes]]] = deque()
         for path in paths:

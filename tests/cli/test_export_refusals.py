@@ -23,10 +23,10 @@ SHOWS = "open_flg is 1 (58 entries) or 2 (2 entries)"
     ("form", "arguments", "message"),
     [
         ("redirects", ("--old-url", "https://{blog_id}/Entry/{entri_id}/", "--new-url", "https://new.example/{slug}"),
-         "--old-url: {entri_id} is not a field of the record (did you mean entry_id?)."),
+         "--old-url: {entri_id} is not a field of the record: it may be entry_id."),
         ("redirects", (*OLD, "--new-url", "https://new.example/{nofield}"),
          "--new-url: {nofield} is not a field of the record: it may be blog_id, entry_id, name"),
-        ("wxr", (*OLD, "--new-url", "https://new.example/{slog}"), "(did you mean slug?)."),
+        ("wxr", (*OLD, "--new-url", "https://new.example/{slog}"), "it may be slug."),
         ("hugo", ("--old-url", "https://{blog_id}/{slug}"), "--old-url: {slug} is not a field of the record"),
         ("csv", ("--dry-run", "--old-url", "https://{blog_id}/{category}"), "(did you mean category_id?)."),
     ],
