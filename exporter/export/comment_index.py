@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
@@ -77,17 +76,14 @@ class CommentTable:
             counts[entry] += 1
         self._entries = list(self._numbers)
 
-    def of(self, entry_id: str) -> list[str]:
-        """Return the ids of an entry's comments; none for an unknown entry."""
+    def places(self, entry_id: str) -> array[int]:
+        """Return the places of an entry's comments; none for an unknown entry."""
         number = self._numbers.get(entry_id)
-        if number is None:
-            return []
-        return [self._ids[place] for place in self._order[self._starts[number] : self._starts[number + 1]]]
+        return array("I") if number is None else self._order[self._starts[number] : self._starts[number + 1]]
 
-    def count(self, entry_id: str) -> int:
-        """Return the number of an entry's comments."""
-        number = self._numbers.get(entry_id)
-        return 0 if number is None else self._starts[number + 1] - self._starts[number]
+    def of(self, entry_id: str) -> list[str]:
+        """Return the ids of an entry's comments."""
+        return [self._ids[place] for place in self.places(entry_id)]
 
     def entries(self) -> Sequence[str]:
         """Return the ids of all entries with comments, including entries that the archive does not have."""
@@ -141,18 +137,15 @@ class CommentTable:
 
 
 class CommentIndex:
-    """Which comments belong to each post, in flat arrays, since a blog has more comments than anything else."""
+    """The comments of each post with a unique second for each."""
 
     def __init__(self) -> None:
-        self._rows = array("i")
-        self._ids = IdList()
+        self._table = CommentTable()
         self._seconds = array("q")
-        self._by_row = array("i")
 
-    def add(self, row: int, comment_id: str, second: int) -> None:
-        """Add a comment to the post of that row, written at that second since 1970."""
-        self._rows.append(row)
-        self._ids.append(comment_id)
+    def add(self, entry_id: str, comment_id: str, second: int) -> None:
+        """Add a comment, written at that second since 1970."""
+        self._table.add(entry_id, comment_id)
         self._seconds.append(second)
 
     def finish(self) -> None:
@@ -160,16 +153,13 @@ class CommentIndex:
 
         A comment may have only a day, and importers drop a second comment with the same name and time.
         """
+        self._table.finish()
         free: int | None = None
-        for number in sorted(range(len(self._ids)), key=self._seconds.__getitem__):
+        for number in sorted(range(len(self._seconds)), key=self._seconds.__getitem__):
             second = self._seconds[number]
             self._seconds[number] = second if free is None else max(free, second)
             free = self._seconds[number] + 1
-        self._by_row = array("i", sorted(range(len(self._ids)), key=self._rows.__getitem__))
 
-    def of(self, row: int) -> Iterator[tuple[str, int]]:
-        """Yield the ids and seconds of the comments for the post in that row, in the order of addition."""
-        at = bisect_left(self._by_row, row, key=self._rows.__getitem__)
-        while at < len(self._by_row) and self._rows[number := self._by_row[at]] == row:
-            yield self._ids[number], self._seconds[number]
-            at += 1
+    def of(self, entry_id: str) -> Iterator[tuple[str, int]]:
+        """Yield the ids and seconds of an entry's comments, in the order of addition."""
+        return ((self._table.at(place)[1], self._seconds[place]) for place in self._table.places(entry_id))

@@ -32,50 +32,48 @@ class Newest(NamedTuple):
     as_of: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
 class Visibility:
     """Decides which entries and comments of a state are public.
 
-    Args:
+    Attributes:
         declared: the owner's declarations about the flags.
         as_of: when the blog was read for that state; an entry dated later was not shown yet.
         service: reads the records.
         newest: the newest state, if the state is an older one: entries hidden or removed since are not public.
     """
 
-    def __init__(
-        self, declared: Declared, as_of: datetime | None, service: Records, newest: Newest | None = None
-    ) -> None:
-        self._declared = declared
-        self._as_of = as_of
-        self._service = service
-        self._newest = newest
+    declared: Declared
+    as_of: datetime | None
+    service: Records
+    newest: Newest | None = None
 
     def entry(self, post: Post) -> Verdict:
         """Return the status for an entry, read together with its list item."""
-        then = self._service.publication(post, self._declared, self._as_of)
-        if self._newest is None:
+        then = self.service.publication(post, self.declared, self.as_of)
+        if self.newest is None:
             return then
-        raw = self._newest.records.load(Kind.ENTRIES, post.id)
+        raw = self.newest.records.load(Kind.ENTRIES, post.id)
         if raw is None:
             return more_hidden(then, None)
-        now = self._service.post(raw, self._newest.records.load(Kind.ENTRY_LIST, post.id))
-        return more_hidden(then, self._service.publication(now, self._declared, self._newest.as_of))
+        now = self.service.post(raw, self.newest.records.load(Kind.ENTRY_LIST, post.id))
+        return more_hidden(then, self.service.publication(now, self.declared, self.newest.as_of))
 
     def why_hidden(self, comment_id: str, comment: Comment) -> Cause | None:
         """Return why a comment of the state may not be shown; ``None`` if it may."""
-        if self._newest is None:
+        if self.newest is None:
             return self._cause(comment)
-        raw = self._newest.records.load(Kind.COMMENTS, comment_id)
+        raw = self.newest.records.load(Kind.COMMENTS, comment_id)
         if raw is None:
             return Cause(Hidden.REMOVED)
         then = self._cause(comment)
         if then is not None:
             return then
-        now = self._cause(self._service.comment(raw))
+        now = self._cause(self.service.comment(raw))
         return None if now is None else replace(now, newest=True)
 
     def _cause(self, comment: Comment) -> Cause | None:
-        return None if self._service.is_visible(comment, self._declared) else self._service.why_hidden(comment)
+        return None if self.service.is_visible(comment, self.declared) else self.service.why_hidden(comment)
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -197,7 +195,7 @@ class Posts:
     def commented(self) -> Iterator[ExportPost]:
         """Yield the posts that have comments together with these, even if the posts are exported without comments."""
         for row, entry_id in enumerate(self._rows):
-            comments = tuple(self._comment(*each) for each in self._comments.of(row))
+            comments = tuple(self._comment(*each) for each in self._comments.of(entry_id))
             if comments:
                 yield replace(self._load(entry_id, row), comments=comments)
 
@@ -273,7 +271,7 @@ class Posts:
             elif self.options.comments is Comments.NONE:
                 self.report.left("comments", Reason.COMMENTS_UNWANTED, comment_id)
             else:
-                self._comments.add(row, comment_id, _second_of(comment, self._moments[row]))
+                self._comments.add(entry_id, comment_id, _second_of(comment, self._moments[row]))
         self._comments.finish()
 
     def _keeps(self, cause: Cause) -> bool:
@@ -289,7 +287,7 @@ class Posts:
             when=_when(post).astimezone(self._service.timezone),
             title=collapse(post.title),
             category=self._category(post),
-            comments=tuple(self._comment(*each) for each in self._comments.of(row)) if self._with_comments else (),
+            comments=tuple(self._comment(*each) for each in self._comments.of(entry_id)) if self._with_comments else (),
         )
 
     def _comment(self, comment_id: str, second: int) -> PostComment:

@@ -152,10 +152,6 @@ class Report:
         if category:
             self._categories[category] = True
 
-    def wrote_separately(self, comments: int) -> None:
-        """Count comments that were written to a separate file."""
-        self.written["comments"] += comments
-
     def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
         """Count a picture or file once, by its best outcome.
 

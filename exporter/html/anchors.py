@@ -87,12 +87,10 @@ def rename_places(body: Element, prefix: str, wanted: Collection[str]) -> None:
 def _taken(element: Element, left: set[str], *, below: bool) -> Iterator[Element]:
     """Yield anchors for ids on an element or below it, and remove these ids from ``left``."""
     elements = [element, *(each for each in element.walk() if isinstance(each, Element))] if below else [element]
-    for each in elements:
-        for name in ("id", "name") if each.tag == "a" else ("id",):
-            found = each.attributes.get(name, "").strip()
-            if found in left:
-                left.remove(found)
-                yield Element(ANCHOR, {"id": found}, [])
+    for name in (name for each in elements for name in _names(each)):
+        if name in left:
+            left.remove(name)
+            yield Element(ANCHOR, {"id": name}, [])
 
 
 def _holder(element: Element) -> Element | None:
@@ -210,9 +208,9 @@ def _elements(parent: Element) -> list[Element]:
     return [each for each in parent.walk() if isinstance(each, Element)]
 
 
-def _names(element: Element) -> set[str]:
+def _names(element: Element) -> list[str]:
     names = ("id", "name") if element.tag == "a" else ("id",)
-    return set(filter(None, (element.attributes.get(name, "").strip() for name in names)))
+    return [found for name in names if (found := element.attributes.get(name, "").strip())]
 
 
 def _leads_to(element: Element) -> str | None:

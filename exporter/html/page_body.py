@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from exporter.html.embedded import EmbedKind, embeds, parse_body
 from exporter.html.links import absolute
-from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
+from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
 from exporter.html.text import plain_text, text_of
 from exporter.html.tree import (
     DROPPED,
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
-_EVERYWHERE: Final = ATTRIBUTES["*"]
-_NONE: Final[frozenset[str]] = frozenset()
 _COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s small span strong tbody td th tr u ul")
 _WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 _CACHED_TREES: Final = 128
@@ -178,14 +176,13 @@ class BodyWriter:
             return "", " " if tag in {"option", "optgroup"} else ""
         if not element.attributes and tag != "a":
             return f"<{tag}>", "" if tag in _VOID else f"</{tag}>"
-        allowed = ATTRIBUTES.get(tag, _NONE)
-        found = {name: value for name, value in element.attributes.items() if name in allowed or name in _EVERYWHERE}
+        found = dict(element.attributes)  # the sanitizer drops all that it does not permit
         if tag == "a":
             href = self._link(found.pop("href", ""), root)
             if href is not None and is_link(href):
                 found["href"] = href
-            if "id" not in found and element.attributes.get("name"):
-                found["id"] = element.attributes["name"]
+            if "id" not in found and found.get("name"):
+                found["id"] = found["name"]
             if "href" not in found:
                 tag = "span"
         return _opening(tag, found), "" if tag in _VOID else f"</{tag}>"
@@ -193,7 +190,7 @@ class BodyWriter:
     def _picture(self, element: Element, root: str, *, linked: bool) -> str:
         source = picture_source(element)
         alt = element.attributes.get("alt", "")
-        kept = {name: value for name, value in element.attributes.items() if name in ATTRIBUTES["img"] | _EVERYWHERE}
+        kept = dict(element.attributes)
         if is_inline_picture(source.strip()):
             return _opening("img", {**kept, "src": source.strip(), "alt": alt})
         local = self.local_path(source)

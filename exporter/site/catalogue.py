@@ -403,7 +403,7 @@ class Catalogue:
             identity=fingerprint(*parts),
             listed=b"",
             length=facts.length,
-            comments=self.comment_table.count(entry_id),
+            comments=len(self.comment_table.places(entry_id)),
             gone_in=None if gone is None else gone.version,
             gone_at="" if gone is None else gone.date,
         )

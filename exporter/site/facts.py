@@ -293,10 +293,6 @@ class SiteFacts:
 
     def of(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[str, F]]:
         """Yield the id and facts for each record of a kind in order; ``derive`` takes the facts from a record."""
-        if self._path is None:
-            for record_id, raw in self._records.scan(kind):
-                yield record_id, derive(raw)
-            return
         rows: list[list[Any]] = []
         for row, facts in self._merged(kind, derive):
             yield row[0], facts

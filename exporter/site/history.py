@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,21 +96,6 @@ class Completeness(NamedTuple):
     kinds: tuple[KindCompleteness, ...]
     problems: tuple[tuple[str, str, str], ...]
 
-    @property
-    def excepted(self) -> bool:
-        """Whether a record is neither saved nor pending."""
-        return any(each.lost or each.by_choice for each in self.kinds)
-
-    @property
-    def refused(self) -> bool:
-        """Whether the address guard refused an address."""
-        return any(each.refused for each in self.kinds)
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether a stored file contradicts the file list."""
-        return any(each.doubtful for each in self.kinds)
-
 
 def completeness_at(archive: Archive, version: int) -> Completeness:
     """Return the completeness of a version: of the newest one as the newest run found it."""
@@ -120,11 +105,7 @@ def completeness_at(archive: Archive, version: int) -> Completeness:
         part = document.get(kind)
         left_out = part.get("left_out") if isinstance(part, dict) else None
         if isinstance(part, dict) and isinstance(left_out, dict):
-            numbers = [
-                part.get("listed"),
-                part.get("saved"),
-                *map(left_out.get, ("pending", "lost", "by_choice", "refused", "doubtful")),
-            ]
+            numbers = [part.get("listed"), part.get("saved"), *map(left_out.get, KindCompleteness._fields[3:])]
             kinds.append(KindCompleteness(kind, *(number if type(number) is int else 0 for number in numbers)))
     named = tuple((str(each["kind"]), str(each["id"] or ""), str(each["reason"])) for each in problems)
     return Completeness(bool(document.get("complete")), tuple(kinds), named)
@@ -217,9 +198,8 @@ class ArchiveHistory:
 
     def version_before(self, entry_id: str, version: int) -> int | None:
         """Return the version of the state that an entry had before a version; ``None`` if it did not exist."""
-        steps = self._entries.get(entry_id, ())
-        at = bisect_left(steps, version, key=itemgetter(0))
-        return steps[at - 1][0] if at and not steps[at - 1][1].removed else None
+        step = _last_before(self._entries.get(entry_id, ()), version)
+        return None if step is None else step[0]
 
     def existed_by(self, entry_id: str, version: int) -> bool:
         """Return whether a version, or one before it, had an entry that some version has."""
@@ -229,8 +209,7 @@ class ArchiveHistory:
     def existed(self, kind: Kind, record_id: str, version: int) -> bool:
         """Return whether a version had a record that some version has, damaged or not."""
         steps = self._held(kind).get(record_id)
-        at = 0 if steps is None else bisect_right(steps, version, key=itemgetter(0))
-        return steps is None or bool(at and not steps[at - 1][1].removed)
+        return steps is None or _last_before(steps, version + 1) is not None
 
     def at(self, kind: Kind, record_id: str, version: int) -> Raw | None:
         """Read a record as of a version; ``None`` if it did not exist, or is damaged.
@@ -238,9 +217,8 @@ class ArchiveHistory:
         Raises:
             KeyError: no version after the first contains it, so it never changed.
         """
-        steps = self._held(kind)[record_id]
-        at = bisect_right(steps, version, key=itemgetter(0))
-        return None if not at or steps[at - 1][1].removed else self._record(steps[at - 1][1], kind)
+        step = _last_before(self._held(kind)[record_id], version + 1)
+        return None if step is None else self._record(step[1], kind)
 
     def steps(self, kind: Kind, record_id: str) -> list[tuple[int, Raw | None]]:
         """Read the states of a record, oldest first; none if only the first version holds it."""
@@ -326,13 +304,8 @@ class ArchiveHistory:
         if kind in self._damaged or not once:
             earlier = [row.version for row in self._rows if row.version < version]
             return positions_at(self._archive.layout, earlier, kind, ids, damaged)
-        found = {}
-        for record_id in ids:
-            steps = held.get(record_id, ())
-            at = bisect_left(steps, version, key=itemgetter(0))
-            if at and not steps[at - 1][1].removed:
-                found[record_id] = steps[at - 1][1]
-        return found
+        steps = ((record_id, _last_before(held.get(record_id, ()), version)) for record_id in ids)
+        return {record_id: step[1] for record_id, step in steps if step is not None}
 
     def _state(self, version: int, position: LinePosition) -> EntryState:
         record = None if position.removed else self._record(position, Kind.ENTRIES)
@@ -356,6 +329,12 @@ class ArchiveHistory:
             self.damaged_versions.add(version)
 
         return changed_positions(self._archive.layout, list(self._dates), kind, damaged)
+
+
+def _last_before(steps: Sequence[tuple[int, LinePosition]], version: int) -> tuple[int, LinePosition] | None:
+    """Return the last step before a version; ``None`` if there is none, or if it is a removal."""
+    at = bisect_left(steps, version, key=itemgetter(0))
+    return None if not at or steps[at - 1][1].removed else steps[at - 1]
 
 
 def changed_positions(
