@@ -251,22 +251,18 @@ class _Binder:
         return self._pages.page(template, **values).text.encode()
 
     def _chapter(self, book: _Book, post: ExportPost, links: BookLinks) -> bytes:
-        before = links.dropped
+        report, before = self._report, links.dropped
         page = self._pages.chapter(post, links)
-        self._account(post, links, page.characters)
-        self._report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
-        book.add(post, self._pages.t("(untitled)"))
-        return page.text.encode()
-
-    def _account(self, post: ExportPost, links: BookLinks, characters: int) -> None:
-        report = self._report
         report_bodies(post, report)
         report.wrote(len(post.comments), post.category)
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
         self._media.account(post, Reason.NO_PICTURE, written=links.pictures, home=links.home)
-        report.changed("entries", Reason.NOT_IN_BOOKS, post.id, characters)
+        report.changed("entries", Reason.NOT_IN_BOOKS, post.id, page.characters)
+        report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
+        book.add(post, self._pages.t("(untitled)"))
+        return page.text.encode()
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
         """Yield the files about the whole book."""

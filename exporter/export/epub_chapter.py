@@ -139,10 +139,6 @@ class BookLinks:
         new = new_address(self._posts, entry_id)
         return None if new is None or new[0] == "/" else new
 
-    def lost(self, words: str) -> str:
-        """Return the text in place of a missing picture."""
-        return f'<span class="lost">[{escape(words, quote=False)}]</span>' if words else ""
-
     def _inline(self, address: str) -> str | None:
         """Add a picture that is inline in the text as a data URL."""
         try:
@@ -158,17 +154,6 @@ class BookLinks:
             self._waiting.append(Content(f"EPUB/{FOLDER}/{name}", [data], stored=True))
         self.inline[address] = None
         return f"{FOLDER}/{name}"
-
-
-class CommentLinks:
-    """Resolves the addresses in untrusted comments, which add no pictures to the book."""
-
-    def __init__(self, links: BookLinks) -> None:
-        self.link = links.link
-        self.lost = links.lost
-
-    def picture(self, _address: str) -> None:
-        """Return ``None``, because comments show no pictures."""
 
 
 _PIECES: Final = 2_000
@@ -211,9 +196,11 @@ class BookPages:
         """Return the page of a post."""
         entry = post.record
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
-        comment_links = CommentLinks(links)
+        addresses = Addresses(links.link, links.picture)
         links.enter(post)
-        body = self._text(entry.body, links, links.places, Numbering(asked_for=links.asked | wanted_places(entry.more)))
+        body = self._text(
+            entry.body, addresses, links.places, Numbering(asked_for=links.asked | wanted_places(entry.more))
+        )
         # If an id occurs twice, links lead to the first, as in browsers.
         left = links.places.difference(map(unescape, _PLACE.findall(body))) if links.places else links.places
         more_notes = Numbering(body.count(_NOTE) + 1, asked_for=links.asked | wanted_places(entry.body))
@@ -224,20 +211,21 @@ class BookPages:
             facts=self._line(facts),
             body=body,
             lead=self._line(collapse(entry.more_title)),
-            more=self._text(entry.more, links, left, more_notes),
+            more=self._text(entry.more, addresses, left, more_notes),
             comments_label=self._line(self.t("Comments ({n})", n=len(post.comments))),
-            comments=[self._comment(found, comment_links) for found in post.comments],
+            # Untrusted comments add no pictures to the book.
+            comments=[self._comment(found, Addresses(links.link)) for found in post.comments],
         )
         return made._replace(text=_without_dead(made.text)) if links.places else made
 
-    def _comment(self, found: PostComment, links: CommentLinks) -> dict[str, Any]:
+    def _comment(self, found: PostComment, addresses: Addresses) -> dict[str, Any]:
         comment = found.comment
         return {
             "name": collapse(comment.name) or self.t("(nameless)"),
             "url": web_address(commenter_link(comment.url) or "", ""),
             "date": self._line(self._date(comment.date)),
             "title": collapse(comment.title),
-            "text": self._text(comment.text, links),
+            "text": self._text(comment.text, addresses),
         }
 
     def _date(self, date: datetime | None) -> str:

@@ -44,13 +44,6 @@ _URL_CHARACTERS: Final = 200
 _ACTIVE: Final = re.compile(r"<(?:script|iframe|object|embed|form)\b", re.IGNORECASE)
 
 
-class Commenter(NamedTuple):
-    """A commenter's name, in HTML, and address as WordPress can hold them."""
-
-    author: str
-    url: str
-
-
 class ImportFile:
     """The shared part of the writers for such importers.
 
@@ -152,8 +145,8 @@ def joined(body: str, more: str, lead: str, style: str) -> str:
     return f"{body}\n{more_mark(label) if style == 'plain' else more_block(label)}\n{more}"
 
 
-def commenter(comment: Comment, report: Report) -> Commenter:
-    """Return the writer of a comment, with the name cut and the address omitted if they would lose the comment."""
+def commenter(comment: Comment, report: Report) -> tuple[str, str]:
+    """Return a commenter's name in HTML and address; the name is cut or the address omitted if WordPress refuses it."""
     author, url = collapse(comment.name), commenter_link(comment.url) or ""
     name = stored_name(author, _AUTHOR_BYTES)
     if name != stored_name(author):
@@ -161,7 +154,7 @@ def commenter(comment: Comment, report: Report) -> Commenter:
     if len(url) > _URL_CHARACTERS:
         url = ""
         report.changed("comments", Reason.ADDRESS_CUT.at(_URL_CHARACTERS), comment.id)
-    return Commenter(name, url)
+    return name, url
 
 
 def stored_name(name: str, most_bytes: int | None = None) -> str:
@@ -185,7 +178,7 @@ def size(text: str) -> int:
 
 _KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
 _SMALL: Final = str.maketrans("ぁぃぅぇぉっゃゅょゎゕゖ", "あいうえおつやゆよわかけ")
-_MAX_ID: Final = 10**15
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,14}")
 
 
 class UniqueDates:
@@ -258,11 +251,10 @@ class Numbers:
         largest = 0
         self._others: dict[str, int] = {}
         for record_id in ids:
-            number = _number(record_id)
-            if number is None:
-                self._others[record_id] = 0
+            if _NUMBER.fullmatch(record_id):
+                largest = max(largest, int(record_id))
             else:
-                largest = max(largest, number)
+                self._others[record_id] = 0
         for number, record_id in enumerate(self._others, largest + 1):
             self._others[record_id] = number
         self.beyond = int(10 ** len(str(largest + len(self._others))))
@@ -270,11 +262,6 @@ class Numbers:
     def of(self, record_id: str) -> int:
         """Return a record's number."""
         return self._others.get(record_id) or int(record_id)
-
-
-def _number(record_id: str) -> int | None:
-    plain = record_id.isascii() and record_id.isdecimal() and len(record_id) <= 15 and record_id[0] != "0"
-    return int(record_id) if plain and int(record_id) < _MAX_ID else None
 
 
 class EntryData(NamedTuple):

@@ -142,7 +142,7 @@ class _Writer(ImportFile):
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
         comment = found.comment
-        who = importer_rules.commenter(comment, self.report)
+        author, url = importer_rules.commenter(comment, self.report)
         clean = cleaned(comment_html(comment))
         if importer_rules.size(clean.text) > importer_rules.TEXT_BYTES:
             self.report.limit(Reason.COMMENT_LONG.at(importer_rules.TEXT_BYTES), entry_id)
@@ -150,9 +150,9 @@ class _Writer(ImportFile):
         yield (
             "<wp:comment>\n"
             f"<wp:comment_id>{self._comment_numbers.of(comment.id)}</wp:comment_id>\n"
-            f"<wp:comment_author>{cdata(who.author)}</wp:comment_author>\n"
+            f"<wp:comment_author>{cdata(author)}</wp:comment_author>\n"
             "<wp:comment_author_email></wp:comment_author_email>\n"
-            f"<wp:comment_author_url>{escaped(who.url)}</wp:comment_author_url>\n"
+            f"<wp:comment_author_url>{escaped(url)}</wp:comment_author_url>\n"
             "<wp:comment_author_IP></wp:comment_author_IP>\n"
             f"<wp:comment_date><![CDATA[{_date(found.when)}]]></wp:comment_date>\n"
             f"<wp:comment_date_gmt><![CDATA[{_date(found.when.astimezone(UTC))}]]></wp:comment_date_gmt>\n"

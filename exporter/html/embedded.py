@@ -297,7 +297,7 @@ def embeds(element: Element) -> Iterator[Embed]:
 
     A page that only shows another one (``embed?url=``) is replaced by that one, a known player by its video's page.
     """
-    nested = [node for node in element.walk() if isinstance(node, Element)]
+    nested = list(element.elements())
     found = [each.attributes.get(name, "") for each in (element, *nested) for name in _EMBED_ATTRIBUTES]
     found += [each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"]
     title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MAX_TITLE_CHARACTERS]
@@ -307,7 +307,7 @@ def embeds(element: Element) -> Iterator[Embed]:
 
 def link_frames(body: Element) -> None:
     """Replace each frame with a web page by a line with a link to it."""
-    for element in [node for node in body.walk() if isinstance(node, Element) and node.tag == "iframe"]:
+    for element in [node for node in body.elements() if node.tag == "iframe"]:
         address = next(filter(None, (safe_frame_url(each.address) for each in embeds(element))), None)
         if address is not None:
             title = next(each.title for each in embeds(element))
@@ -328,14 +328,13 @@ def parse_body(html: str, places: Collection[str] = (), *, bare: frozenset[str] 
     if "<script" not in html.lower():
         return parse(html, bare=bare)
     body = parse(html, bare=bare - {"blockquote"})
-    for element in body.walk():
-        if isinstance(element, Element):
-            if element.tag == "script":
-                page = page_of(element.attributes.get("src", ""))
-                if page is not None:
-                    element.tag, element.attributes, element.children = "a", {"href": page}, [page]
-            elif element.tag == "blockquote":
-                _fill(element)
+    for element in body.elements():
+        if element.tag == "script":
+            page = page_of(element.attributes.get("src", ""))
+            if page is not None:
+                element.tag, element.attributes, element.children = "a", {"href": page}, [page]
+        elif element.tag == "blockquote":
+            _fill(element)
     return body
 
 
@@ -358,8 +357,8 @@ def _fill(quotation: Element) -> None:
     if post is not None and not quotation.text().strip():
         address = f"https://bsky.app/profile/{post[1]}/post/{post[2]}"
         quotation.children.append(Element("a", {"href": address}, [address]))
-    for link in quotation.walk():
-        if isinstance(link, Element) and link.tag == "a" and not link.children and link.attributes.get("href"):
+    for link in quotation.elements():
+        if link.tag == "a" and not link.children and link.attributes.get("href"):
             link.children.append(link.attributes["href"])
 
 

@@ -127,12 +127,11 @@ class ArchiveLinks:
         A stored picture points at its file. A lost one becomes a link to its address with its alternative text. A link
         to a file or to an entry of the blog leads to the local copy.
         """
-        for element in body.walk():
-            if isinstance(element, Element):
-                if element.tag == "img":
-                    self._picture(element, page)
-                elif element.tag == "a":
-                    self._link(element, page)
+        for element in body.elements():
+            if element.tag == "img":
+                self._picture(element, page)
+            elif element.tag == "a":
+                self._link(element, page)
 
     def _picture(self, element: Element, page: str) -> None:
         found = self.assets.find(element.attributes.get("src", ""))

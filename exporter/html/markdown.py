@@ -182,7 +182,7 @@ def _is_simple(cell: Element) -> bool:
         return False
     if any(cell.attributes.get(name, "1").strip() not in {"", "1"} for name in ("colspan", "rowspan")):
         return False
-    return not any(isinstance(node, Element) and node.tag in BLOCKS for node in cell.walk())
+    return not any(node.tag in BLOCKS for node in cell.elements())
 
 
 def _cell_text(cell: Element, marks: Marks) -> str:
@@ -406,7 +406,7 @@ def to_markdown(
         link_frames(body)
     if change is not None:
         change(body)
-    marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
+    marked = any(node.tag in LINE_TAGS for node in body.elements())
     writer = BlockWriter(line_break, keep_lines=not marked)
     writer.write(body)
     blocks = writer.blocks

@@ -131,7 +131,7 @@ class BodyWriter:
             return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
         except TooComplex:
             return Markup("<pre>{}</pre>").format(text)
-        keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
+        keep_lines = not any(node.tag in LINE_TAGS for node in body.elements())
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
         colours = colours and len(text) <= _MAX_HIGHLIGHTED_CHARACTERS
         shown = self._written(valid, root, keep_lines=keep_lines, colours=colours)

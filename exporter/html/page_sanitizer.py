@@ -6,7 +6,7 @@ A page's Content-Security-Policy forbids the same again, but this module does no
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 import nh3
@@ -120,30 +120,6 @@ _MAX_CACHED_CHARACTERS: Final = 200
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
 
 
-def clean(html: str) -> str:
-    """Return a balanced fragment that runs nothing, loads nothing and stays inside its parent element.
-
-    Pictures are files of the archive or ``data:`` pixels. Links lead to the web, to mail, to files and pages of the
-    archive, or to an anchor in the fragment.
-    """
-    return _cleaner().clean(html)
-
-
-@cache
-def _cleaner() -> nh3.Cleaner:
-    return nh3.Cleaner(
-        tags=set(TAGS),
-        clean_content_tags=_NEVER_SHOWN,
-        attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
-        attribute_filter=_attribute,
-        allowed_classes=CLASSES,
-        url_schemes={"http", "https", "mailto", "data"},
-        url_relative=_relative,
-        link_rel="noopener noreferrer",
-        id_prefix=ID_PREFIX,
-    )
-
-
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
         return _cached_style(value) if len(value) <= _MAX_CACHED_CHARACTERS else _page_style(value)
@@ -182,3 +158,21 @@ def _relative(url: str) -> str | None:
     if _FRAGMENT.fullmatch(url) or _LOCAL_PICTURE.fullmatch(url) or _LOCAL_PAGE.fullmatch(url):
         return url
     return None
+
+
+clean: Final = nh3.Cleaner(
+    tags=set(TAGS),
+    clean_content_tags=_NEVER_SHOWN,
+    attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
+    attribute_filter=_attribute,
+    allowed_classes=CLASSES,
+    url_schemes={"http", "https", "mailto", "data"},
+    url_relative=_relative,
+    link_rel="noopener noreferrer",
+    id_prefix=ID_PREFIX,
+).clean
+"""Returns a balanced fragment that runs nothing, loads nothing and stays inside its parent element.
+
+Pictures are files of the archive or ``data:`` pixels. Links lead to the web, to mail, to files and pages of the
+archive, or to an anchor in the fragment.
+"""

@@ -220,6 +220,10 @@ class Element:
             if isinstance(node, Element):
                 todo.extend(reversed(node.children))
 
+    def elements(self) -> Iterator[Element]:
+        """Yield all descendants that are elements, in document order."""
+        return (node for node in self.walk() if isinstance(node, Element))
+
     def text(self) -> str:
         """Return the joined text of all descendants."""
         return "".join(node for node in self.walk() if isinstance(node, str))

@@ -133,8 +133,8 @@ class _Rewriter:
             return
         shown = Element(tag, _attributes(node, tag, self._ids), [])
         (context.parent.children if tag in _CHILDREN.get(context.parent.tag, ()) else _siblings(context)).append(shown)
-        if tag == "img" and context.linked:
-            _name(shown, node)
+        if tag == "img" and context.linked and not shown.attributes.get("alt", "").strip():
+            shown.attributes["alt"] = picture_name(node)
         if tag == "th":
             shown.attributes.setdefault("scope", "row" if _is_first(shown, context.parent) else "col")
         if tag == "details" and not _first_is(node, "summary"):
@@ -214,7 +214,7 @@ def _siblings(context: _Context) -> list[Element | str]:
 
 def _targets(body: Element) -> set[str]:
     """Return the ids that the body's links lead to; other ids have no use, and each may occur only once."""
-    links = (node.attributes.get("href", "") for node in body.walk() if isinstance(node, Element) and node.tag == "a")
+    links = (node.attributes.get("href", "") for node in body.elements() if node.tag == "a")
     return {link.strip()[1:] for link in links if link.strip().startswith("#")}
 
 
@@ -236,12 +236,6 @@ def _is_empty_link(node: Element) -> bool:
     return "href" in node.attributes and not any(
         child.strip() if isinstance(child, str) else child.tag in _SEEN for child in node.walk()
     )
-
-
-def _name(shown: Element, picture: Element) -> None:
-    """Add alternative text to a picture in a link if it has none."""
-    if not shown.attributes.get("alt", "").strip():
-        shown.attributes["alt"] = picture_name(picture)
 
 
 def picture_name(picture: Element) -> str:

@@ -206,11 +206,11 @@ class Plan:
 
     def comment(self, found: PostComment, post: int) -> Fields:
         """Return the fields for a comment on the post with a number, and report cut values."""
-        who = importer_rules.commenter(found.comment, self._report)
+        author, url = importer_rules.commenter(found.comment, self._report)
         text = cleaned(comment_html(found.comment)).text
         said = {
-            "author_name": who.author or NOBODY,
-            "author_url": who.url,
+            "author_name": author or NOBODY,
+            "author_url": url,
             "content": text if text.strip() else f"{text}<!-- -->",
             "status": "approve" if found.visible else "hold",
         }

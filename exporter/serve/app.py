@@ -148,10 +148,11 @@ def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archiv
             path.write_bytes(file.render())
 
 
+@dataclass
 class Server:
     """Answers the requests for one archive.
 
-    Args:
+    Attributes:
         archive: its folder.
         site: the folder of its site.
         settings: how to read the records, and the options of the site.
@@ -160,21 +161,15 @@ class Server:
         warn: called with a sentence about an unexpected failure.
     """
 
-    def __init__(
-        self,
-        archive: Path,
-        site: InnerPath,
-        settings: Settings,
-        place: Place,
-        at: int | None = None,
-        warn: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self._archive = archive
-        self._settings = settings
-        self._place = place
-        self._at = at
-        self._warn = warn
-        self._files = ServedFiles(Archive.open(archive).layout, site)
+    archive: Path
+    site: InnerPath
+    settings: Settings
+    place: Place
+    at: int | None = None
+    warn: Callable[[str], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self._files = ServedFiles(Archive.open(self.archive).layout, self.site)
         self._thread = _Thread()
 
     @contextlib.asynccontextmanager
@@ -185,10 +180,10 @@ class Server:
             UsageError: the host or port cannot be used.
         """
         asyncio.get_running_loop().set_exception_handler(
-            lambda _, said: self._warn(f"{said['message']}: {said.get('exception')}")
+            lambda _, said: self.warn(f"{said['message']}: {said.get('exception')}")
         )
         with tempfile.TemporaryDirectory(prefix="blog-exporter-serve-", ignore_cleanup_errors=True) as folder:
-            self._api = Api(self._archive, self._settings, Path(folder), self._at)
+            self._api = Api(self.archive, self.settings, Path(folder), self.at)
             # Its log of malformed requests would contain the token.
             server = _LimitedServer(
                 self._answer,
@@ -207,7 +202,7 @@ class Server:
                 self._thread.end()
 
     async def _listen(self, runner: web.ServerRunner) -> str:
-        host, port = self._place.host.strip("[]"), self._place.port
+        host, port = self.place.host.strip("[]"), self.place.port
         try:
             await web.TCPSite(runner, host, port).start()
         except (OSError, UnicodeError) as error:
@@ -224,7 +219,7 @@ class Server:
 
     @property
     def _prefix(self) -> str:
-        return f"/{self._place.token}" if self._place.token else ""
+        return f"/{self.place.token}" if self.place.token else ""
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -232,14 +227,14 @@ class Server:
         except BlogExporterError as error:
             response = _text(500, said(error))
         except Exception as error:  # noqa: BLE001 - the next request is answered
-            self._warn(message("a request failed: {name}: {error}", name=type(error).__name__, error=error))
+            self.warn(message("a request failed: {name}: {error}", name=type(error).__name__, error=error))
             response = _text(500, message("The request failed. The server's terminal shows the reason."))
         return response if response.prepared else _with_headers(response)
 
     async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
-        if not is_own_name(request.headers.get(hdrs.HOST, ""), self._place.host) or _from_elsewhere(request):
+        if not is_own_name(request.headers.get(hdrs.HOST, ""), self.place.host) or _from_elsewhere(request):
             return _text(403, message("Open the address that the server printed. It refuses all other addresses."))
-        path = below_token(request.path, self._place.token)
+        path = below_token(request.path, self.place.token)
         if path is None:
             return _text(404, message("Not found."))
         if request.method not in ("GET", "HEAD"):
@@ -247,7 +242,7 @@ class Server:
         if path in ("", "/", f"/{SITE}", f"/{SITE}/"):
             return web.Response(status=302, headers={hdrs.LOCATION: f"{self._prefix}{_START}"})
         if path == _SEARCH:
-            work = partial(search_page, self._archive, self._settings, self._api, request.query)
+            work = partial(search_page, self.archive, self.settings, self._api, request.query)
             body, status = await self._thread.do(work)
             return web.Response(body=body, status=status, content_type="text/html", charset="utf-8")
         if path == "/api" or path.startswith("/api/"):

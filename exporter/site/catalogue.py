@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.export.comment_index import UNDATED, CommentTable
 from exporter.html.links import AddressPattern, absolute
@@ -50,9 +50,6 @@ def _joined_line(html: str) -> str:
     return " ".join(visible(text_of(_PICTURE_TAG.sub("", html))[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
 
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
 ORPHANS_PAGE: Final = "comments/orphans.html"
 COMMENTS_ON_PAGE: Final = 500
 """More comments are split into pages, because phones need seconds for a few thousand of them."""
@@ -61,34 +58,6 @@ _NO_IDENTITY: Final = bytes(32)
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_CACHED_VALUES: Final = 128
-"""More than a chunk of the search data holds: it is made after the pages of its entries, from the same records."""
-_MAX_CACHED_CHARACTERS: Final = 20_000
-
-
-class SmallCache(Generic[K, V]):
-    """A cache of a few small values by key, so that memory does not grow with the blog.
-
-    Args:
-        make: makes the value of a key.
-        size: returns a value's size in characters; large values are not cached.
-    """
-
-    def __init__(self, make: Callable[[K], V], size: Callable[[V], int]) -> None:
-        self._make = make
-        self._size = size
-        self._values: dict[K, V] = {}
-
-    def get(self, key: K) -> V:
-        """Return the value for a key, from the cache if possible."""
-        found = self._values.get(key)
-        if found is None:
-            found = self._make(key)
-            if self._size(found) <= _MAX_CACHED_CHARACTERS:
-                if len(self._values) >= _CACHED_VALUES:
-                    del self._values[next(iter(self._values))]
-                self._values[key] = found
-        return found
 
 
 class ShownFacts(NamedTuple):
@@ -241,10 +210,6 @@ class Catalogue:
         self._base = base
         self._addresses = EntryAddresses((), (), base)
         self._links: dict[Kind, dict[str, list[str]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
-        self._entries: SmallCache[str, Post] = SmallCache(self._load_entry, lambda post: _size(post.raw))
-        self._comments: SmallCache[tuple[str, ...], list[Comment]] = SmallCache(
-            self._load_comments, lambda found: sum(len(each.text) for each in found)
-        )
         self._beginnings: dict[str, str] = {}
         self._gone = {} if history is None else history.gone_entries()
         categories = {entry_id: found.category for entry_id, found in facts.of(Kind.ENTRY_LIST, self._item_facts)}
@@ -288,9 +253,8 @@ class Catalogue:
 
     def entry(self, post: PostSummary) -> Post:
         """Read a whole entry; if it is gone, its last state."""
-        if post.gone_in is not None:
-            return self.service.post(self._gone[post.id].load())
-        return self._entries.get(post.id)
+        gone = self._gone.get(post.id)
+        return self.service.post(self.records.load(Kind.ENTRIES, post.id) or {} if gone is None else gone.load())
 
     def beginning(self, post: PostSummary) -> str:
         """Return the beginning of an entry; for an entry just read for its facts it is cached once."""
@@ -301,12 +265,8 @@ class Catalogue:
         """Return the ids of an entry's comments in order."""
         return self.comment_table.of(post.id)
 
-    def comments(self, comment_ids: Iterable[str]) -> list[Comment]:
-        """Read the comments of an entry."""
-        return self._comments.get(tuple(comment_ids))
-
-    def each_comment(self, comment_ids: Iterable[str]) -> Iterator[Comment]:
-        """Read comments one at a time, without caching."""
+    def comments(self, comment_ids: Iterable[str]) -> Iterator[Comment]:
+        """Read comments one at a time."""
         raws = (self.records.load(Kind.COMMENTS, comment_id) for comment_id in comment_ids)
         return (self.service.comment(raw) for raw in raws if raw is not None)
 
@@ -354,12 +314,6 @@ class Catalogue:
             for target in dict.fromkeys(each for each in targets if each is not None and each != post.id):
                 found[target].append(post)
         return found
-
-    def _load_entry(self, entry_id: str) -> Post:
-        return self.service.post(self.records.load(Kind.ENTRIES, entry_id) or {})
-
-    def _load_comments(self, comment_ids: tuple[str, ...]) -> list[Comment]:
-        return list(self.each_comment(comment_ids))
 
     def _item_facts(self, raw: Raw) -> ItemFacts:
         return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_MAX_TITLE_CHARACTERS])
@@ -453,10 +407,6 @@ def orphans_page(at: int) -> str:
 def one_line(text: str) -> str:
     """Return an untrusted text on one line, as a page can show it."""
     return " ".join(visible(text)[0].split())
-
-
-def _size(raw: Raw) -> int:
-    return sum(len(value) for value in raw.values() if isinstance(value, str))
 
 
 def _moment(date: datetime | None) -> float:

@@ -29,7 +29,7 @@ from exporter.model.kinds import Kind, sort_key
 from exporter.site import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO, Self
 
     from exporter.archive.layout import Layout

@@ -183,7 +183,7 @@ def _page(site: Site, path: str, title: str, places: Sequence[int], shown: _Show
     ]
 
     def context() -> dict[str, Any]:
-        comments = map(partial(_comment, site, path), catalogue.each_comment(ids), posts)
+        comments = map(partial(_comment, site, path), catalogue.comments(ids), posts)
         return {"title": title, "current": "comments", "comments": comments, **shown._asdict()}
 
     return site.file(path, "comments.html", [title, repr(shown), *parts], context)
@@ -206,7 +206,7 @@ def comment_list(site: Site, post: PostSummary) -> str:
     ids = site.catalogue.comment_ids(post)
     if not ids:
         return ""
-    comments = site.catalogue.comments(ids)
+    comments = list(site.catalogue.comments(ids))
     shown = [site.shown(each, post.page) for each in comments]
     below: defaultdict[int | None, list[int]] = defaultdict(list)
     placed = replies(comments)

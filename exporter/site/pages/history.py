@@ -34,9 +34,7 @@ from exporter.text import visible
 if TYPE_CHECKING:
     from exporter.archive.history import VersionRow
     from exporter.html.diff import Op
-    from exporter.model.records import Raw
     from exporter.site.history import ArchiveHistory, Completeness, EarlierState, EntryState
-    from exporter.site.pages.site import Site
 
 _CONTEXT_CHARACTERS: Final = 60
 """Unchanged characters around a change: a sentence or two, a line and a half."""
