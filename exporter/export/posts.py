@@ -110,6 +110,11 @@ class ExportPost:
     category: str
     comments: tuple[PostComment, ...]
 
+    @property
+    def public(self) -> bool:
+        """Whether it will be published in the new home."""
+        return self.status is PostStatus.PUBLISH
+
 
 class Posts:
     """The posts on one side, read one at a time; memory holds their ids, status, moments, and comment ids.

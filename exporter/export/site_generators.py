@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from exporter.export.entry_page import heading as markdown_heading
@@ -35,12 +35,8 @@ BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
 """A tag on a separate line, except breaks: some Markdown readers do not read Markdown below it."""
 
 
-class SitePage(NamedTuple):
-    """A page in a site: its path in the export, its text, and the folder for its pictures."""
-
-    path: str
-    text: str
-    folder: str
+Head = dict[str, Any]
+"""The front matter of a page; a value of ``None`` is left out."""
 
 
 def own_prefix(entry_id: str) -> str:
@@ -55,10 +51,13 @@ class PageWriter:
     Attributes:
         posts: the posts of the export.
         way: from a page to its pictures, with a slash at the end; unused if they have an address.
+        home: gives the address of a post's page for all others.
+        place: returns the path of a post's page in the export, and the folder for its pictures.
+        head: returns a page's front matter, given the post and the name of its category.
+        text: returns a page's text, given its front matter and its body.
         risky: tells Markdown that the generator would take for its own commands.
         most: the maximum length in characters for a category's name, from which generators make folders.
-        finish: returns a page's final text, given the text and the names of its pictures.
-        home: gives the address of a post's page for all others.
+        finish: returns the final text of a body, given the text and the names of its pictures.
         line_break: what breaks a line of Markdown.
         footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
         prefix: returns the prefix for ids and labels in a post's text, by the post's id.
@@ -67,6 +66,9 @@ class PageWriter:
     posts: Posts
     way: str | None
     home: Callable[[ExportPost], str]
+    place: Callable[[ExportPost], tuple[str, str]]
+    head: Callable[[ExportPost, str], Head]
+    text: Callable[[Head, str], str] = lambda head, body: f"{page_header(head)}\n{body}"
     risky: Callable[[str], bool] = lambda _: False
     most: int = _NAME_CHARACTERS
     finish: Callable[[str, list[str]], str] = lambda text, _: text
@@ -83,19 +85,16 @@ class PageWriter:
         self._html = options.body == "html"
         self.way = None if options.media_base_url else self.way
 
-    def pages(self, page: Callable[[ExportPost, str, str], SitePage]) -> Iterator[ExportFile]:
-        """Yield the page of each post, then the pictures it shows that were not there yet.
-
-        Args:
-            page: makes a page from a post, the name of its category, and its body.
-        """
+    def pages(self) -> Iterator[ExportFile]:
+        """Yield the page of each post, then the pictures it shows that were not there yet."""
         folder, copies = "", Copies(self.posts.report)
         for post in self.posts:
-            made = page(post, self._category(post), self._body(post))
-            yield Content(made.path, [made.text.encode()])
+            path, pictures = self.place(post)
+            head = self.head(post, self._category(post))
+            yield Content(path, [self.text(head, self._body(post)).encode()])
             if self.way is not None:
-                if folder != made.folder:
-                    folder, copies = made.folder, Copies(self.posts.report, made.folder)
+                if folder != pictures:
+                    folder, copies = pictures, Copies(self.posts.report, pictures)
                 yield from copies.of(self._media.pictures(post))
             self.posts.report.wrote(len(post.comments), post.category)
 
@@ -170,7 +169,7 @@ def without_commands(html: str) -> str:
     return re.sub(r"\{(?=[{%#])", "&#123;", html)
 
 
-def page_header(fields: Mapping[str, Any]) -> str:
+def page_header(fields: Head) -> str:
     """Return YAML front matter with texts as JSON strings, which every YAML parser reads, and plain dates."""
     lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value is not None]
     return "\n".join(["---", *lines, "---", ""])
@@ -204,6 +203,6 @@ def shown_title(post: ExportPost) -> str:
     return visible_xml(post.title).text or t("(untitled)")
 
 
-def old_paths(post: ExportPost, options: ExportOptions) -> Iterator[str]:
-    """Yield the paths a post had in the old blog, for redirects."""
-    return ("/" + address.split("/", 3)[3] for address in old_addresses(post, options))
+def old_paths(post: ExportPost, options: ExportOptions) -> list[str] | None:
+    """Return the paths a post had in the old blog, for redirects; ``None`` if they are unknown."""
+    return ["/" + address.split("/", 3)[3] for address in old_addresses(post, options)] or None

@@ -25,7 +25,6 @@ from exporter.export.reasons import Reason
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.publication import PostStatus
 
 _SPACES_FOR: Final = {
     "excerpt": "http://wordpress.org/export/1.2/excerpt/",
@@ -101,7 +100,7 @@ class _Writer(ImportFile):
         yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
         yield f"<wp:ping_status>{cdata('open' if entry.pings_open else 'closed')}</wp:ping_status>"
         yield f"<wp:post_name>{cdata(name)}</wp:post_name>"
-        yield f"<wp:status>{cdata(_STATUS[post.status])}</wp:status>"
+        yield f"<wp:status>{cdata(post.status)}</wp:status>"
         yield "<wp:post_parent>0</wp:post_parent><wp:menu_order>0</wp:menu_order>"
         yield "<wp:post_type><![CDATA[post]]></wp:post_type><wp:post_password></wp:post_password>"
         yield "<wp:is_sticky>0</wp:is_sticky>"
@@ -238,9 +237,6 @@ def _last_users(posts: Posts, media: Media) -> dict[str, list[str]]:
     for number, url in last.values():
         found[ids[number]].append(url)
     return found
-
-
-_STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}
 
 
 def _category_name(name: str) -> str:
