@@ -92,7 +92,7 @@ def _own_links(bodies: Iterable[str], media: Media) -> Iterator[str]:
     for body in bodies:
         if any(found.use is Use.LINKED and media.own_post(found.text) for found in embedded(body)):
             with suppress(TooComplex):
-                for link in parse(body, bare=frozenset()).walk():
+                for link in parse(body).walk():
                     if isinstance(link, Element) and link.tag == "a" and (link.text().strip() or link.children):
                         entry_id = media.own_post(link.attributes.get("href", ""))
                         if entry_id is not None:

@@ -92,7 +92,7 @@ def read_page(html: str, address: str) -> NewPost:
     Raises:
         TooComplex: it is too large or too complex.
     """
-    page = parse(html, bare=frozenset())
+    page = parse(html)
     found = _look(page)
     region = next((found.marked[mark] for mark in _BODY_MARKS if mark in found.marked), None)
     if region is None:

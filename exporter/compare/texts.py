@@ -140,7 +140,7 @@ def body_pieces(html: str) -> list[Lettered]:
     """
 
     def read(source: str) -> str:
-        body = parse_body(visible(source)[0], bare=frozenset())
+        body = parse_body(visible(source)[0])
         notes = take_footnotes(body, Numbering())
         for each in body.walk():
             if isinstance(each, Element) and each.tag in {"iframe", FOOTNOTE}:

@@ -256,7 +256,7 @@ class BookPages:
         The ids of ``places`` are marked, and footnotes get the markup that reading systems know.
         """
         try:
-            tree = parse(as_html(html), bare=frozenset()) if places else parse(as_html(html))
+            tree = parse(as_html(html))
             notes = take_footnotes(tree, footnotes) if places else []
             mark_places(tree, places)
             made = xhtml(tree, around, upright=self._vertical)

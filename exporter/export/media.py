@@ -201,7 +201,7 @@ class Media:
         found: set[str] = set()
         for body in (record.body, record.more):
             with suppress(TooComplex):
-                found |= mark_places(parse(body, bare=frozenset()), wanted)
+                found |= mark_places(parse(body), wanted)
         return frozenset(found)
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -77,7 +76,14 @@ class Visibility:
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
-_STATUSES: Final = tuple(PostStatus)
+
+
+class _Row(NamedTuple):
+    """The facts held for each post: its status, its date in seconds since 1970, and its name in addresses."""
+
+    status: PostStatus
+    second: int
+    name: str
 
 
 class PostComment(NamedTuple):
@@ -147,11 +153,8 @@ class Posts:
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._with_comments = options.comments in {None, Comments.BODY}
         self._categories: dict[str, None] = {}
-        self._rows: dict[str, int] = {}
+        self._rows: dict[str, _Row] = {}
         self._spell = None if spelling is None else UniqueNames(spelling).fit
-        self._post_names: dict[str, str] = {}
-        self._statuses = array("B")
-        self._moments = array("q")
         report.old_hosts = _old_hosts(records, options)
         self._choose()
         for name in self._categories:
@@ -167,13 +170,12 @@ class Posts:
 
     def __iter__(self) -> Iterator[ExportPost]:
         """Yield the posts in the order of their ids."""
-        return (self._load(entry_id, row) for entry_id, row in self._rows.items())
+        return map(self.post, self._rows)
 
     def by_date(self, *, newest_first: bool = False) -> Iterator[ExportPost]:
         """Yield the posts in the order of their dates, then of their ids."""
-        ids = list(self._rows)
-        ordered = sorted(range(len(ids)), key=self._moments.__getitem__)
-        return (self._load(ids[row], row) for row in (reversed(ordered) if newest_first else ordered))
+        ordered = sorted(self._rows, key=lambda entry_id: self._rows[entry_id].second)
+        return map(self.post, reversed(ordered) if newest_first else ordered)
 
     def ids(self) -> list[str]:
         """Return the ids of the posts in their order."""
@@ -185,11 +187,20 @@ class Posts:
 
     def post(self, entry_id: str) -> ExportPost:
         """Return a post of this export."""
-        return self._load(entry_id, self._rows[entry_id])
+        post = self._read(entry_id, self.records.load(Kind.ENTRIES, entry_id) or {})
+        return ExportPost(
+            id=entry_id,
+            record=post,
+            status=self._rows[entry_id].status,
+            when=_when(post).astimezone(self._service.timezone),
+            title=collapse(post.title),
+            category=self._category(post),
+            comments=self._comments_on(entry_id) if self._with_comments else (),
+        )
 
     def name(self, entry_id: str) -> str:
         """Return a post's unique name in addresses, the same for every writer of this export."""
-        return self._post_names[entry_id]
+        return self._rows[entry_id].name
 
     @cached_property
     def author(self) -> str:
@@ -199,10 +210,10 @@ class Posts:
 
     def commented(self) -> Iterator[ExportPost]:
         """Yield the posts that have comments together with these, even if the posts are exported without comments."""
-        for row, entry_id in enumerate(self._rows):
-            comments = tuple(self._comment(*each) for each in self._comments.of(entry_id))
+        for entry_id in self._rows:
+            comments = self._comments_on(entry_id)
             if comments:
-                yield replace(self._load(entry_id, row), comments=comments)
+                yield replace(self.post(entry_id), comments=comments)
 
     def leave_comments(self, post: ExportPost, why: Reason) -> None:
         """Report that the comments of a post are in no file."""
@@ -211,7 +222,7 @@ class Posts:
 
     def newest(self) -> datetime:
         """Return when the blog was read, or the newest post's date: the export's own date."""
-        latest = max(self._moments, default=0)
+        latest = max((row.second for row in self._rows.values()), default=0)
         return self.options.as_of or datetime.fromtimestamp(latest, UTC)
 
     def _choose(self) -> None:
@@ -226,11 +237,8 @@ class Posts:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
                 # Some importers publish posts marked private, so an export as drafts contains only drafts.
                 status = PostStatus.DRAFT if self.options.declared.all_as_draft else verdict.status
-                self._rows[entry_id] = len(self._rows)
-                self._statuses.append(_STATUSES.index(status))
-                self._moments.append(int(_when(post).timestamp()))
-                if self._spell is not None:
-                    self._post_names[entry_id] = self._spell(post.slug, entry_id)
+                name = "" if self._spell is None else self._spell(post.slug, entry_id)
+                self._rows[entry_id] = _Row(status, int(_when(post).timestamp()), name)
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):
                 self.report.took("entries")
@@ -276,29 +284,20 @@ class Posts:
             elif self.options.comments is Comments.NONE:
                 self.report.left("comments", Reason.COMMENTS_UNWANTED, comment_id)
             else:
-                self._comments.add(entry_id, comment_id, _second_of(comment, self._moments[row]))
+                self._comments.add(entry_id, comment_id, _second_of(comment, row.second))
         self._comments.finish()
 
     def _keeps(self, cause: Cause) -> bool:
         """Return whether a hidden comment is written unapproved; removed ones only in the private export."""
         return self._hidden and (cause.reason is not Hidden.REMOVED or self.options.side is Side.REST)
 
-    def _load(self, entry_id: str, row: int) -> ExportPost:
-        post = self._read(entry_id, self.records.load(Kind.ENTRIES, entry_id) or {})
-        return ExportPost(
-            id=entry_id,
-            record=post,
-            status=_STATUSES[self._statuses[row]],
-            when=_when(post).astimezone(self._service.timezone),
-            title=collapse(post.title),
-            category=self._category(post),
-            comments=tuple(self._comment(*each) for each in self._comments.of(entry_id)) if self._with_comments else (),
-        )
-
-    def _comment(self, comment_id: str, second: int) -> PostComment:
-        comment = self._service.comment(self.records.load(Kind.COMMENTS, comment_id) or {})
-        when = datetime.fromtimestamp(second, self._service.timezone)
-        return PostComment(comment, self._visibility.why_hidden(comment_id, comment) is None, when)
+    def _comments_on(self, entry_id: str) -> tuple[PostComment, ...]:
+        found = []
+        for comment_id, second in self._comments.of(entry_id):
+            comment = self._service.comment(self.records.load(Kind.COMMENTS, comment_id) or {})
+            is_visible = self._visibility.why_hidden(comment_id, comment) is None
+            found.append(PostComment(comment, is_visible, datetime.fromtimestamp(second, self._service.timezone)))
+        return tuple(found)
 
     def _read(self, entry_id: str, raw: Raw) -> Post:
         """Read an entry with its list item; the archive's id replaces the one in the record."""

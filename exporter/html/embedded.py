@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from exporter.html.anchors import mark_places
 from exporter.html.links import host_of, is_picture, safe_frame_url
-from exporter.html.tree import BARE, Element, TooComplex, find, parse
+from exporter.html.tree import Element, TooComplex, find, parse
 from exporter.text import visible
 
 _WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(", "data", "value")
@@ -315,26 +315,21 @@ def link_frames(body: Element) -> None:
             element.tag, element.attributes, element.children = "div", {}, [link]
 
 
-def parse_body(html: str, places: Collection[str] = (), *, bare: frozenset[str] = BARE) -> Element:
+def parse_body(html: str, places: Collection[str] = ()) -> Element:
     """Return a body's tree as :func:`~exporter.html.tree.parse` does, with links in place of content shown by scripts.
 
     This applies to embedding scripts (Gist, Niconico, asciinema), and to quotations from X or Bluesky whose link has no
     text, because a script would replace it. The ids of ``places`` are marked as anchors.
     """
-    if places:
-        body = parse_body(html, bare=frozenset())
-        mark_places(body, places)
-        return body
-    if "<script" not in html.lower():
-        return parse(html, bare=bare)
-    body = parse(html, bare=bare - {"blockquote"})
-    for element in body.elements():
+    body = parse(html)
+    for element in body.elements() if "<script" in html.lower() else ():
         if element.tag == "script":
             page = page_of(element.attributes.get("src", ""))
             if page is not None:
                 element.tag, element.attributes, element.children = "a", {"href": page}, [page]
         elif element.tag == "blockquote":
             _fill(element)
+    mark_places(body, places)
     return body
 
 

@@ -24,7 +24,6 @@ from exporter.html.markdown_inline import (
 from exporter.html.safe_html import safe_html
 from exporter.html.text import text_of
 from exporter.html.tree import (
-    BARE,
     BLOCKS,
     CODE_BLOCKS,
     DROPPED,
@@ -393,15 +392,14 @@ def to_markdown(
     """
     source, replaced = visible(html)
     try:
-        body = parse_body(source, bare=frozenset() if places else BARE)
+        body = parse_body(source)
     except TooLarge:
         shown = code_fence(text_of(source).replace("\r", ""))
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
     except TooComplex:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
     notes = take_footnotes(body, footnotes) if footnotes is not None and places and "[^" not in source else []
-    if places:
-        mark_places(body, places)
+    mark_places(body, places)
     if "<iframe" in source.lower():
         link_frames(body)
     if change is not None:

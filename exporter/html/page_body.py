@@ -27,7 +27,6 @@ from exporter.html.tree import (
     TooComplex,
     TooLarge,
     tag_set,
-    too_large,
     too_large_words,
 )
 from exporter.html.valid import picture_name, picture_source, valid_html
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
-_COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s small span strong tbody td th tr u ul")
-_WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
 _CACHED_TREES: Final = 128
 """More than the entries in a chunk of search data; their pages were written just before."""
 _MAX_CACHED_CHARACTERS: Final = 20_000
@@ -109,7 +106,7 @@ class BodyWriter:
         self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
         self._missing = t("The picture is not in this page") if self.alone else t("This picture was not saved")
         self._target = lru_cache(maxsize=4096)(self._find_target)
-        self._small = lru_cache(maxsize=_CACHED_TREES)(_parse)
+        self._small = lru_cache(maxsize=_CACHED_TREES)(parse_body)
 
     def html(self, source: str, root: str, places: Collection[str] = (), *, colours: bool = False) -> Markup:
         """Return a body that is safe in a page; never raises. Of a body beyond the limits it shows the text.
@@ -142,7 +139,7 @@ class BodyWriter:
         return plain_text(source, lambda html: self._read(visible(html)[0]))
 
     def _read(self, text: str) -> Element:
-        return _parse(text) if len(text) > _MAX_CACHED_CHARACTERS else self._small(text)
+        return parse_body(text) if len(text) > _MAX_CACHED_CHARACTERS else self._small(text)
 
     def _written(self, body: Element, root: str, *, keep_lines: bool, colours: bool) -> str:
         parts: list[str] = []
@@ -262,14 +259,6 @@ class BodyWriter:
             return page, True
         _, mark, fragment = href.partition("#")
         return address + mark + fragment, False
-
-
-def _parse(source: str) -> Element:
-    """Parse a body; attributes of common tags are only read if the source has any."""
-    if too_large(source):
-        raise TooLarge
-    named = {tag.lower() for tag in _WITH_ATTRIBUTES.findall(source)}
-    return parse_body(source, bare=_COMMON - named)
 
 
 def _sides(written: dict[str, str], size: tuple[int, int]) -> dict[str, str]:

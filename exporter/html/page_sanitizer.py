@@ -6,7 +6,6 @@ A page's Content-Security-Policy forbids the same again, but this module does no
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 import nh3
@@ -116,24 +115,17 @@ _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Z
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
 _TEXT_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
-_MAX_CACHED_CHARACTERS: Final = 200
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
-        return _cached_style(value) if len(value) <= _MAX_CACHED_CHARACTERS else _page_style(value)
+        return _page_style(value)
     if name in {"href", "cite"}:
         return value if is_link(value) else None
     if name == "src":
         return value if tag == "img" and (_LOCAL_PICTURE.fullmatch(value) or is_inline_picture(value)) else None
     return value
-
-
-@lru_cache(maxsize=1024)
-def _cached_style(style: str) -> str | None:
-    """Cache the results of short styles, because a blog repeats a few of them thousands of times."""
-    return _page_style(style)
 
 
 def _page_style(style: str) -> str | None:

@@ -197,12 +197,10 @@ def too_large_words(characters: int, language: str = "ja") -> str:
 
 _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration[a-z-]*\s*:[^;]*line-through", re.IGNORECASE)
-BARE = tag_set("b blockquote br center div em h1 h2 h3 h4 h5 h6 hr i li p s strong tbody tr u ul")
-"""Common tags whose attributes are usually not read."""
 
 
 class Element:
-    """An element: its lower-case tag, the attributes that were read, and its children in order."""
+    """An element: its lower-case tag, its attributes, and its children in order."""
 
     __slots__ = ("attributes", "children", "tag")
 
@@ -229,12 +227,8 @@ class Element:
         return "".join(node for node in self.walk() if isinstance(node, str))
 
 
-def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
+def parse(html: str) -> Element:
     """Return a ``body`` element with the fragment, without comments and the content of ``template``.
-
-    Args:
-        html: the fragment.
-        bare: the tags whose attributes are left out, because reading them takes time.
 
     Raises:
         TooLarge: only the text can be shown.
@@ -256,8 +250,7 @@ def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
             if tag == "-text":
                 into.append(node.text_content or "")
             elif tag[:1] not in {"-", "!"}:
-                attributes = {} if tag in bare else {name: value or "" for name, value in node.attributes.items()}
-                element = Element(tag, attributes, [])
+                element = Element(tag, {name: value or "" for name, value in node.attributes.items()}, [])
                 into.append(element)
                 todo.append((node.first_child, element.children))
             node = node.next
