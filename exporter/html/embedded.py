@@ -247,9 +247,9 @@ def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:
 
 
 _PAGES: Final = (
-    (re.compile(r"(?:https?:)?//gist\.github\.com/((?:[\w.-]{1,80}/)?[0-9a-f]{1,64})\.js(?:\?.*)?"), "https://gist.github.com/"),
-    (re.compile(r"(?:https?:)?//ext\.nicovideo\.jp/thumb_watch/([a-z]{0,2}[0-9]{1,20})(?:\?.*)?"), "https://www.nicovideo.jp/watch/"),
-    (re.compile(r"(?:https?:)?//asciinema\.org/a/([0-9A-Za-z]{1,64})\.js(?:\?.*)?"), "https://asciinema.org/a/"),
+    (re.compile(r"(?:https?:)?//gist\.github\.com/((?:[\w.-]{1,80}/)?[0-9a-f]{1,64})\.js(?:\?.*)?\Z"), "https://gist.github.com/"),
+    (re.compile(r"(?:https?:)?//ext\.nicovideo\.jp/thumb_watch/([a-z]{0,2}[0-9]{1,20})(?:\?.*)?\Z"), "https://www.nicovideo.jp/watch/"),
+    (re.compile(r"(?:https?:)?//asciinema\.org/a/([0-9A-Za-z]{1,64})\.js(?:\?.*)?\Z"), "https://asciinema.org/a/"),
 )  # fmt: skip
 _WATCHED: Final = (
     (re.compile(r"//(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|v)/(?!videoseries)([\w-]{1,40})"), "https://www.youtube.com/watch?v="),
@@ -302,7 +302,8 @@ def embeds(element: Element) -> Iterator[Embed]:
     found += [each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"]
     title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MAX_TITLE_CHARACTERS]
     for address in filter(None, map(_unwrapped, found)):
-        yield Embed(next(filter(None, _watched(address)), address), title, _kind(element.tag, address))
+        plain = address.partition(":")[2] if address.lower().startswith("http") else address
+        yield Embed(_shown_page(_WATCHED, plain) or address, title, _kind(element.tag, address))
 
 
 def link_frames(body: Element) -> None:
@@ -340,11 +341,7 @@ def scripts_in(html: str) -> int:
 
 def page_of(script: str) -> str | None:
     """Return the address of the page that an embedding script shows; ``None`` for any other script."""
-    for pattern, page in _PAGES:
-        found = pattern.fullmatch(script.strip())
-        if found is not None:
-            return page + found[1]
-    return None
+    return _shown_page(_PAGES, script.strip())
 
 
 def _fill(quotation: Element) -> None:
@@ -394,11 +391,10 @@ def _unwrapped(address: str) -> str:
     return inner if safe_frame_url(inner) is not None else address
 
 
-def _watched(address: str) -> Iterator[str]:
-    for pattern, page in _WATCHED:
-        found = pattern.match(address.partition(":")[2] if address.lower().startswith("http") else address)
-        if found is not None:
-            yield page + found[1]
+def _shown_page(known: tuple[tuple[re.Pattern[str], str], ...], address: str) -> str | None:
+    """Return the page that an address shows, by the patterns of known addresses."""
+    found = ((pattern.match(address), page) for pattern, page in known)
+    return next((page + match[1] for match, page in found if match is not None), None)
 
 
 def _kind(tag: str, address: str) -> EmbedKind:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -126,7 +125,7 @@ def _part(op: Op, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return html.escape(visible(text)[0])
+    return escape(visible(text)[0])
 
 
 _RECORD_STYLE: Final = """

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -199,15 +200,13 @@ _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration[a-z-]*\s*:[^;]*line-through", re.IGNORECASE)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Element:
     """An element: its lower-case tag, its attributes, and its children in order."""
 
-    __slots__ = ("attributes", "children", "tag")
-
-    def __init__(self, tag: str, attributes: dict[str, str], children: list[Element | str]) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.children = children
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element | str]
 
     def walk(self) -> Iterator[Element | str]:
         """Yield all descendants in document order, including texts, without recursion."""

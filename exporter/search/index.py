@@ -224,8 +224,39 @@ class Index:
             raise
 
     def _open(self, *, anew: bool = False) -> None:
-        self._file = open_index(self._documents, self._temporary, anew=anew, keep=self._folder is None)
+        self._file = self._current(anew=anew)
         self._opened.callback(self._file.close)
+
+    def _current(self, *, anew: bool) -> IndexFile:
+        """Return an up-to-date index; with ``anew``, make it again even if one exists.
+
+        Raises:
+            ArchiveDamaged: the records cannot be read.
+            BlogExporterError: the index cannot be written anywhere.
+        """
+        documents = self._documents
+        path = index_path(documents.archive.layout)
+        kept = documents.version == documents.archive.newest()
+        known = None
+        with contextlib.ExitStack() as opened:
+            if kept and not anew:
+                with contextlib.suppress(OSError, WrongIndex):
+                    path.parent.require_folder()
+                    known = opened.enter_context(contextlib.closing(IndexFile.open(path)))
+            if known is not None and (known.edition, known.content) == (documents.edition, documents.content):
+                opened.pop_all()
+                return known
+            if kept and self._folder is None:
+                with contextlib.suppress(OSError):
+                    path.parent.require_folder()
+                    atomic.make_folder(path.parent)
+                    path.with_name(_FORMER_NAME).remove()
+                    return _written(path, _content(documents, known))
+            place = self._temporary()
+            try:
+                return _written(place / path.name, _content(documents, known))
+            except OSError as error:
+                raise atomic.translate(error, place) from error
 
     def _temporary(self) -> Path:
         if self._folder is not None:
@@ -377,45 +408,6 @@ def match_of(record: IndexedRecord, counts: Sequence[_Counter]) -> RecordMatch |
     score += min(sum(hits), RANK_SCORE - 1)
     at = max(range(len(hits)), key=lambda at: (hits[at] > 0 and fields[at][1], hits[at]))
     return RecordMatch(score, record.moment, record.offset, at)
-
-
-def open_index(
-    documents: VersionDocuments, temporary: Callable[[], Path], *, anew: bool = False, keep: bool = True
-) -> IndexFile:
-    """Return an up-to-date index of a version.
-
-    Args:
-        documents: of the version.
-        temporary: makes an empty folder, for an index that the archive cannot hold.
-        anew: make it again even if one exists.
-        keep: keep the index of the newest version in the archive.
-
-    Raises:
-        ArchiveDamaged: the records cannot be read.
-        BlogExporterError: the index cannot be written anywhere.
-    """
-    path = index_path(documents.archive.layout)
-    kept = documents.version == documents.archive.newest()
-    known = None
-    with contextlib.ExitStack() as opened:
-        if kept and not anew:
-            with contextlib.suppress(OSError, WrongIndex):
-                path.parent.require_folder()
-                known = opened.enter_context(contextlib.closing(IndexFile.open(path)))
-        if known is not None and (known.edition, known.content) == (documents.edition, documents.content):
-            opened.pop_all()
-            return known
-        if kept and keep:
-            with contextlib.suppress(OSError):
-                path.parent.require_folder()
-                atomic.make_folder(path.parent)
-                path.with_name(_FORMER_NAME).remove()
-                return _written(path, _content(documents, known))
-        place = temporary()
-        try:
-            return _written(place / path.name, _content(documents, known))
-        except OSError as error:
-            raise atomic.translate(error, place) from error
 
 
 def _written(path: Path, content: Iterable[bytes]) -> IndexFile:

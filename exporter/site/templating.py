@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from exporter import lossless_json
 from exporter.clock import at_home
@@ -43,9 +43,7 @@ _MAX_NAME_CHARACTERS: Final = 200
 
 def escaped(text: str) -> str:
     """Return a text as HTML and its attributes hold it, in the same bytes as templates write."""
-    return (
-        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#39;").replace('"', "&#34;")
-    )
+    return str(escape(text))
 
 
 _WEEKDAYS = "月火水木金土日"
