@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from exporter.errors import UsageError
 from exporter.message import message
@@ -119,10 +119,7 @@ def _since(text: str | None, timezone: tzinfo) -> datetime | None:
     if text is None:
         return None
     try:
-        moment = datetime.combine(date.fromisoformat(text), time())
+        moment = datetime.fromisoformat(text)
     except ValueError:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise UsageError(message("since is {text!r}, which is not a date such as 2026-01-31.", text=text)) from None
+        raise UsageError(message("since is {text!r}, which is not a date such as 2026-01-31.", text=text)) from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)
