@@ -224,7 +224,7 @@ def _in_order(tag: str, parent: Element) -> bool:
         return all(isinstance(child, str) or child.tag in {"caption", "colgroup"} for child in parent.children)
     if tag not in {"caption", "figcaption", "summary"}:
         return True
-    return not any(isinstance(child, Element) or child.strip() for child in parent.children)
+    return not _solid(parent)
 
 
 def _is_first(cell: Element, row: Element) -> bool:
@@ -245,18 +245,19 @@ def picture_name(picture: Element) -> str:
 
 
 def _first_is(node: Element, tag: str) -> bool:
-    solid = [child for child in node.children if isinstance(child, Element) or child.strip()]
+    solid = _solid(node)
     return bool(solid) and isinstance(solid[0], Element) and solid[0].tag == tag
 
 
 def _paired(node: Element) -> bool:
     """Return whether a description list only consists of terms followed by their descriptions."""
-    tags = [child.tag if isinstance(child, Element) else "" for child in node.children if not _blank(child)]
+    tags = [child.tag if isinstance(child, Element) else "" for child in _solid(node)]
     return re.fullmatch(r"(?:(?:dt )+(?:dd )+)+", "".join(f"{tag} " for tag in tags)) is not None
 
 
-def _blank(child: Element | str) -> bool:
-    return isinstance(child, str) and not child.strip()
+def _solid(node: Element) -> list[Element | str]:
+    """Return the children of an element without white space."""
+    return [child for child in node.children if isinstance(child, Element) or child.strip()]
 
 
 def picture_source(picture: Element) -> str:
