@@ -1,41 +1,15 @@
-"""The ids of comments in flat arrays, because a blog has more comments than anything else. Pure."""
+"""All comments with their entries and days, in flat arrays: a blog has more comments than anything else. Pure."""
 
 from __future__ import annotations
 
-import re
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
 from itertools import groupby
 from typing import Final, TypeVar
-
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
-
-
-class IdList:
-    """A list of ids that stores an id that is a number in eight bytes, and any other id unchanged."""
-
-    def __init__(self) -> None:
-        self._numbers = array("Q")
-        self._others: dict[int, str] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, place: int) -> str:
-        number = self._numbers[place]
-        return str(number) if number else self._others[place]
-
-    def append(self, record_id: str) -> None:
-        """Add an id."""
-        if _NUMBER.fullmatch(record_id):
-            self._numbers.append(int(record_id))
-        else:
-            self._others[len(self._numbers)] = record_id
-            self._numbers.append(0)
-
 
 UNDATED: Final = "undated"
 N = TypeVar("N")
@@ -45,12 +19,11 @@ class CommentTable:
     """All comments with their entries and days, added in the order of their ids until :meth:`finish`."""
 
     def __init__(self) -> None:
-        self._ids = IdList()
+        self._ids: list[str] = []
         self._days = array("I")
         self._entry_of = array("I")
         self._numbers: dict[str, int] = {}
         self._entries: list[str] = []
-        self._starts = array("I")
         self._order = array("I")
 
     def __len__(self) -> int:
@@ -63,23 +36,17 @@ class CommentTable:
         self._days.append(day)
 
     def finish(self) -> None:
-        """Group the ids by entry once all are added, with a counting sort that needs no list of all ids."""
-        counts = array("I", bytes(array("I").itemsize * (len(self._numbers) + 1)))
-        for entry in self._entry_of:
-            counts[entry + 1] += 1
-        for entry in range(len(self._numbers)):
-            counts[entry + 1] += counts[entry]
-        self._starts = counts[:]
-        self._order = array("I", bytes(self._entry_of.itemsize * len(self._entry_of)))
-        for place, entry in enumerate(self._entry_of):
-            self._order[counts[entry]] = place
-            counts[entry] += 1
+        """Group the comments by entry once all are added."""
+        self._order = array("I", sorted(range(len(self)), key=self._entry_of.__getitem__))
         self._entries = list(self._numbers)
 
     def places(self, entry_id: str) -> array[int]:
         """Return the places of an entry's comments; none for an unknown entry."""
-        number = self._numbers.get(entry_id)
-        return array("I") if number is None else self._order[self._starts[number] : self._starts[number + 1]]
+        number = self._numbers.get(entry_id, len(self._numbers))
+        low, high = (
+            bisect(self._order, number, key=self._entry_of.__getitem__) for bisect in (bisect_left, bisect_right)
+        )
+        return self._order[low:high]
 
     def of(self, entry_id: str) -> list[str]:
         """Return the ids of an entry's comments."""
@@ -94,20 +61,9 @@ class CommentTable:
         return self._entries[self._entry_of[place]], self._ids[place]
 
     def newest_first(self) -> memoryview:
-        """Return the places of all comments by their day, the undated last; those of a day by their ids.
-
-        This is a counting sort by day: sorting Python integers would take nine times as much memory.
-        """
-        starts, before = {}, 0
-        for day, number in sorted(Counter(self._days).items(), reverse=True):
-            starts[day] = before
-            before += number
-        order = array("I", bytes(self._days.itemsize * len(self._days)))
-        for place in range(len(self._days) - 1, -1, -1):
-            day = self._days[place]
-            order[starts[day]] = place
-            starts[day] += 1
-        return memoryview(order)
+        """Return the places of all comments by their day, the undated last; those of a day from the last id on."""
+        order = sorted(range(len(self) - 1, -1, -1), key=self._days.__getitem__, reverse=True)
+        return memoryview(array("I", order))
 
     def by_year(self) -> dict[str, memoryview]:
         """Return the places of the comments by year, or by :data:`UNDATED`, with the newest first."""

@@ -7,7 +7,6 @@ because they depend on all chapters.
 from __future__ import annotations
 
 import unicodedata
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -170,28 +169,15 @@ class _Book:
 
     title: str
     year: int
-    ids: list[str] = field(default_factory=list)
-    names: list[bytes] = field(default_factory=list)
-    days: array[int] = field(default_factory=lambda: array("l"))
-
-    def add(self, post: ExportPost, untitled: str) -> None:
-        """Add a chapter in compact form, because large blogs have very many."""
-        self.ids.append(post.id)
-        self.names.append((visible(post.title)[0] or untitled).encode())
-        self.days.append(post.when.toordinal())
-
-    def chapters(self) -> Iterator[_Chapter]:
-        """Yield the chapters in their order."""
-        for entry_id, name, day in zip(self.ids, self.names, self.days, strict=True):
-            yield _Chapter(chapter_name(entry_id), name.decode(), date.fromordinal(day))
+    chapters: list[_Chapter] = field(default_factory=list)
 
     def opens_year(self, post: ExportPost) -> bool:
         """Return whether a post is the first of its year, in a book of several years."""
-        return not self.year and (not self.days or date.fromordinal(self.days[-1]).year != post.when.year)
+        return not self.year and (not self.chapters or self.chapters[-1].day.year != post.when.year)
 
     def files(self) -> Iterator[str]:
         """Yield the names of the pages in reading order."""
-        for year, chapters in groupby(self.chapters(), lambda chapter: chapter.day.year):
+        for year, chapters in groupby(self.chapters, lambda chapter: chapter.day.year):
             if not self.year:
                 yield _year_name(year)
             yield from (chapter.file for chapter in chapters)
@@ -261,23 +247,22 @@ class _Binder:
         self._media.account(post, Reason.NO_PICTURE, written=links.pictures, home=links.home)
         report.changed("entries", Reason.NOT_IN_BOOKS, post.id, page.characters)
         report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
-        book.add(post, self._pages.t("(untitled)"))
+        name = visible(post.title)[0] or self._pages.t("(untitled)")
+        book.chapters.append(_Chapter(chapter_name(post.id), name, post.when.date()))
         return page.text.encode()
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
         """Yield the files about the whole book."""
         t = self._pages.t
         common = {"title": book.title, "author": self._author}
-        art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters()))
+        art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters))
         yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
         yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
         first = next(self._groups(book), None)
         names = {"contents_label": t("Contents"), "cover_label": t("Cover")}
-        yield Content(
-            "EPUB/nav.xhtml", self._pages.stream("nav.xhtml", groups=self._groups(book), first=first, **names)
-        )
+        yield Content("EPUB/nav.xhtml", [self._plain("nav.xhtml", groups=self._groups(book), first=first, **names)])
         scope = f"{self._options.label}/{book.year or 'all'}"
-        package = self._pages.stream(
+        package = self._plain(
             "package.opf",
             **common,
             identifier=f"tag:{self._posts.blog_id},1970-01-01:book/{scope}",
@@ -289,12 +274,12 @@ class _Binder:
             foreign=FOREIGN,
             needs_fallback=any(kind in FOREIGN for kind in links.pictures.values()),
         )
-        yield Content("EPUB/package.opf", package)
+        yield Content("EPUB/package.opf", [package])
 
     def _groups(self, book: _Book) -> Iterator[_Group]:
         """Yield the contents: by year, or by month in the book of one year."""
         for (year, month), found in groupby(
-            book.chapters(), lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
+            book.chapters, lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
         ):
             opening = next(found)
             chapters = chain([opening], found)  # noqa: B031  what next() took is put back

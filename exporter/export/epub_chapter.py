@@ -156,7 +156,6 @@ class BookLinks:
         return f"{FOLDER}/{name}"
 
 
-_PIECES: Final = 2_000
 _NUMBER: Final = re.compile(r"[0-9]+")
 _PLACE: Final = re.compile(rf'<a id="{ID_PREFIX}([^"]*)"')
 _LINK: Final = re.compile(rf'<a href="(#{ID_PREFIX}[^"]*)">')
@@ -181,12 +180,6 @@ class BookPages:
     def page(self, template: str, **values: Any) -> Cleaned:
         """Return a page, and the number of its characters that XML cannot hold."""
         return visible_xml(_environment().get_template(template).render({"title": "", **self._common, **values}))
-
-    def stream(self, template: str, **values: Any) -> Iterator[bytes]:
-        """Yield a page that grows with the book piece by piece, in UTF-8."""
-        made = _environment().get_template(template).stream({"title": "", **self._common, **values})
-        made.enable_buffering(_PIECES)
-        return (visible_xml(piece).text.encode() for piece in made)
 
     def year(self, year: int) -> Cleaned:
         """Return the page before the chapters of a year."""

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from html import escape
 from itertools import accumulate, chain
 from sys import maxsize
@@ -189,25 +188,21 @@ class UniqueDates:
     """
 
     def __init__(self) -> None:
-        self._taken: set[bytes] = set()
+        self._taken: set[tuple[str, int]] = set()
 
     def fit(self, title: str, when: datetime) -> datetime:
         """Return the date to write."""
         key = "" if title == "0" else _folded(title)
-        while _hash(key, when) in self._taken:
-            when += timedelta(seconds=1)
-        self._taken |= {_hash(key, when), _hash("", when)}
-        return when
+        second = int(when.timestamp())
+        while (key, second) in self._taken:
+            second += 1
+        self._taken |= {(key, second), ("", second)}
+        return when + timedelta(seconds=second - int(when.timestamp()))
 
 
 def _folded(title: str) -> str:
     plain = unicodedata.normalize("NFKD", title).casefold().translate(_KATAKANA).translate(_SMALL)
     return "".join(char for char in plain if char.isalnum()) or plain.strip()
-
-
-def _hash(key: str, when: datetime) -> bytes:
-    text = f"{int(when.timestamp())} {key}".encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=12).digest()
 
 
 _NAMING: Final = re.compile(r"[a-z0-9%]")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -191,7 +190,6 @@ _ESCAPED: Final = (
 )
 
 
-_TOGETHER: Final = 1_000
 _CUT: Final = "\x00"
 """The mark at which a shell is cut; no page contains it otherwise."""
 _SHELL: Final = (
@@ -240,12 +238,7 @@ class PageRenderer:
         """Return the page at ``path`` in UTF-8; ``title`` is its own title, ``current`` its place in the navigation."""
         values = {"title": "", "current": "", "path": path, "root": root_of(path), **self._common, **context}
         frame = self._frame(values["root"], values["current"])
-        pieces = self._environment.get_template(template).generate(values, frame=frame)
-        made = []
-        # Some at a time, since as text a page of a year's comments takes twice the memory of its bytes and more.
-        while some := list(islice(pieces, _TOGETHER)):
-            made.append(visible("".join(some))[0].encode())
-        return b"".join(made)
+        return visible(self._environment.get_template(template).render(values, frame=frame))[0].encode()
 
     def frame_script(self) -> bytes:
         """Return the script that gives the history's frame to pages from the past, which have no frame."""
