@@ -1,14 +1,14 @@
-"""All comments with their entries and days, in flat arrays: a blog has more comments than anything else. Pure."""
+"""All comments with their entries and days. Pure."""
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
 from itertools import groupby
+from sys import intern
 from typing import Final, TypeVar
 
 UNDATED: Final = "undated"
@@ -16,71 +16,58 @@ N = TypeVar("N")
 
 
 class CommentTable:
-    """All comments with their entries and days, added in the order of their ids until :meth:`finish`."""
+    """All comments with their entries and days, added in the order of their ids."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []
+        self._entry_of: list[str] = []
         self._days = array("I")
-        self._entry_of = array("I")
-        self._numbers: dict[str, int] = {}
-        self._entries: list[str] = []
-        self._order = array("I")
+        self._places: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def add(self, entry_id: str, comment_id: str, day: int = 0) -> None:
         """Add a comment; ``day`` is a proleptic ordinal, 0 if the comment is undated."""
-        self._entry_of.append(self._numbers.setdefault(entry_id, len(self._numbers)))
+        entry_id = intern(entry_id)
+        self._places[entry_id].append(len(self._ids))
+        self._entry_of.append(entry_id)
         self._ids.append(comment_id)
         self._days.append(day)
 
-    def finish(self) -> None:
-        """Group the comments by entry once all are added."""
-        self._order = array("I", sorted(range(len(self)), key=self._entry_of.__getitem__))
-        self._entries = list(self._numbers)
-
-    def places(self, entry_id: str) -> array[int]:
+    def places(self, entry_id: str) -> Sequence[int]:
         """Return the places of an entry's comments; none for an unknown entry."""
-        number = self._numbers.get(entry_id, len(self._numbers))
-        low, high = (
-            bisect(self._order, number, key=self._entry_of.__getitem__) for bisect in (bisect_left, bisect_right)
-        )
-        return self._order[low:high]
+        return self._places.get(entry_id, ())
 
     def of(self, entry_id: str) -> list[str]:
         """Return the ids of an entry's comments."""
         return [self._ids[place] for place in self.places(entry_id)]
 
-    def entries(self) -> Sequence[str]:
+    def entries(self) -> list[str]:
         """Return the ids of all entries with comments, including entries that the archive does not have."""
-        return self._entries
+        return list(self._places)
 
     def at(self, place: int) -> tuple[str, str]:
         """Return the ids of the entry and the comment at a place."""
-        return self._entries[self._entry_of[place]], self._ids[place]
+        return self._entry_of[place], self._ids[place]
 
-    def newest_first(self) -> memoryview:
+    def newest_first(self) -> list[int]:
         """Return the places of all comments by their day, the undated last; those of a day from the last id on."""
-        order = sorted(range(len(self) - 1, -1, -1), key=self._days.__getitem__, reverse=True)
-        return memoryview(array("I", order))
+        return sorted(range(len(self)), key=self._days.__getitem__)[::-1]
 
-    def by_year(self) -> dict[str, memoryview]:
+    def by_year(self) -> dict[str, list[int]]:
         """Return the places of the comments by year, or by :data:`UNDATED`, with the newest first."""
         found = self._groups(self.newest_first(), lambda day: f"{date.fromordinal(day).year:04d}" if day else UNDATED)
         return dict(found)
 
-    def months(self, places: memoryview) -> Iterator[tuple[int, memoryview]]:
+    def months(self, places: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         """Yield the months, 1 to 12, in a year's places, which must be sorted newest first; 0 for the undated."""
         return self._groups(places, lambda day: date.fromordinal(day).month if day else 0)
 
-    def _groups(self, places: memoryview, name: Callable[[int], N]) -> Iterator[tuple[N, memoryview]]:
-        """Split places into runs with the same day name, and yield each with its name, without copying."""
-        named, start = cache(name), 0
-        for found, group in groupby(places, lambda place: named(self._days[place])):
-            end = start + sum(1 for _ in group)
-            yield found, places[start:end]
-            start = end
+    def _groups(self, places: Sequence[int], name: Callable[[int], N]) -> Iterator[tuple[N, list[int]]]:
+        """Split places into runs with the same day name, and yield each with its name."""
+        named = cache(name)
+        return ((found, list(run)) for found, run in groupby(places, lambda place: named(self._days[place])))
 
     def by_month(self) -> Counter[str]:
         """Return how many comments there are of each month, named ``YYYY-MM``."""
@@ -109,7 +96,6 @@ class CommentIndex:
 
         A comment may have only a day, and importers drop a second comment with the same name and time.
         """
-        self._table.finish()
         free: int | None = None
         for number in sorted(range(len(self._seconds)), key=self._seconds.__getitem__):
             second = self._seconds[number]

@@ -216,7 +216,6 @@ class Catalogue:
         for comment_id, comment in facts.of(Kind.COMMENTS, self._comment_facts):
             self.comment_table.add(comment.entry_id, comment_id, comment.day)
             self._keep_links(Kind.COMMENTS, comment_id, comment.links)
-        self.comment_table.finish()
         posts, marks = [], []
         gone_facts = ((entry_id, self._entry_facts(gone.load())) for entry_id, gone in self._gone.items())
         for entry_id, found in chain(facts.of(Kind.ENTRIES, self._entry_facts), gone_facts):

@@ -21,7 +21,6 @@ def test_records_are_with_their_owners_in_their_order(pairs: list[tuple[str, str
     for owner, record_id in pairs:
         found.add(owner, record_id)
         expected[owner].append(record_id)
-    found.finish()
     assert list(found.entries()) == list(expected)
     assert {owner: found.of(owner) for owner in expected} == expected
     assert found.of("of nobody") == []

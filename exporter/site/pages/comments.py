@@ -125,7 +125,7 @@ def comment_files(site: Site) -> Iterator[ViewFile]:
         if leaves[year][0].path != path:
             months = [(leaf.path, leaf.name, len(leaf.places)) for leaf in leaves[year]]
             title = f"{site.t('Comments')} {site.year_name(year)}"
-            yield _page(site, path, title, places[:_NEWEST_COMMENTS].tolist(), _Shown(len(places), months))
+            yield _page(site, path, title, places[:_NEWEST_COMMENTS], _Shown(len(places), months))
     in_order = [leaf for each in leaves.values() for leaf in each]
     for leaf, newer, older in zip(in_order, [None, *in_order], [*in_order[1:], None], strict=False):
         beside = [each and (each.path, each.title) for each in (newer, older)]
@@ -133,7 +133,7 @@ def comment_files(site: Site) -> Iterator[ViewFile]:
     yield from _orphans(site)
 
 
-def _leaves(site: Site, year: str, places: memoryview) -> list[_Leaf]:
+def _leaves(site: Site, year: str, places: Sequence[int]) -> list[_Leaf]:
     """Return the pages for a year with the newest first."""
     title = f"{site.t('Comments')} {site.year_name(year)}"
     if len(places) <= COMMENTS_ON_PAGE:
