@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from exporter.html.anchors import mark_places
 from exporter.html.links import host_of, is_picture, safe_frame_url
-from exporter.html.tree import Element, TooComplex, find, parse
+from exporter.html.tree import Element, TooComplex, parse
 from exporter.text import visible
 
 _WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(", "data", "value")
@@ -47,9 +47,6 @@ _PLAYED: Final = {"video": "src", "audio": "src", "source": "src", "bgsound": "s
 _OBJECTS: Final = {"object": "data", "embed": "src", "param": "value", "iframe": "src"}
 _PARAMETERS: Final = frozenset({"filename", "movie", "src", "url"})
 """Parameters of an object that contain the address of the played file."""
-_SELECTOR: Final = ", ".join(
-    [*{**_ATTRIBUTES, **_PLAYED, **_OBJECTS}, "a", "area", "input", "style", '[style*="url(" i]']
-)
 
 
 class Use(StrEnum):
@@ -114,7 +111,7 @@ def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
-    return chain.from_iterable(map(_in_element, find(html, _SELECTOR)))
+    return chain.from_iterable(map(_in_element, parse(html).elements()))
 
 
 def _in_element(element: Element) -> Iterator[EmbeddedAddress]:

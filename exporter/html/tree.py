@@ -239,9 +239,13 @@ def parse(html: str) -> Element:
         text = visible(html)[0].replace("\r\n", "\n").replace("\r", "\n")
         body.children += [text] if text else []
         return body
-    document = _document(html)
-    first = document.root if document is not None else None
-    todo: list[tuple[LexborNode | None, list[Element | str]]] = [(first, body.children)]
+    if too_large(html):
+        raise TooLarge(message("this body is too large to be shown with its markup"))
+    source, _ = visible(html)
+    if too_complex(source):
+        raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
+    document = LexborHTMLParser(source, is_fragment=True)
+    todo: list[tuple[LexborNode | None, list[Element | str]]] = [(document.root, body.children)]
     while todo:
         node, into = todo.pop()
         while node is not None:
@@ -254,30 +258,6 @@ def parse(html: str) -> Element:
                 todo.append((node.first_child, element.children))
             node = node.next
     return body
-
-
-def find(html: str, selector: str) -> Iterator[Element]:
-    """Yield the elements that match a CSS selector, in order and without their children.
-
-    This is much faster than building the whole tree. Only a ``style`` element has its text.
-
-    Raises:
-        TooComplex: as for :func:`parse`.
-    """
-    document = _document(html)
-    if document is not None:
-        for node in document.css(selector):
-            text = [node.text()] if node.tag == "style" else []
-            yield Element(node.tag or "", {name: value or "" for name, value in node.attributes.items()}, [*text])
-
-
-def _document(html: str) -> LexborHTMLParser | None:
-    if too_large(html):
-        raise TooLarge(message("this body is too large to be shown with its markup"))
-    source, _ = visible(html)
-    if too_complex(source):
-        raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
-    return LexborHTMLParser(source, is_fragment=True) if source else None
 
 
 def holders(body: Element, wanted: Callable[[Element], bool]) -> set[int]:
