@@ -19,7 +19,7 @@ from markupsafe import Markup
 from exporter.html.embedded import EmbedKind, embeds, parse_body
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
-from exporter.html.text import plain_text, text_of
+from exporter.html.text import text_of
 from exporter.html.tree import (
     DROPPED,
     LINE_TAGS,
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
-_CACHED_TREES: Final = 128
-"""More than the entries in a chunk of search data; their pages were written just before."""
-_MAX_CACHED_CHARACTERS: Final = 20_000
 _MAX_HIGHLIGHTED_CHARACTERS: Final = 200_000
 """Code in longer bodies is not highlighted."""
 _ICON_PIXELS: Final = 48
@@ -99,14 +96,12 @@ class BodyWriter:
     _embedded: dict[EmbedKind, str] = field(init=False)
     _missing: str = field(init=False)
     _target: Callable[[str], tuple[str, bool] | None] = field(init=False)
-    _small: Callable[[str], Element] = field(init=False)
 
     def __post_init__(self) -> None:
         t = translator(self.language)
         self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
         self._missing = t("The picture is not in this page") if self.alone else t("This picture was not saved")
         self._target = lru_cache(maxsize=4096)(self._find_target)
-        self._small = lru_cache(maxsize=_CACHED_TREES)(parse_body)
 
     def html(self, source: str, root: str, places: Collection[str] = (), *, colours: bool = False) -> Markup:
         """Return a body that is safe in a page; never raises. Of a body beyond the limits it shows the text.
@@ -122,7 +117,7 @@ class BodyWriter:
             escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
             return Markup(escaped)  # noqa: S704  its only markup are line ends
         try:
-            body = self._read(text)
+            body = parse_body(text)
         except TooLarge:
             words = too_large_words(len(source), self.language)
             return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
@@ -133,13 +128,6 @@ class BodyWriter:
         colours = colours and len(text) <= _MAX_HIGHLIGHTED_CHARACTERS
         shown = self._written(valid, root, keep_lines=keep_lines, colours=colours)
         return Markup(clean(shown))  # noqa: S704  cleaned in this line
-
-    def text(self, source: str) -> str:
-        """Return a body's visible text, as :func:`~exporter.html.text.plain_text` does."""
-        return plain_text(source, lambda html: self._read(visible(html)[0]))
-
-    def _read(self, text: str) -> Element:
-        return parse_body(text) if len(text) > _MAX_CACHED_CHARACTERS else self._small(text)
 
     def _written(self, body: Element, root: str, *, keep_lines: bool, colours: bool) -> str:
         parts: list[str] = []

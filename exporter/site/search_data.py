@@ -18,6 +18,7 @@ from unicodedata import unidata_version
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
+from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.site.catalogue import PostSummary, fingerprint, one_line, orphans_page, safe_name
@@ -175,8 +176,7 @@ class _SearchData:
 
     def _entry(self, post: PostSummary) -> list[Any]:
         entry = self._site.catalogue.entry(post)
-        plain = self._site.bodies.text
-        texts = [plain(entry.body), one_line(entry.more_title), plain(entry.more)]
+        texts = [plain_text(entry.body), one_line(entry.more_title), plain_text(entry.more)]
         return [
             post.page,
             "" if post.date is None else post.date.date().isoformat(),
@@ -192,7 +192,7 @@ class _SearchData:
             [
                 one_line(each.id),
                 one_line(each.name),
-                visible("\n".join(filter(None, (each.title, self._site.bodies.text(each.text)))))[0],
+                visible("\n".join(filter(None, (each.title, plain_text(each.text)))))[0],
             ]
             for each in self._site.catalogue.comments(comment_ids)
         ]
