@@ -94,7 +94,7 @@ class Runs:
             return
         start = text.index(words[0])
         self._space(text[:start])
-        self.runs.append((RunKind.TEXT, _collapsed(words), marks))
+        self.runs.append((RunKind.TEXT, _SPACES.sub(_one_space, words), marks))
         self._spaced = False
         if text[-1] in _WHITE:
             self._space(text[len(text.rstrip(_WHITE)) :])
@@ -126,14 +126,8 @@ class Runs:
             self.runs.pop()
 
 
-def _collapsed(text: str) -> str:
-    """Return text with each white space as one space, or as one line end if it contains one."""
-    if "  " in text or "\n" in text or "\t" in text or "\r" in text or "\f" in text:
-        return _SPACES.sub(_one_space, text)
-    return text
-
-
 def _one_space(found: re.Match[str]) -> str:
+    """Return white space as one space, or as one line end if it contains one."""
     return "\n" if "\n" in found[0] else " "
 
 

@@ -30,24 +30,16 @@ if TYPE_CHECKING:
     from exporter.site.thumbnails import Thumbnails
 
 _BEGINNING_CHARACTERS: Final = 110
-_UNSAFE_END_CHARACTERS: Final = 20
-"""Characters at the end of the excerpt that may be half of a tag or reference."""
-_FIRST_PART_CHARACTERS: Final = 500
 _READ_CHARACTERS: Final = 200_000
-"""Characters of a body that are read for its beginning; usually the first limit is enough."""
+"""Characters of a body that are read for its beginning."""
 _PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
 
 def beginning_of(body: str) -> str:
     """Return the beginning of a body without its pictures; it ends in ``…`` if the body continues."""
-    text = _joined_line(body[:_FIRST_PART_CHARACTERS])
-    if len(text) < _BEGINNING_CHARACTERS + _UNSAFE_END_CHARACTERS and len(body) > _FIRST_PART_CHARACTERS:
-        text = _joined_line(body[:_READ_CHARACTERS])
+    text = text_of(_PICTURE_TAG.sub("", body[:_READ_CHARACTERS]))
+    text = " ".join(visible(text[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
     return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
-
-
-def _joined_line(html: str) -> str:
-    return " ".join(visible(text_of(_PICTURE_TAG.sub("", html))[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
 
 
 ORPHANS_PAGE: Final = "comments/orphans.html"

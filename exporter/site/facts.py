@@ -319,12 +319,6 @@ class SiteFacts:
         """Yield a row and the facts of each record; cached facts are used if they are of the same record."""
         records, known = self._records, self._known(kind)
         before = next(known, None)
-        if before is None:
-            self._changed = True
-            for record_id, raw in records.scan(kind):
-                found = derive(raw)
-                yield [record_id, self._identity(kind, record_id), *found.row()], found
-            return
         for record_id in records.ids(kind):
             while before is not None and before[0] != record_id and sort_key(before[0]) < sort_key(record_id):
                 before = next(known, None)
