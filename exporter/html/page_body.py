@@ -95,13 +95,11 @@ class BodyWriter:
     picture: Callable[[str], DrawnPicture] | None = None
     _embedded: dict[EmbedKind, str] = field(init=False)
     _missing: str = field(init=False)
-    _target: Callable[[str], tuple[str, bool] | None] = field(init=False)
 
     def __post_init__(self) -> None:
         t = translator(self.language)
         self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
         self._missing = t("The picture is not in this page") if self.alone else t("This picture was not saved")
-        self._target = lru_cache(maxsize=4096)(self._find_target)
 
     def html(self, source: str, root: str, places: Collection[str] = (), *, colours: bool = False) -> Markup:
         """Return a body that is safe in a page; never raises. Of a body beyond the limits it shows the text.
@@ -234,7 +232,7 @@ class BodyWriter:
         found = self._target(text)
         return None if found is None else (root if found[1] else "") + found[0]
 
-    def _find_target(self, href: str) -> tuple[str, bool] | None:
+    def _target(self, href: str) -> tuple[str, bool] | None:
         """Return a link's target, and whether it is relative to the site's folder; ``None`` for no target."""
         address = absolute(href, self.base)
         if address is None:
