@@ -35,6 +35,7 @@ from exporter.search.index_file import (
     record_head,
     record_lines,
 )
+from exporter.search.query import KIND_NAMES, Query
 from exporter.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
-    from exporter.search.query import Query
     from exporter.service.interface import Records
 
 INDEX_EDITION: Final = 3
@@ -60,7 +60,6 @@ _Place = tuple[int, tuple[int, int, str]]
 _END: Final[tuple[_Place, bytes]] = ((len(FIELDS), (0, 0, "")), b"")
 _Counter: TypeAlias = "Callable[[bytes], int]"
 """Counts a term in a folded text."""
-_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
 
 
 def index_path(layout: Layout) -> InnerPath:
@@ -144,7 +143,7 @@ class Hit:
     def document(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
         return {
-            "kind": _NAMES[self.kind],
+            "kind": KIND_NAMES[self.kind],
             "id": self.record_id,
             "entry_id": self.entry_id,
             "title": self.title,

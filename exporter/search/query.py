@@ -7,20 +7,15 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from typing import Final
 
 from exporter.errors import UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 
-KIND_WORDS: dict[str, Kind] = {
-    "entry": Kind.ENTRIES,
-    "entries": Kind.ENTRIES,
-    "comment": Kind.COMMENTS,
-    "comments": Kind.COMMENTS,
-    "file": Kind.FILES,
-    "files": Kind.FILES,
-}
+KIND_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
+KIND_WORDS: Final = {word: kind for kind, name in KIND_NAMES.items() for word in (name, str(kind))}
 
 _TERM = re.compile(r'["“”＂](?P<phrase>[^"“”＂]*)["“”＂]|(?P<word>[^\s"“”＂]+)|(?P<open>["“”＂])')
 

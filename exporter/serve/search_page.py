@@ -10,6 +10,7 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.library.views import site_options
 from exporter.message import said
 from exporter.model.kinds import Kind
+from exporter.search.query import KIND_NAMES
 from exporter.serve.api import MAX_HITS, Api, Found
 from exporter.service.registry import service_of
 from exporter.site import NAME
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from exporter.serve.api import PastHit
     from exporter.settings import Settings
 
-_KINDS: Final = (("entry", "entries"), ("comment", "comments"), ("file", "files"))
 _HITS_PER_STEP: Final = 20
 
 
@@ -50,7 +50,7 @@ def search_page(path: Path, settings: Settings, api: Api, asked: Mapping[str, st
         "title": t("Search"),
         "query": visible(query)[0],
         "kind": kind,
-        "kinds": _KINDS,
+        "kinds": [(name, str(kind)) for kind, name in KIND_NAMES.items()],
         "problem": visible(translated(problem, options.language))[0],
         "found": found if query and not problem else None,
         "hits": [_row(hit, _link(hit, archive)) for hit in found.hits],
