@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from enum import Enum, StrEnum, auto
 from functools import partial
 from html import escape, unescape
 from html.entities import html5
-from itertools import chain, islice
+from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -32,8 +33,6 @@ _STYLE_URL = re.compile(
 """An address in CSS declarations; that of another style sheet has no group, because it shows nothing."""
 _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 _DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
-
-_TAGS_PER_PARSE: Final = 500
 
 _ATTRIBUTES: Final = {
     "img": ("src", "data-src", "data-original", "lowsrc"),
@@ -80,17 +79,9 @@ def embedded(html: str) -> Iterator[EmbeddedAddress]:
     try:
         yield from _in_tree(html)
     except TooComplex:
-        tags = (found[0] for found in _TAG.finditer(html))
-        while some := list(islice(tags, _TAGS_PER_PARSE)):
-            yield from _in_tags(some)
-
-
-def _in_tags(tags: list[str]) -> list[EmbeddedAddress]:
-    """Parse several tags together, because each parse has a fixed cost; one by one if a tag is too complex."""
-    try:
-        return list(_in_tree("".join(tags)))
-    except TooComplex:
-        return [] if len(tags) == 1 else [found for tag in tags for found in _in_tags([tag])]
+        for tag in _TAG.finditer(html):
+            with suppress(TooComplex):
+                yield from _in_tree(tag[0])
 
 
 def candidates(srcset: str) -> Iterator[str]:
