@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from html import escape
-from itertools import accumulate, chain
+from itertools import accumulate
 from sys import maxsize
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -276,9 +276,7 @@ class Frame(NamedTuple):
 def split(posts: Posts, name: str, ending: str, frame: Frame, entries: Iterator[EntryData]) -> Iterator[Content]:
     """Yield one file, or numbered files if a limit is set; an entry above the limit gets a separate file."""
     name = f"{name}-{posts.options.label}"
-    if not posts.options.max_entries and not posts.options.max_bytes:
-        yield Content(f"{name}{ending}", chain([frame.head], (entry.data for entry in entries), [frame.tail]))
-        return
+    is_limited = posts.options.max_entries or posts.options.max_bytes
     most, most_bytes = (limit or maxsize for limit in (posts.options.max_entries, posts.options.max_bytes))
     following = next(entries, None)
 
@@ -299,5 +297,5 @@ def split(posts: Posts, name: str, ending: str, frame: Frame, entries: Iterator[
 
     number = 1
     while number == 1 or following is not None:
-        yield Content(f"{name}-{number:03d}{ending}", part())
+        yield Content(f"{name}-{number:03d}{ending}" if is_limited else f"{name}{ending}", part())
         number += 1
