@@ -56,7 +56,7 @@ class CommentTable:
         return sorted(range(len(self)), key=self._days.__getitem__)[::-1]
 
     def by_year(self) -> dict[str, list[int]]:
-        """Return the places of the comments by year, or by :data:`UNDATED`, with the newest first."""
+        """Return all places by year, or by :data:`UNDATED`, with the newest first."""
         found = self._groups(self.newest_first(), lambda day: f"{date.fromordinal(day).year:04d}" if day else UNDATED)
         return dict(found)
 
@@ -103,5 +103,5 @@ class CommentIndex:
             free = self._seconds[number] + 1
 
     def of(self, entry_id: str) -> Iterator[tuple[str, int]]:
-        """Yield the ids and seconds of an entry's comments, in the order of addition."""
+        """Yield the id and second for each comment on an entry, in the order of addition."""
         return ((self._table.at(place)[1], self._seconds[place]) for place in self._table.places(entry_id))

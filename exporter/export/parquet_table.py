@@ -58,7 +58,7 @@ class _Table:
     """A table with its columns, as Arrow knows it.
 
     Args:
-        columns: the names of the columns, in their order.
+        columns: their names, in order.
 
     Raises:
         UsageError: the extra is not installed.

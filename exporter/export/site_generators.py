@@ -57,7 +57,7 @@ class PageWriter:
         text: returns a page's text, given its front matter and its body.
         risky: tells Markdown that the generator would take for its own commands.
         most: the maximum length in characters for a category's name, from which generators make folders.
-        finish: returns the final text of a body, given the text and the names of its pictures.
+        finish: returns a body's final text, given the text and the names of its pictures.
         line_break: what breaks a line of Markdown.
         footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
         prefix: returns the prefix for ids and labels in a post's text, by the post's id.

@@ -35,7 +35,7 @@ class AssetMap:
                 self._by_meaning[meaning(asset.url)] = asset
 
     def find(self, address: str) -> Asset | None:
-        """Return the asset at an address in an entry; ``None`` if there is none."""
+        """Return the asset at an address in an entry; ``None`` for any other address."""
         url = absolute(address, self.base)
         return None if url is None else self._by_url.get(url) or self._by_meaning.get(meaning(url))
 

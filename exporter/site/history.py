@@ -332,7 +332,7 @@ class ArchiveHistory:
 
 
 def _last_before(steps: Sequence[tuple[int, LinePosition]], version: int) -> tuple[int, LinePosition] | None:
-    """Return the last step before a version; ``None`` if there is none, or if it is a removal."""
+    """Return the last step before a version; ``None`` if no step precedes it, or if the last is a removal."""
     at = bisect_left(steps, version, key=itemgetter(0))
     return None if not at or steps[at - 1][1].removed else steps[at - 1]
 
