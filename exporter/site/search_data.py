@@ -266,7 +266,7 @@ def _identity(chunk: _Chunk) -> bytes:
 
 
 def _runs(items: Iterable[T], name: Callable[[T], str], mean: int, most: int) -> Iterator[list[T]]:
-    """Split items into runs of about ``mean``; a name's hash decides whether a run begins, at the latest after ``most``."""
+    """Split items into runs of about ``mean``, at most ``most``; a name's hash decides whether a run begins."""
     run: list[T] = []
     for item in items:
         digest = sha256(name(item).encode("utf-8", "surrogatepass")).digest()
