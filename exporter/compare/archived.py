@@ -18,11 +18,11 @@ from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import collapse
-from exporter.html.tree import Element, TooComplex, find, parse
+from exporter.html.tree import Element, TooComplex, parse, tag_set
 
 _TITLE_BYTES: Final = 150
 _MAY_PLAY: Final = re.compile(r"<(?:iframe|video|audio|object|embed)\b", re.IGNORECASE)
-_PLAYERS: Final = "iframe, video, audio, object, embed"
+_PLAYERS: Final = tag_set("iframe video audio object embed")
 _DAY: Final = len("2016-03-19-")
 
 
@@ -82,7 +82,8 @@ def players(html: str) -> list[str] | None:
     if not _MAY_PLAY.search(html):
         return []
     try:
-        return [each.attributes.get("src") or each.attributes.get("data", "") for each in find(html, _PLAYERS)]
+        players = (each for each in parse(html).elements() if each.tag in _PLAYERS)
+        return [each.attributes.get("src") or each.attributes.get("data", "") for each in players]
     except TooComplex:
         return None
 
@@ -92,7 +93,7 @@ def _own_links(bodies: Iterable[str], media: Media) -> Iterator[str]:
     for body in bodies:
         if any(found.use is Use.LINKED and media.own_post(found.text) for found in embedded(body)):
             with suppress(TooComplex):
-                for link in parse(body, bare=frozenset()).walk():
+                for link in parse(body).walk():
                     if isinstance(link, Element) and link.tag == "a" and (link.text().strip() or link.children):
                         entry_id = media.own_post(link.attributes.get("href", ""))
                         if entry_id is not None:

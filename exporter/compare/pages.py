@@ -23,7 +23,7 @@ from exporter.compare.archived import slug_of
 from exporter.compare.posts import NewPost, ShownAs, When
 from exporter.compare.texts import body_letters, lettered, letters, only_words, seen_text
 from exporter.html.links import absolute
-from exporter.html.text import plain_text
+from exporter.html.text import text_in
 from exporter.html.tree import Element, parse
 from exporter.message import message
 
@@ -92,7 +92,7 @@ def read_page(html: str, address: str) -> NewPost:
     Raises:
         TooComplex: it is too large or too complex.
     """
-    page = parse(html, bare=frozenset())
+    page = parse(html)
     found = _look(page)
     region = next((found.marked[mark] for mark in _BODY_MARKS if mark in found.marked), None)
     if region is None:
@@ -204,7 +204,7 @@ def _date(found: _Found) -> When | None:
 
 
 def _letters(element: Element) -> str:
-    return letters(plain_text("<", lambda _: element))
+    return letters(text_in(element))
 
 
 def _pictures(region: Element, base: str) -> Iterator[str]:

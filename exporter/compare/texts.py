@@ -12,7 +12,7 @@ from zlib import crc32
 
 from exporter.html.anchors import FOOTNOTE, Numbering, take_footnotes
 from exporter.html.embedded import parse_body
-from exporter.html.text import plain_text
+from exporter.html.text import plain_text, text_in
 from exporter.html.tree import CODE_BLOCKS, LINE_TAGS, Element, TooComplex
 from exporter.text import visible
 
@@ -97,7 +97,7 @@ def seen_text(body: Element) -> str:
     Line ends of the source count only in preformatted text, or if no tag ends a line (API 2.8).
     """
     has_lines = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
-    return plain_text("<", lambda _: _joined(body) if has_lines else body)
+    return text_in(_joined(body) if has_lines else body)
 
 
 def _joined(body: Element) -> Element:
@@ -140,7 +140,7 @@ def body_pieces(html: str) -> list[Lettered]:
     """
 
     def read(source: str) -> str:
-        body = parse_body(visible(source)[0], bare=frozenset())
+        body = parse_body(visible(source)[0])
         notes = take_footnotes(body, Numbering())
         for each in body.walk():
             if isinstance(each, Element) and each.tag in {"iframe", FOOTNOTE}:

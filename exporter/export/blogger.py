@@ -23,7 +23,6 @@ from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.publication import PostStatus
 
 LABEL_CHARACTERS: Final = 200
 _SPACES_FOR: Final = {
@@ -88,7 +87,7 @@ class _Writer(ImportFile):
         yield "<entry>"
         yield f"<id>{self._id(post)}</id>"
         yield from _dated(when, max(post.record.updated or when, when))
-        yield from _marked("post", draft=post.status is not PostStatus.PUBLISH)
+        yield from _marked("post", draft=not post.public)
         if post.category:
             label = self._label(post)
             yield from (_category(scheme, label) for scheme in _LABELS)

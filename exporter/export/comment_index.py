@@ -1,134 +1,73 @@
-"""The ids of comments in flat arrays, because a blog has more comments than anything else. Pure."""
+"""All comments with their entries and days. Pure."""
 
 from __future__ import annotations
 
-import re
 from array import array
-from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
 from itertools import groupby
+from sys import intern
 from typing import Final, TypeVar
-
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
-
-
-class IdList:
-    """A list of ids that stores an id that is a number in eight bytes, and any other id unchanged."""
-
-    def __init__(self) -> None:
-        self._numbers = array("Q")
-        self._others: dict[int, str] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, place: int) -> str:
-        number = self._numbers[place]
-        return str(number) if number else self._others[place]
-
-    def append(self, record_id: str) -> None:
-        """Add an id."""
-        if _NUMBER.fullmatch(record_id):
-            self._numbers.append(int(record_id))
-        else:
-            self._others[len(self._numbers)] = record_id
-            self._numbers.append(0)
-
 
 UNDATED: Final = "undated"
 N = TypeVar("N")
 
 
 class CommentTable:
-    """All comments with their entries and days, added in the order of their ids until :meth:`finish`."""
+    """All comments with their entries and days, added in the order of their ids."""
 
     def __init__(self) -> None:
-        self._ids = IdList()
+        self._ids: list[str] = []
+        self._entry_of: list[str] = []
         self._days = array("I")
-        self._entry_of = array("I")
-        self._numbers: dict[str, int] = {}
-        self._entries: list[str] = []
-        self._starts = array("I")
-        self._order = array("I")
+        self._places: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def add(self, entry_id: str, comment_id: str, day: int = 0) -> None:
         """Add a comment; ``day`` is a proleptic ordinal, 0 if the comment is undated."""
-        self._entry_of.append(self._numbers.setdefault(entry_id, len(self._numbers)))
+        entry_id = intern(entry_id)
+        self._places[entry_id].append(len(self._ids))
+        self._entry_of.append(entry_id)
         self._ids.append(comment_id)
         self._days.append(day)
 
-    def finish(self) -> None:
-        """Group the ids by entry once all are added, with a counting sort that needs no list of all ids."""
-        counts = array("I", bytes(array("I").itemsize * (len(self._numbers) + 1)))
-        for entry in self._entry_of:
-            counts[entry + 1] += 1
-        for entry in range(len(self._numbers)):
-            counts[entry + 1] += counts[entry]
-        self._starts = counts[:]
-        self._order = array("I", bytes(self._entry_of.itemsize * len(self._entry_of)))
-        for place, entry in enumerate(self._entry_of):
-            self._order[counts[entry]] = place
-            counts[entry] += 1
-        self._entries = list(self._numbers)
+    def places(self, entry_id: str) -> Sequence[int]:
+        """Return the places of an entry's comments; none for an unknown entry."""
+        return self._places.get(entry_id, ())
 
     def of(self, entry_id: str) -> list[str]:
-        """Return the ids of an entry's comments; none for an unknown entry."""
-        number = self._numbers.get(entry_id)
-        if number is None:
-            return []
-        return [self._ids[place] for place in self._order[self._starts[number] : self._starts[number + 1]]]
+        """Return the ids of an entry's comments."""
+        return [self._ids[place] for place in self.places(entry_id)]
 
-    def count(self, entry_id: str) -> int:
-        """Return the number of an entry's comments."""
-        number = self._numbers.get(entry_id)
-        return 0 if number is None else self._starts[number + 1] - self._starts[number]
-
-    def entries(self) -> Sequence[str]:
+    def entries(self) -> list[str]:
         """Return the ids of all entries with comments, including entries that the archive does not have."""
-        return self._entries
+        return list(self._places)
 
     def at(self, place: int) -> tuple[str, str]:
         """Return the ids of the entry and the comment at a place."""
-        return self._entries[self._entry_of[place]], self._ids[place]
+        return self._entry_of[place], self._ids[place]
 
-    def newest_first(self) -> memoryview:
-        """Return the places of all comments by their day, the undated last; those of a day by their ids.
+    def newest_first(self) -> list[int]:
+        """Return the places of all comments by their day, the undated last; those of a day from the last id on."""
+        return sorted(range(len(self)), key=self._days.__getitem__)[::-1]
 
-        This is a counting sort by day: sorting Python integers would take nine times as much memory.
-        """
-        starts, before = {}, 0
-        for day, number in sorted(Counter(self._days).items(), reverse=True):
-            starts[day] = before
-            before += number
-        order = array("I", bytes(self._days.itemsize * len(self._days)))
-        for place in range(len(self._days) - 1, -1, -1):
-            day = self._days[place]
-            order[starts[day]] = place
-            starts[day] += 1
-        return memoryview(order)
-
-    def by_year(self) -> dict[str, memoryview]:
-        """Return the places of the comments by year, or by :data:`UNDATED`, with the newest first."""
+    def by_year(self) -> dict[str, list[int]]:
+        """Return all places by year, or by :data:`UNDATED`, with the newest first."""
         found = self._groups(self.newest_first(), lambda day: f"{date.fromordinal(day).year:04d}" if day else UNDATED)
         return dict(found)
 
-    def months(self, places: memoryview) -> Iterator[tuple[int, memoryview]]:
+    def months(self, places: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         """Yield the months, 1 to 12, in a year's places, which must be sorted newest first; 0 for the undated."""
         return self._groups(places, lambda day: date.fromordinal(day).month if day else 0)
 
-    def _groups(self, places: memoryview, name: Callable[[int], N]) -> Iterator[tuple[N, memoryview]]:
-        """Split places into runs with the same day name, and yield each with its name, without copying."""
-        named, start = cache(name), 0
-        for found, group in groupby(places, lambda place: named(self._days[place])):
-            end = start + sum(1 for _ in group)
-            yield found, places[start:end]
-            start = end
+    def _groups(self, places: Sequence[int], name: Callable[[int], N]) -> Iterator[tuple[N, list[int]]]:
+        """Split places into runs with the same day name, and yield each with its name."""
+        named = cache(name)
+        return ((found, list(run)) for found, run in groupby(places, lambda place: named(self._days[place])))
 
     def by_month(self) -> Counter[str]:
         """Return how many comments there are of each month, named ``YYYY-MM``."""
@@ -141,18 +80,15 @@ class CommentTable:
 
 
 class CommentIndex:
-    """Which comments belong to each post, in flat arrays, since a blog has more comments than anything else."""
+    """The comments of each post with a unique second for each."""
 
     def __init__(self) -> None:
-        self._rows = array("i")
-        self._ids = IdList()
+        self._table = CommentTable()
         self._seconds = array("q")
-        self._by_row = array("i")
 
-    def add(self, row: int, comment_id: str, second: int) -> None:
-        """Add a comment to the post of that row, written at that second since 1970."""
-        self._rows.append(row)
-        self._ids.append(comment_id)
+    def add(self, entry_id: str, comment_id: str, second: int) -> None:
+        """Add a comment, written at that second since 1970."""
+        self._table.add(entry_id, comment_id)
         self._seconds.append(second)
 
     def finish(self) -> None:
@@ -161,15 +97,11 @@ class CommentIndex:
         A comment may have only a day, and importers drop a second comment with the same name and time.
         """
         free: int | None = None
-        for number in sorted(range(len(self._ids)), key=self._seconds.__getitem__):
+        for number in sorted(range(len(self._seconds)), key=self._seconds.__getitem__):
             second = self._seconds[number]
             self._seconds[number] = second if free is None else max(free, second)
             free = self._seconds[number] + 1
-        self._by_row = array("i", sorted(range(len(self._ids)), key=self._rows.__getitem__))
 
-    def of(self, row: int) -> Iterator[tuple[str, int]]:
-        """Yield the ids and seconds of the comments for the post in that row, in the order of addition."""
-        at = bisect_left(self._by_row, row, key=self._rows.__getitem__)
-        while at < len(self._by_row) and self._rows[number := self._by_row[at]] == row:
-            yield self._ids[number], self._seconds[number]
-            at += 1
+    def of(self, entry_id: str) -> Iterator[tuple[str, int]]:
+        """Yield the id and second for each comment on an entry, in the order of addition."""
+        return ((self._table.at(place)[1], self._seconds[place]) for place in self._table.places(entry_id))

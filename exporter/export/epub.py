@@ -7,18 +7,16 @@ because they depend on all chapters.
 from __future__ import annotations
 
 import unicodedata
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC
-from functools import partial
+from datetime import UTC, date
 from hashlib import sha256
 from itertools import chain, groupby
 from math import sqrt
 from typing import Final, NamedTuple
 
-from exporter.export.epub_chapter import FOREIGN, BookLinks, BookPages, chapter_name, entry_addresses
+from exporter.export.epub_chapter import FOREIGN, BookLinks, BookPages, chapter_name
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
@@ -47,14 +45,6 @@ _LARGE_TITLE_WIDTH: Final = 18
 _MAX_TITLE_LINES: Final = 4
 _BREAKS: Final = frozenset(" .-/")
 _LONG_WORD_CHARACTERS: Final = 11
-
-
-class Moment(NamedTuple):
-    """The day something was written."""
-
-    year: int
-    month: int
-    day: int
 
 
 class Line(NamedTuple):
@@ -87,7 +77,7 @@ class Cover(NamedTuple):
     dots: list[Dot]
 
 
-def cover(title: str, blog_id: str, days: Iterable[Moment]) -> Cover:
+def cover(title: str, blog_id: str, days: Iterable[date]) -> Cover:
     """Return the cover; the same blog always has the same colours."""
     digest = sha256(blog_id.encode("utf-8", "surrogatepass")).digest()
     paper, ink, accent = _PALETTES[digest[0] % len(_PALETTES)]
@@ -100,7 +90,7 @@ def cover(title: str, blog_id: str, days: Iterable[Moment]) -> Cover:
     return Cover(paper, ink, accent, lines, size, span, _dots(counts, years))
 
 
-def _dots(counts: Counter[Moment], years: list[int]) -> list[Dot]:
+def _dots(counts: Counter[date], years: list[int]) -> list[Dot]:
     cells: Counter[tuple[int, int]] = Counter()
     if len(years) == 1:
         rows, columns = 12, 31
@@ -161,7 +151,7 @@ def _width(text: str) -> int:
 class _Chapter(NamedTuple):
     file: str
     name: str
-    day: Moment
+    day: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,29 +169,15 @@ class _Book:
 
     title: str
     year: int
-    ids: list[str] = field(default_factory=list)
-    names: list[bytes] = field(default_factory=list)
-    days: array[int] = field(default_factory=lambda: array("l"))
-
-    def add(self, post: ExportPost, untitled: str) -> None:
-        """Add a chapter in compact form, because large blogs have very many."""
-        self.ids.append(post.id)
-        self.names.append((visible(post.title)[0] or untitled).encode())
-        self.days.append(post.when.year * 10_000 + post.when.month * 100 + post.when.day)
-
-    def chapters(self) -> Iterator[_Chapter]:
-        """Yield the chapters in their order."""
-        for entry_id, name, day in zip(self.ids, self.names, self.days, strict=True):
-            moment = Moment(day // 10_000, day // 100 % 100, day % 100)
-            yield _Chapter(chapter_name(entry_id), name.decode(), moment)
+    chapters: list[_Chapter] = field(default_factory=list)
 
     def opens_year(self, post: ExportPost) -> bool:
         """Return whether a post is the first of its year, in a book of several years."""
-        return not self.year and (not self.days or self.days[-1] // 10_000 != post.when.year)
+        return not self.year and (not self.chapters or self.chapters[-1].day.year != post.when.year)
 
     def files(self) -> Iterator[str]:
         """Yield the names of the pages in reading order."""
-        for year, chapters in groupby(self.chapters(), lambda chapter: chapter.day.year):
+        for year, chapters in groupby(self.chapters, lambda chapter: chapter.day.year):
             if not self.year:
                 yield _year_name(year)
             yield from (chapter.file for chapter in chapters)
@@ -221,7 +197,6 @@ class _Binder:
         self._report = posts.report
         self._media = Media(posts)
         self._pages = BookPages(posts.options)
-        self._own = entry_addresses(posts)
         self._title = collapse(posts.options.title) or posts.blog_id
         self._author = collapse(posts.author) or posts.blog_id
 
@@ -237,14 +212,13 @@ class _Binder:
         years = {post.id: post.when.year for post in self._posts} if self._options.old_urls else {}
         for year, found in groupby(self._posts.by_date(), lambda post: post.when.year):
             book = _Book(f"{self._title} {year}", year)
-            yield Packed(
-                f"book-{year:04}-{label}.epub", self._members(book, found, partial(_is_of, years, year)), large=False
-            )
+            holds = {entry_id for entry_id, of_year in years.items() if of_year == year}.__contains__
+            yield Packed(f"book-{year:04}-{label}.epub", self._members(book, found, holds), large=False)
 
     def _members(
         self, book: _Book, posts: Iterable[ExportPost], holds: Callable[[str], bool]
     ) -> Iterator[Content | Copy]:
-        links = BookLinks(self._posts, self._media, self._own, holds)
+        links = BookLinks(self._posts, self._media, holds)
         # The media type must be at a fixed offset (OCF 3.2, section 4.3).
         yield Content("mimetype", [b"application/epub+zip"], stored=True)
         yield Content("META-INF/container.xml", [self._plain("container.xml")])
@@ -263,37 +237,32 @@ class _Binder:
         return self._pages.page(template, **values).text.encode()
 
     def _chapter(self, book: _Book, post: ExportPost, links: BookLinks) -> bytes:
-        before = links.dropped
+        report, before = self._report, links.dropped
         page = self._pages.chapter(post, links)
-        self._account(post, links, page.characters)
-        self._report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
-        book.add(post, self._pages.t("(untitled)"))
-        return page.text.encode()
-
-    def _account(self, post: ExportPost, links: BookLinks, characters: int) -> None:
-        report = self._report
         report_bodies(post, report)
         report.wrote(len(post.comments), post.category)
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
         self._media.account(post, Reason.NO_PICTURE, written=links.pictures, home=links.home)
-        report.changed("entries", Reason.NOT_IN_BOOKS, post.id, characters)
+        report.changed("entries", Reason.NOT_IN_BOOKS, post.id, page.characters)
+        report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
+        name = visible(post.title)[0] or self._pages.t("(untitled)")
+        book.chapters.append(_Chapter(chapter_name(post.id), name, post.when.date()))
+        return page.text.encode()
 
     def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
         """Yield the files about the whole book."""
         t = self._pages.t
         common = {"title": book.title, "author": self._author}
-        art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters()))
+        art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters))
         yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
         yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
         first = next(self._groups(book), None)
         names = {"contents_label": t("Contents"), "cover_label": t("Cover")}
-        yield Content(
-            "EPUB/nav.xhtml", self._pages.stream("nav.xhtml", groups=self._groups(book), first=first, **names)
-        )
+        yield Content("EPUB/nav.xhtml", [self._plain("nav.xhtml", groups=self._groups(book), first=first, **names)])
         scope = f"{self._options.label}/{book.year or 'all'}"
-        package = self._pages.stream(
+        package = self._plain(
             "package.opf",
             **common,
             identifier=f"tag:{self._posts.blog_id},1970-01-01:book/{scope}",
@@ -305,12 +274,12 @@ class _Binder:
             foreign=FOREIGN,
             needs_fallback=any(kind in FOREIGN for kind in links.pictures.values()),
         )
-        yield Content("EPUB/package.opf", package)
+        yield Content("EPUB/package.opf", [package])
 
     def _groups(self, book: _Book) -> Iterator[_Group]:
         """Yield the contents: by year, or by month in the book of one year."""
         for (year, month), found in groupby(
-            book.chapters(), lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
+            book.chapters, lambda chapter: (chapter.day.year, chapter.day.month if book.year else 0)
         ):
             opening = next(found)
             chapters = chain([opening], found)  # noqa: B031  what next() took is put back
@@ -318,10 +287,6 @@ class _Binder:
                 yield _Group(self._pages.month_name(year, month), opening.file, chapters)
             else:
                 yield _Group(self._pages.year_name(year), _year_name(year), chapters)
-
-
-def _is_of(years: Mapping[str, int], year: int, entry_id: str) -> bool:
-    return years.get(entry_id) == year
 
 
 def _year_name(year: int) -> str:

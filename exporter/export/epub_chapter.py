@@ -24,12 +24,10 @@ from exporter.export.post_html import Cleaned, as_html, only_text, visible_xml
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.html.anchors import Numbering, mark_places, place_of, take_footnotes, wanted_places
 from exporter.html.links import absolute, commenter_link
-from exporter.html.local_links import EntryAddresses
 from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.text import collapse
 from exporter.html.tree import TooComplex, TooLarge, parse
 from exporter.model.asset import extension_of
-from exporter.model.kinds import Kind
 from exporter.translation import translator
 
 FOLDER: Final = "media"
@@ -82,7 +80,7 @@ class BookLinks:
         asked: those among them that links of other entries lead to.
     """
 
-    def __init__(self, posts: Posts, media: Media, own: EntryAddresses, holds: Callable[[str], bool]) -> None:
+    def __init__(self, posts: Posts, media: Media, holds: Callable[[str], bool]) -> None:
         self.pictures: dict[str, str] = {}
         self.inline: dict[str, None] = {}
         self.dropped = 0
@@ -90,7 +88,6 @@ class BookLinks:
         self.asked: frozenset[str] = frozenset()
         self._posts = posts
         self._media = media
-        self._own = own
         self._holds = holds
         self._base = f"https://{posts.blog_id}/"
         self._waiting: list[Content | Copy] = []
@@ -123,11 +120,11 @@ class BookLinks:
         place = place_of(address.strip()[1:]) if address.strip().startswith("#") else None
         if place in self.places:
             return f"#{ID_PREFIX}{quote(place)}"
-        entry_id = self._own.entry_of(address)
+        entry_id = self._media.own_post(address)
         if entry_id is not None and self._holds(entry_id):
             place = self._media.place_in(entry_id, address)
             return chapter_name(entry_id) + (f"#{ID_PREFIX}{quote(place)}" if place is not None else "")
-        if entry_id is not None and entry_id in self._posts:
+        if entry_id is not None:
             new, fragment = self.home(entry_id), "".join(address.partition("#")[1:])
             address = address if new is None else f"{new}{fragment}"
         found = self._media.find(address)
@@ -141,10 +138,6 @@ class BookLinks:
             return chapter_name(entry_id)
         new = new_address(self._posts, entry_id)
         return None if new is None or new[0] == "/" else new
-
-    def lost(self, words: str) -> str:
-        """Return the text in place of a missing picture."""
-        return f'<span class="lost">[{escape(words, quote=False)}]</span>' if words else ""
 
     def _inline(self, address: str) -> str | None:
         """Add a picture that is inline in the text as a data URL."""
@@ -163,25 +156,6 @@ class BookLinks:
         return f"{FOLDER}/{name}"
 
 
-class CommentLinks:
-    """Resolves the addresses in untrusted comments, which add no pictures to the book."""
-
-    def __init__(self, links: BookLinks) -> None:
-        self.link = links.link
-        self.lost = links.lost
-
-    def picture(self, _address: str) -> None:
-        """Return ``None``, because comments show no pictures."""
-
-
-def entry_addresses(posts: Posts) -> EntryAddresses:
-    """Return the map from the old blog's addresses to entries; empty if no pattern for them is known."""
-    patterns = posts.options.old_urls
-    entries = posts.records.scan(Kind.ENTRIES) if patterns else iter(())
-    return EntryAddresses(patterns, entries, f"https://{posts.blog_id}/")
-
-
-_PIECES: Final = 2_000
 _NUMBER: Final = re.compile(r"[0-9]+")
 _PLACE: Final = re.compile(rf'<a id="{ID_PREFIX}([^"]*)"')
 _LINK: Final = re.compile(rf'<a href="(#{ID_PREFIX}[^"]*)">')
@@ -207,12 +181,6 @@ class BookPages:
         """Return a page, and the number of its characters that XML cannot hold."""
         return visible_xml(_environment().get_template(template).render({"title": "", **self._common, **values}))
 
-    def stream(self, template: str, **values: Any) -> Iterator[bytes]:
-        """Yield a page that grows with the book piece by piece, in UTF-8."""
-        made = _environment().get_template(template).stream({"title": "", **self._common, **values})
-        made.enable_buffering(_PIECES)
-        return (visible_xml(piece).text.encode() for piece in made)
-
     def year(self, year: int) -> Cleaned:
         """Return the page before the chapters of a year."""
         return self.page("year.xhtml", year=year, year_label=self._spelt(self.year_name(year)))
@@ -221,9 +189,11 @@ class BookPages:
         """Return the page of a post."""
         entry = post.record
         facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
-        comment_links = CommentLinks(links)
+        addresses = Addresses(links.link, links.picture)
         links.enter(post)
-        body = self._text(entry.body, links, links.places, Numbering(asked_for=links.asked | wanted_places(entry.more)))
+        body = self._text(
+            entry.body, addresses, links.places, Numbering(asked_for=links.asked | wanted_places(entry.more))
+        )
         # If an id occurs twice, links lead to the first, as in browsers.
         left = links.places.difference(map(unescape, _PLACE.findall(body))) if links.places else links.places
         more_notes = Numbering(body.count(_NOTE) + 1, asked_for=links.asked | wanted_places(entry.body))
@@ -234,20 +204,21 @@ class BookPages:
             facts=self._line(facts),
             body=body,
             lead=self._line(collapse(entry.more_title)),
-            more=self._text(entry.more, links, left, more_notes),
+            more=self._text(entry.more, addresses, left, more_notes),
             comments_label=self._line(self.t("Comments ({n})", n=len(post.comments))),
-            comments=[self._comment(found, comment_links) for found in post.comments],
+            # Untrusted comments add no pictures to the book.
+            comments=[self._comment(found, Addresses(links.link)) for found in post.comments],
         )
         return made._replace(text=_without_dead(made.text)) if links.places else made
 
-    def _comment(self, found: PostComment, links: CommentLinks) -> dict[str, Any]:
+    def _comment(self, found: PostComment, addresses: Addresses) -> dict[str, Any]:
         comment = found.comment
         return {
             "name": collapse(comment.name) or self.t("(nameless)"),
             "url": web_address(commenter_link(comment.url) or "", ""),
             "date": self._line(self._date(comment.date)),
             "title": collapse(comment.title),
-            "text": self._text(comment.text, links),
+            "text": self._text(comment.text, addresses),
         }
 
     def _date(self, date: datetime | None) -> str:
@@ -278,7 +249,7 @@ class BookPages:
         The ids of ``places`` are marked, and footnotes get the markup that reading systems know.
         """
         try:
-            tree = parse(as_html(html), bare=frozenset()) if places else parse(as_html(html))
+            tree = parse(as_html(html))
             notes = take_footnotes(tree, footnotes) if places else []
             mark_places(tree, places)
             made = xhtml(tree, around, upright=self._vertical)

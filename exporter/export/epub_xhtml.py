@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 from exporter.html.anchors import ANCHOR, FOOTNOTE, Footnote
 from exporter.html.embedded import embeds
@@ -105,7 +105,7 @@ def _unwrapped(node: Element) -> Iterator[Element | str]:
 
 def _has_ruby(node: Element) -> bool:
     tags = {"ruby", "rt", "rb", "rtc"}
-    return node.tag in tags or any(isinstance(each, Element) and each.tag in tags for each in node.walk())
+    return node.tag in tags or any(each.tag in tags for each in node.elements())
 
 
 def _blank(nodes: Nodes) -> bool:
@@ -127,17 +127,16 @@ _OTHER_BACK_MARK: Final = "↑"
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
-class Addresses(Protocol):
-    """The addresses in the book for those in a text."""
+class Addresses(NamedTuple):
+    """The addresses in the book for those in a text.
 
-    def picture(self, address: str) -> str | None:
-        """Return the path of a picture in the book; ``None`` if the book does not have it."""
+    Attributes:
+        link: returns the new address of a link, inside the book or on the web; ``None`` if it leads nowhere.
+        picture: returns the path of a picture in the book; ``None`` if the book does not have it.
+    """
 
-    def link(self, address: str) -> str | None:
-        """Return the new address of a link, inside the book or on the web; ``None`` if it leads nowhere."""
-
-    def lost(self, words: str) -> str:
-        """Return the replacement for a missing picture, given its description."""
+    link: Callable[[str], str | None]
+    picture: Callable[[str], str | None] = lambda _: None
 
 
 # The content that is allowed at a place, as bit flags.
@@ -305,7 +304,7 @@ class _Writer:
     def _linked_picture(self, node: Element, picture: str, where: int) -> str:
         """Show a linked picture: instead of the small one in the link, or after the link's text."""
         words = "".join(part for part in map(_shown_text, node.children) if part)
-        small = [each for each in node.walk() if isinstance(each, Element) and each.tag == "img"]
+        small = [each for each in node.elements() if each.tag == "img"]
         alt = next((each.attributes.get("alt", "") for each in small), "") or words
         shown = f'<img src="{escape(picture)}" alt="{escape(alt)}" />'
         if small and not words.strip():
@@ -324,7 +323,7 @@ class _Writer:
         alt = " ".join(node.attributes.get("alt", "").split())
         picture = self._addresses.picture(node.attributes.get("src", ""))
         if picture is None:
-            return self._addresses.lost(alt)
+            return f'<span class="lost">[{escape(alt, quote=False)}]</span>' if alt else ""
         width = node.attributes.get("width", "")
         sized = f' width="{width}"' if _SIZE.fullmatch(width) else ""
         return f'<img src="{escape(picture)}" alt="{escape(alt)}"{sized} />'

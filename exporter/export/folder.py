@@ -281,19 +281,14 @@ def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, fol
         case Content(chunks=[bytes(data)]):
             return WrittenFile(file.path, len(data), atomic.write_small(path, data)[0])
         case _:
-            return _stream(file, archive, path)
+            with atomic.hashing(path) as hashed:
+                for chunk in _chunks(file, archive):
+                    hashed.write(chunk)
+                size = hashed.size
+                return WrittenFile(file.path, size, hashed.close(sync=False))
     with path.open("rb") as made:
         digest = hashlib.file_digest(made, "sha256").hexdigest()
     return WrittenFile(file.path, path.stat().st_size, digest)
-
-
-def _stream(file: Content | Copy, archive: Path, path: Path) -> WrittenFile:
-    with atomic.hashing(path) as made:
-        for chunk in _chunks(file, archive):
-            made.write(chunk)
-        size = made.size
-        digest = made.close(sync=False)
-    return WrittenFile(file.path, size, digest)
 
 
 def _pack(file: Packed, archive: Path, path: Path) -> None:

@@ -22,7 +22,6 @@ from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.html.text import collapse
 from exporter.message import message
-from exporter.model.publication import PostStatus
 
 TITLE_CHARACTERS: Final = 255
 _TAG_CHARACTERS: Final = 191
@@ -91,18 +90,17 @@ def _post(post: ExportPost, number: int, posts: Posts, media: Media) -> dict[str
     clean = cleaned(_html(post, media, None if posts.options.media_base_url else _ADDRESS))
     report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, clean.characters)
     updated = post.record.updated or post.when
-    public = post.status is PostStatus.PUBLISH
     return {
         "id": number,
         "title": (post.title or t("(untitled)"))[:TITLE_CHARACTERS],
         "slug": posts.name(post.id),
         "lexical": json.dumps(_card(clean.text), ensure_ascii=False),
         "type": "post",
-        "status": "published" if public else "draft",
+        "status": "published" if post.public else "draft",
         "visibility": "public",
         "created_at": _date(post.when),
         "updated_at": _date(updated),
-        "published_at": _date(post.when) if public else None,
+        "published_at": _date(post.when) if post.public else None,
     }
 
 

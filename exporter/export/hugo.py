@@ -9,18 +9,8 @@ from typing import Final
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import (
-    PageWriter,
-    SitePage,
-    finds,
-    old_paths,
-    page_header,
-    page_name,
-    shown_title,
-    site_path,
-)
+from exporter.export.site_generators import Head, PageWriter, finds, old_paths, page_name, shown_title, site_path
 from exporter.message import message
-from exporter.model.publication import PostStatus
 
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
 baseURL = "https://example.org/"
@@ -48,28 +38,25 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the configuration, and for each post its page and the pictures of its bundle."""
     yield Content("hugo.toml", [_CONFIG.format(title=json.dumps(posts.blog_id)).encode()])
 
-    def page(post: ExportPost, category: str, body: str) -> SitePage:
-        head = page_header(
-            {
-                "title": shown_title(post),
-                "date": post.when,
-                "lastmod": post.record.updated,
-                "draft": post.status is not PostStatus.PUBLISH,
-                "categories": [category] if post.category else None,
-                "aliases": list(old_paths(post, posts.options)) or None,
-                "params": {"entry_id": post.id, "comments": len(post.comments)},
-            }
-        )
-        bundle = f"content/posts/{page_name(post)}"
-        return SitePage(f"{bundle}/index.md", f"{head}\n{body}", bundle)
+    def head(post: ExportPost, category: str) -> Head:
+        return {
+            "title": shown_title(post),
+            "date": post.when,
+            "lastmod": post.record.updated,
+            "draft": not post.public,
+            "categories": [category] if post.category else None,
+            "aliases": old_paths(post, posts.options),
+            "params": {"entry_id": post.id, "comments": len(post.comments)},
+        }
 
-    writer = PageWriter(
-        posts,
-        "",
-        home=lambda post: site_path("posts", page_name(post).lower()),  # as Hugo writes the paths of pages
-        risky=_is_misread,
-    )
-    yield from writer.pages(page)
+    def place(post: ExportPost) -> tuple[str, str]:
+        bundle = f"content/posts/{page_name(post)}"
+        return f"{bundle}/index.md", bundle
+
+    def home(post: ExportPost) -> str:
+        return site_path("posts", page_name(post).lower())  # as Hugo writes the paths of pages
+
+    yield from PageWriter(posts, "", home, place, head, risky=_is_misread).pages()
 
 
 FORMAT: Final = Format(

@@ -10,9 +10,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from html import escape
-from itertools import accumulate, chain
+from itertools import accumulate
+from sys import maxsize
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -41,13 +41,6 @@ _AUTHOR_BYTES: Final = 245
 
 _URL_CHARACTERS: Final = 200
 _ACTIVE: Final = re.compile(r"<(?:script|iframe|object|embed|form)\b", re.IGNORECASE)
-
-
-class Commenter(NamedTuple):
-    """A commenter's name, in HTML, and address as WordPress can hold them."""
-
-    author: str
-    url: str
 
 
 class ImportFile:
@@ -151,8 +144,8 @@ def joined(body: str, more: str, lead: str, style: str) -> str:
     return f"{body}\n{more_mark(label) if style == 'plain' else more_block(label)}\n{more}"
 
 
-def commenter(comment: Comment, report: Report) -> Commenter:
-    """Return the writer of a comment, with the name cut and the address omitted if they would lose the comment."""
+def commenter(comment: Comment, report: Report) -> tuple[str, str]:
+    """Return a commenter's name in HTML and address; the name is cut or the address omitted if WordPress refuses it."""
     author, url = collapse(comment.name), commenter_link(comment.url) or ""
     name = stored_name(author, _AUTHOR_BYTES)
     if name != stored_name(author):
@@ -160,7 +153,7 @@ def commenter(comment: Comment, report: Report) -> Commenter:
     if len(url) > _URL_CHARACTERS:
         url = ""
         report.changed("comments", Reason.ADDRESS_CUT.at(_URL_CHARACTERS), comment.id)
-    return Commenter(name, url)
+    return name, url
 
 
 def stored_name(name: str, most_bytes: int | None = None) -> str:
@@ -184,7 +177,7 @@ def size(text: str) -> int:
 
 _KATAKANA: Final = {code: code - 0x60 for code in range(0x30A1, 0x30F7)}
 _SMALL: Final = str.maketrans("ぁぃぅぇぉっゃゅょゎゕゖ", "あいうえおつやゆよわかけ")
-_MAX_ID: Final = 10**15
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,14}")
 
 
 class UniqueDates:
@@ -195,15 +188,16 @@ class UniqueDates:
     """
 
     def __init__(self) -> None:
-        self._taken: set[bytes] = set()
+        self._taken: set[tuple[str, int]] = set()
 
     def fit(self, title: str, when: datetime) -> datetime:
         """Return the date to write."""
         key = "" if title == "0" else _folded(title)
-        while _hash(key, when) in self._taken:
-            when += timedelta(seconds=1)
-        self._taken |= {_hash(key, when), _hash("", when)}
-        return when
+        second = int(when.timestamp())
+        while (key, second) in self._taken:
+            second += 1
+        self._taken |= {(key, second), ("", second)}
+        return when + timedelta(seconds=second - int(when.timestamp()))
 
 
 def _folded(title: str) -> str:
@@ -211,33 +205,23 @@ def _folded(title: str) -> str:
     return "".join(char for char in plain if char.isalnum()) or plain.strip()
 
 
-def _hash(key: str, when: datetime) -> bytes:
-    text = f"{int(when.timestamp())} {key}".encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=12).digest()
-
-
 _NAMING: Final = re.compile(r"[a-z0-9%]")
 """WordPress keeps these in a nicename, and drops a category whose nicename contains none of them, such as ``...``."""
 
 
-class Nicenames:
-    """Unique names of categories for addresses: WordPress merges two categories with the same nicename."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._of: dict[str, str] = {}
-        taken: set[str] = set()
-        for name in names:
-            base = name if _NAMING.search(nicename(name)) else "category"
-            wanted, number = nicename(base), 1
-            while wanted in taken:
-                number += 1
-                wanted = f"{nicename(base, NAME_BYTES - len(str(number)) - 1)}-{number}"
-            taken.add(wanted)
-            self._of[name] = wanted
-
-    def of(self, name: str) -> str:
-        """Return a category's nicename."""
-        return self._of[name]
+def nicenames(names: Iterable[str]) -> dict[str, str]:
+    """Return unique names of categories for addresses: WordPress merges two categories with the same nicename."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        base = name if _NAMING.search(nicename(name)) else "category"
+        wanted, number = nicename(base), 1
+        while wanted in taken:
+            number += 1
+            wanted = f"{nicename(base, NAME_BYTES - len(str(number)) - 1)}-{number}"
+        taken.add(wanted)
+        found[name] = wanted
+    return found
 
 
 def nicename(category: str, most: int = NAME_BYTES) -> str:
@@ -262,11 +246,10 @@ class Numbers:
         largest = 0
         self._others: dict[str, int] = {}
         for record_id in ids:
-            number = _number(record_id)
-            if number is None:
-                self._others[record_id] = 0
+            if _NUMBER.fullmatch(record_id):
+                largest = max(largest, int(record_id))
             else:
-                largest = max(largest, number)
+                self._others[record_id] = 0
         for number, record_id in enumerate(self._others, largest + 1):
             self._others[record_id] = number
         self.beyond = int(10 ** len(str(largest + len(self._others))))
@@ -274,11 +257,6 @@ class Numbers:
     def of(self, record_id: str) -> int:
         """Return a record's number."""
         return self._others.get(record_id) or int(record_id)
-
-
-def _number(record_id: str) -> int | None:
-    plain = record_id.isascii() and record_id.isdecimal() and len(record_id) <= 15 and record_id[0] != "0"
-    return int(record_id) if plain and int(record_id) < _MAX_ID else None
 
 
 class EntryData(NamedTuple):
@@ -298,40 +276,26 @@ class Frame(NamedTuple):
 def split(posts: Posts, name: str, ending: str, frame: Frame, entries: Iterator[EntryData]) -> Iterator[Content]:
     """Yield one file, or numbered files if a limit is set; an entry above the limit gets a separate file."""
     name = f"{name}-{posts.options.label}"
-    if not posts.options.max_entries and not posts.options.max_bytes:
-        yield Content(f"{name}{ending}", chain([frame.head], (entry.data for entry in entries), [frame.tail]))
-        return
-    parts = _Parts(posts, frame, entries)
-    number = 1
-    while number == 1 or parts.next is not None:
-        yield Content(f"{name}-{number:03d}{ending}", parts.part())
-        number += 1
+    is_limited = posts.options.max_entries or posts.options.max_bytes
+    most, most_bytes = (limit or maxsize for limit in (posts.options.max_entries, posts.options.max_bytes))
+    following = next(entries, None)
 
-
-class _Parts:
-    """Cuts entries into files; ``next`` is the first that is in no file yet."""
-
-    def __init__(self, posts: Posts, frame: Frame, entries: Iterator[EntryData]) -> None:
-        self._report = posts.report
-        self._most = posts.options.max_entries
-        self._most_bytes = posts.options.max_bytes
-        self._frame = frame
-        self._entries = entries
-        self.next = next(entries, None)
-
-    def part(self) -> Iterator[bytes]:
-        """Yield one file."""
-        size = len(self._frame.head) + len(self._frame.tail)
-        count = 0
-        yield self._frame.head
-        while (entry := self.next) is not None:
-            full = bool(self._most) and count >= self._most
-            if count and (full or (self._most_bytes and size + len(entry.data) > self._most_bytes)):
-                break
+    def part() -> Iterator[bytes]:
+        nonlocal following
+        size, count = len(frame.head) + len(frame.tail), 0
+        yield frame.head
+        while (entry := following) is not None:
             size += len(entry.data)
+            if count and (count >= most or size > most_bytes):
+                break
             count += 1
-            if self._most_bytes and count == 1 and size > self._most_bytes:
-                self._report.limit(Reason.FILE_LARGE, entry.entry_id)
-            self.next = next(self._entries, None)
+            if size > most_bytes:
+                posts.report.limit(Reason.FILE_LARGE, entry.entry_id)
+            following = next(entries, None)
             yield entry.data
-        yield self._frame.tail
+        yield frame.tail
+
+    number = 1
+    while number == 1 or following is not None:
+        yield Content(f"{name}-{number:03d}{ending}" if is_limited else f"{name}{ending}", part())
+        number += 1

@@ -16,16 +16,14 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
     BETWEEN_TAGS,
     MORE,
+    Head,
     PageWriter,
-    SitePage,
     finds,
     old_paths,
-    page_header,
     shown_title,
     site_path,
 )
 from exporter.message import message
-from exporter.model.publication import PostStatus
 
 _CONFIG: Final = """# What the content needs of Jekyll; take it over into your site's own configuration.
 title: {title}
@@ -58,34 +56,35 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield Content("_config.yml", [_CONFIG.format(title=json.dumps(posts.blog_id), timezone=zone).encode()])
     ending = ".html" if posts.options.body == "html" else ".md"
 
-    def page(post: ExportPost, category: str, body: str) -> SitePage:
-        public = post.status is PostStatus.PUBLISH
-        head = page_header(
-            {
-                "layout": "post",
-                "title": shown_title(post),
-                "date": post.when,
-                "last_modified_at": post.record.updated,
-                "categories": [category] if post.category else None,
-                "permalink": f"/{_POSTS}/{_name(post)}/" if posts.options.old_urls and public else None,
-                "redirect_from": list(old_paths(post, posts.options)) or None,
-                "entry_id": post.id,
-                "excerpt_separator": MORE,
-            }
-        )
+    def head(post: ExportPost, category: str) -> Head:
+        return {
+            "layout": "post",
+            "title": shown_title(post),
+            "date": post.when,
+            "last_modified_at": post.record.updated,
+            "categories": [category] if post.category else None,
+            "permalink": f"/{_POSTS}/{_name(post)}/" if posts.options.old_urls and post.public else None,
+            "redirect_from": old_paths(post, posts.options),
+            "entry_id": post.id,
+            "excerpt_separator": MORE,
+        }
+
+    def place(post: ExportPost) -> tuple[str, str]:
         # Files next to `_drafts` would be copied into the site, although no page shows them.
-        pictures = FOLDER if public else f"_drafts/{FOLDER}"
-        return SitePage(f"{'_posts' if public else '_drafts'}/{_name(post)}{ending}", f"{head}\n{body}", pictures)
+        folder, pictures = ("_posts", FOLDER) if post.public else ("_drafts", f"_drafts/{FOLDER}")
+        return f"{folder}/{_name(post)}{ending}", pictures
 
     writer = PageWriter(
         posts,
         f"/{FOLDER}/",
-        home=lambda post: site_path(_POSTS, _name(post)),
+        lambda post: site_path(_POSTS, _name(post)),
+        place,
+        head,
         risky=lambda text: "|" in _TABLE.sub("", text) or _is_misread(text),
         finish=_in_liquid,
         footnotes=True,
     )
-    yield from writer.pages(page)
+    yield from writer.pages()
 
 
 def _in_liquid(text: str, pictures: list[str]) -> str:
@@ -115,7 +114,7 @@ def _zone(when: datetime) -> str:
 
 def _name(post: ExportPost) -> str:
     """Return a page's name: in Jekyll a post's name contains a date and a draft's name does not."""
-    day = post.when if post.status is PostStatus.PUBLISH else None
+    day = post.when if post.public else None
     return file_name(day, post.title, post.id).removesuffix(".md")
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, unquote
 
 from exporter.export.csv_table import rough_text
@@ -15,17 +15,8 @@ from exporter.export.interface import Comments, Content, ExportFile, Preset
 from exporter.export.media import FOLDER
 from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import (
-    PageWriter,
-    SitePage,
-    old_paths,
-    page_header,
-    page_name,
-    shown_title,
-    site_path,
-)
+from exporter.export.site_generators import Head, PageWriter, old_paths, page_name, shown_title, site_path
 from exporter.message import message
-from exporter.model.publication import PostStatus
 
 _ATTACHMENTS: Final = "attachments"
 _DAILY: Final = "daily"
@@ -51,32 +42,30 @@ def vault(posts: Posts) -> Iterator[ExportFile]:
     for name, values in _SETTINGS.items():
         yield Content(f".obsidian/{name}.json", [f"{json.dumps(values, indent=2)}\n".encode()])
 
-    def page(post: ExportPost, category: str, body: str) -> SitePage:
-        public = post.status is PostStatus.PUBLISH
-        head = page_header(
-            {
-                "title": shown_title(post),
-                "aliases": [shown_title(post)],
-                "date": post.when,
-                "updated": post.record.updated,
-                "day": f"[[{_day(post)}]]",
-                "tags": [_tag(category)] if post.category else [],
-                "publish": None if public else False,
-                "entry_id": post.id,
-                "old_paths": list(old_paths(post, posts.options)) or None,
-            }
-        )
-        return SitePage(f"{'posts' if public else 'drafts'}/{page_name(post)}.md", f"{head}\n{body}", _ATTACHMENTS)
+    def head(post: ExportPost, category: str) -> Head:
+        return {
+            "title": shown_title(post),
+            "aliases": [shown_title(post)],
+            "date": post.when,
+            "updated": post.record.updated,
+            "day": f"[[{_day(post)}]]",
+            "tags": [_tag(category)] if post.category else [],
+            "publish": None if post.public else False,
+            "entry_id": post.id,
+            "old_paths": old_paths(post, posts.options),
+        }
 
     writer = PageWriter(
         posts,
         f"{_ATTACHMENTS}/",
-        home=lambda post: _NOTES + quote(page_name(post)),
+        lambda post: _NOTES + quote(page_name(post)),
+        lambda post: (f"{'posts' if post.public else 'drafts'}/{page_name(post)}.md", _ATTACHMENTS),
+        head,
         finish=_linked,
         footnotes=True,
         prefix=lambda _: "",
     )
-    yield from writer.pages(page)
+    yield from writer.pages()
     for day, those in groupby(posts.by_date(), _day):
         lines = (f"- {_wiki(page_name(post), shown_title(post))}\n" for post in those)
         yield Content(f"{_DAILY}/{day}.md", ["".join(lines).encode()])
@@ -132,7 +121,7 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
     No starter of Astro omits drafts, so they are in a folder outside of its content.
     """
 
-    def head(post: ExportPost, category: str) -> dict[str, Any]:
+    def head(post: ExportPost, category: str) -> Head:
         return {
             "title": shown_title(post),
             "description": description(post),
@@ -142,34 +131,34 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
             # The name in its address, which Astro would make of the file's in small letters.
             "slug": page_name(post),
             "entry_id": post.id,
-            "aliases": list(old_paths(post, posts.options)) or None,
+            "aliases": old_paths(post, posts.options),
         }
 
-    yield from _pages(posts, head, place="src/content/blog", pictures=f"public/{FOLDER}", home="blog", footnotes=True)
+    return _pages(posts, head, place="src/content/blog", pictures=f"public/{FOLDER}", home="blog", footnotes=True)
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
     """Yield pages for Eleventy's base blog; a draft has its mark, and is in a folder that is not read."""
 
-    def head(post: ExportPost, category: str) -> dict[str, Any]:
+    def head(post: ExportPost, category: str) -> Head:
         return {
             "title": shown_title(post),
             "description": description(post),
             "date": post.when,
             "tags": [category] if post.category else [],
-            "draft": True if post.status is not PostStatus.PUBLISH else None,
+            "draft": None if post.public else True,
             "entry_id": post.id,
-            "aliases": list(old_paths(post, posts.options)) or None,
+            "aliases": old_paths(post, posts.options),
             # Eleventy runs Liquid over Markdown unless another engine is named.
             "templateEngineOverride": "md",
         }
 
-    yield from _pages(posts, head, place="content/blog", pictures=f"public/{FOLDER}", home="blog")
+    return _pages(posts, head, place="content/blog", pictures=f"public/{FOLDER}", home="blog")
 
 
 def _pages(
     posts: Posts,
-    head: Callable[[ExportPost, str], dict[str, Any]],
+    head: Callable[[ExportPost, str], Head],
     *,
     place: str,
     pictures: str,
@@ -187,15 +176,14 @@ def _pages(
         footnotes: whether the generator knows footnotes in Markdown.
     """
 
-    def page(post: ExportPost, category: str, body: str) -> SitePage:
-        public = post.status is PostStatus.PUBLISH
-        path = f"{place if public else 'drafts'}/{page_name(post)}.md"
-        return SitePage(
-            path, f"{page_header(head(post, category))}\n{body}", pictures if public else f"drafts/{FOLDER}"
-        )
+    def placed(post: ExportPost) -> tuple[str, str]:
+        folder, shown = (place, pictures) if post.public else ("drafts", f"drafts/{FOLDER}")
+        return f"{folder}/{page_name(post)}.md", shown
 
-    writer = PageWriter(posts, f"/{FOLDER}/", home=lambda post: site_path(home, page_name(post)), footnotes=footnotes)
-    yield from writer.pages(page)
+    def address(post: ExportPost) -> str:
+        return site_path(home, page_name(post))
+
+    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, footnotes=footnotes).pages()
 
 
 def description(post: ExportPost) -> str:
@@ -220,23 +208,22 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
     them.
     """
 
-    def head(post: ExportPost, category: str) -> dict[str, Any]:
-        public = post.status is PostStatus.PUBLISH
+    def head(post: ExportPost, category: str) -> Head:
         return {
             "title": shown_title(post),
             "date": post.when,
             "updated": post.record.updated,
-            "draft": not public,
-            "permalink": None if public else False,
-            "eleventyExcludeFromCollections": None if public else True,
+            "draft": not post.public,
+            "permalink": None if post.public else False,
+            "eleventyExcludeFromCollections": None if post.public else True,
             "categories": [category] if post.category else [],
             "entry_id": post.id,
-            "aliases": list(old_paths(post, posts.options)) or None,
+            "aliases": old_paths(post, posts.options),
             # Eleventy runs Liquid over Markdown unless another engine is named.
             "templateEngineOverride": "md",
         }
 
-    yield from _pages(posts, head, place="posts", pictures=FOLDER, home="posts")
+    return _pages(posts, head, place="posts", pictures=FOLDER, home="posts")
 
 
 FORMAT: Final = Format(

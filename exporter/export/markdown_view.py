@@ -132,7 +132,6 @@ class MarkdownView:
         found = CommentTable()
         for cm_id, raw in records.scan(Kind.COMMENTS):
             found.add(self._service.post_id(raw), cm_id)
-        found.finish()
         return found
 
     def _finish(self, rendered: tuple[str, int]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -16,18 +16,10 @@ from exporter.export.names import slug
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Link, Report
-from exporter.html.anchors import Numbering, mark_places, place_of, rename_places, wanted_places
-from exporter.html.embedded import (
-    EmbeddedAddress,
-    Use,
-    attribute_text,
-    embedded,
-    rewrite_addresses,
-)
+from exporter.html.anchors import mark_places, place_of, wanted_places
+from exporter.html.embedded import EmbeddedAddress, Use, attribute_text, embedded, rewrite_addresses
 from exporter.html.links import absolute, host_of, meaning
 from exporter.html.local_links import EntryAddresses
-from exporter.html.markdown import Markdown, to_markdown
-from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.tree import TooComplex, parse
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
@@ -86,7 +78,7 @@ class Media:
         self._prefix = prefix
         self._base = f"https://{posts.blog_id}/"
         self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
-        self._home = self._by_pattern if home is None and options.new_url is not None else home
+        self._home = partial(new_address, posts) if home is None and options.new_url is not None else home
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
         self._with_fragments: set[str] = set()
         self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
@@ -209,7 +201,7 @@ class Media:
         found: set[str] = set()
         for body in (record.body, record.more):
             with suppress(TooComplex):
-                found |= mark_places(parse(body, bare=frozenset()), wanted)
+                found |= mark_places(parse(body), wanted)
         return frozenset(found)
 
     @cached_property
@@ -230,28 +222,6 @@ class Media:
                     self._with_fragments.update(map(attribute_text, _FAR.findall(text)))
             yield entry_id, raw
 
-    def markdown(
-        self,
-        body: str,
-        folder: str | None,
-        places: Collection[str] = (),
-        prefix: str = "",
-        *,
-        line_break: str = HARD_BREAK,
-        footnotes: Numbering | None = None,
-    ) -> Markdown:
-        """Return what :func:`~exporter.html.markdown.to_markdown` makes of what :meth:`rewritten` returns.
-
-        The ids of ``places`` are marked, with ``prefix`` before each and in the links to them.
-        """
-        return to_markdown(
-            self.rewritten(body, folder),
-            partial(rename_places, prefix=prefix, wanted=places) if places else None,
-            places,
-            line_break=line_break,
-            footnotes=footnotes,
-        )
-
     def _resolved(self, folder: str | None, address: str) -> str | None:
         """Return the new address for an old one; ``None`` if it does not change."""
         picture = self.find(address)
@@ -262,7 +232,7 @@ class Media:
 
     def new_home(self, address: str) -> str | None:
         """Return the new address of a post of this export, given its old one; ``None`` for any other address."""
-        entry_id = None if self._home is None else self.own_post(address)
+        entry_id = self.own_post(address)
         new = None if self._home is None or entry_id is None else self._home(entry_id)
         if new is None or entry_id is None:
             return None
@@ -275,9 +245,6 @@ class Media:
         entry_id = self._own.entry_of(address)
         # The address of a post outside of this export would reveal its title.
         return entry_id if entry_id is not None and entry_id in self._posts else None
-
-    def _by_pattern(self, entry_id: str) -> str | None:
-        return new_address(self._posts, entry_id)
 
 
 class Copies:

@@ -22,7 +22,6 @@ from exporter.export.reasons import Reason
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
 from exporter.message import message
-from exporter.model.publication import PostStatus
 
 LINE_BYTES: Final = 7_000
 MAX_BYTES: Final = 8_190
@@ -159,7 +158,7 @@ class _Writer(ImportFile):
         yield f"AUTHOR: {_line(self.posts.author)}"
         yield f"TITLE: {_line(post.title)}"
         yield f"BASENAME: {self.posts.name(post.id)}"
-        yield f"STATUS: {'Publish' if post.status is PostStatus.PUBLISH else 'Draft'}"
+        yield f"STATUS: {'Publish' if post.public else 'Draft'}"
         yield f"ALLOW COMMENTS: {int(bool(entry.comments_open))}"
         yield f"ALLOW PINGS: {int(bool(entry.pings_open))}"
         yield "CONVERT BREAKS: 0"

@@ -12,8 +12,7 @@ from exporter.export.formats import Format
 from exporter.export.interface import Comments, ExportFile
 from exporter.export.names import plain_name
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import BETWEEN_TAGS, PageWriter, SitePage, finds, page_name, shown_title
-from exporter.model.publication import PostStatus
+from exporter.export.site_generators import BETWEEN_TAGS, Head, PageWriter, finds, page_name, shown_title
 
 _PICTURES = "images"
 """The only folder of files that Pelican copies without configuration."""
@@ -43,28 +42,26 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
     Pelican makes a page from a draft in ``content``, and anyone could guess its address.
     """
-    ending = ".html" if posts.options.body == "html" else ".md"
+    ending, text = (".html", _html) if posts.options.body == "html" else (".md", _markdown)
 
-    def page(post: ExportPost, category: str, body: str) -> SitePage:
-        place = "content" if post.status is PostStatus.PUBLISH else "drafts"
-        path = f"{place}/{page_name(post)}"
-        facts = _facts(post, category, posts.name(post.id))
-        if posts.options.body == "html":
-            return SitePage(path + ending, _html(facts, body), f"{place}/{_PICTURES}")
-        head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
-        return SitePage(path + ending, f"{head}\n{body}", f"{place}/{_PICTURES}")
+    def place(post: ExportPost) -> tuple[str, str]:
+        folder = "content" if post.public else "drafts"
+        return f"{folder}/{page_name(post)}{ending}", f"{folder}/{_PICTURES}"
 
     writer = PageWriter(
         posts,
         f"{_STATIC}/{_PICTURES}/",
-        home=lambda post: f"{_ARTICLE}/{quote(page_name(post))}{ending}",
+        lambda post: f"{_ARTICLE}/{quote(page_name(post))}{ending}",
+        place,
+        lambda post, category: _facts(post, category, posts.name(post.id)),
+        text,
         most=_CATEGORY_CHARACTERS,
         line_break="  \n",
         finish=lambda text, _: _with_internal_links(text),
         risky=_is_misread,
         footnotes=True,
     )
-    yield from writer.pages(page)
+    yield from writer.pages()
 
 
 def _with_internal_links(text: str) -> str:
@@ -73,7 +70,7 @@ def _with_internal_links(text: str) -> str:
     return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 
 
-def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:
+def _facts(post: ExportPost, category: str, name: str) -> Head:
     """Return the metadata; titles and categories are HTML to Pelican's themes."""
     found = {
         "title": escape(shown_title(post)),
@@ -81,12 +78,17 @@ def _facts(post: ExportPost, category: str, name: str) -> dict[str, str]:
         "modified": post.record.updated.isoformat() if post.record.updated is not None else "",
         "category": escape(category),
         "slug": name,
-        "status": "published" if post.status is PostStatus.PUBLISH else "draft",
+        "status": "published" if post.public else "draft",
     }
     return {key: " ".join(value.splitlines()) for key, value in found.items() if value}
 
 
-def _html(facts: dict[str, str], body: str) -> str:
+def _markdown(facts: Head, body: str) -> str:
+    head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
+    return f"{head}\n{body}"
+
+
+def _html(facts: Head, body: str) -> str:
     metas = "\n".join(f'<meta name="{key}" content="{value}" />' for key, value in facts.items() if key != "title")
     head = f"<title>{facts['title']}</title>\n{metas}"
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -32,54 +31,59 @@ class Newest(NamedTuple):
     as_of: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
 class Visibility:
     """Decides which entries and comments of a state are public.
 
-    Args:
+    Attributes:
         declared: the owner's declarations about the flags.
         as_of: when the blog was read for that state; an entry dated later was not shown yet.
         service: reads the records.
         newest: the newest state, if the state is an older one: entries hidden or removed since are not public.
     """
 
-    def __init__(
-        self, declared: Declared, as_of: datetime | None, service: Records, newest: Newest | None = None
-    ) -> None:
-        self._declared = declared
-        self._as_of = as_of
-        self._service = service
-        self._newest = newest
+    declared: Declared
+    as_of: datetime | None
+    service: Records
+    newest: Newest | None = None
 
     def entry(self, post: Post) -> Verdict:
         """Return the status for an entry, read together with its list item."""
-        then = self._service.publication(post, self._declared, self._as_of)
-        if self._newest is None:
+        then = self.service.publication(post, self.declared, self.as_of)
+        if self.newest is None:
             return then
-        raw = self._newest.records.load(Kind.ENTRIES, post.id)
+        raw = self.newest.records.load(Kind.ENTRIES, post.id)
         if raw is None:
             return more_hidden(then, None)
-        now = self._service.post(raw, self._newest.records.load(Kind.ENTRY_LIST, post.id))
-        return more_hidden(then, self._service.publication(now, self._declared, self._newest.as_of))
+        now = self.service.post(raw, self.newest.records.load(Kind.ENTRY_LIST, post.id))
+        return more_hidden(then, self.service.publication(now, self.declared, self.newest.as_of))
 
     def why_hidden(self, comment_id: str, comment: Comment) -> Cause | None:
         """Return why a comment of the state may not be shown; ``None`` if it may."""
-        if self._newest is None:
+        if self.newest is None:
             return self._cause(comment)
-        raw = self._newest.records.load(Kind.COMMENTS, comment_id)
+        raw = self.newest.records.load(Kind.COMMENTS, comment_id)
         if raw is None:
             return Cause(Hidden.REMOVED)
         then = self._cause(comment)
         if then is not None:
             return then
-        now = self._cause(self._service.comment(raw))
+        now = self._cause(self.service.comment(raw))
         return None if now is None else replace(now, newest=True)
 
     def _cause(self, comment: Comment) -> Cause | None:
-        return None if self._service.is_visible(comment, self._declared) else self._service.why_hidden(comment)
+        return None if self.service.is_visible(comment, self.declared) else self.service.why_hidden(comment)
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
-_STATUSES: Final = tuple(PostStatus)
+
+
+class _Row(NamedTuple):
+    """The facts held for each post: its status, its date in seconds since 1970, and its name in addresses."""
+
+    status: PostStatus
+    second: int
+    name: str
 
 
 class PostComment(NamedTuple):
@@ -111,6 +115,11 @@ class ExportPost:
     title: str
     category: str
     comments: tuple[PostComment, ...]
+
+    @property
+    def public(self) -> bool:
+        """Whether it will be published in the new home."""
+        return self.status is PostStatus.PUBLISH
 
 
 class Posts:
@@ -144,11 +153,8 @@ class Posts:
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._with_comments = options.comments in {None, Comments.BODY}
         self._categories: dict[str, None] = {}
-        self._rows: dict[str, int] = {}
+        self._rows: dict[str, _Row] = {}
         self._spell = None if spelling is None else UniqueNames(spelling).fit
-        self._post_names: dict[str, str] = {}
-        self._statuses = array("B")
-        self._moments = array("q")
         report.old_hosts = _old_hosts(records, options)
         self._choose()
         for name in self._categories:
@@ -164,13 +170,12 @@ class Posts:
 
     def __iter__(self) -> Iterator[ExportPost]:
         """Yield the posts in the order of their ids."""
-        return (self._load(entry_id, row) for entry_id, row in self._rows.items())
+        return map(self.post, self._rows)
 
     def by_date(self, *, newest_first: bool = False) -> Iterator[ExportPost]:
         """Yield the posts in the order of their dates, then of their ids."""
-        ids = list(self._rows)
-        ordered = sorted(range(len(ids)), key=self._moments.__getitem__)
-        return (self._load(ids[row], row) for row in (reversed(ordered) if newest_first else ordered))
+        ordered = sorted(self._rows, key=lambda entry_id: self._rows[entry_id].second)
+        return map(self.post, reversed(ordered) if newest_first else ordered)
 
     def ids(self) -> list[str]:
         """Return the ids of the posts in their order."""
@@ -182,11 +187,20 @@ class Posts:
 
     def post(self, entry_id: str) -> ExportPost:
         """Return a post of this export."""
-        return self._load(entry_id, self._rows[entry_id])
+        post = self._read(entry_id, self.records.load(Kind.ENTRIES, entry_id) or {})
+        return ExportPost(
+            id=entry_id,
+            record=post,
+            status=self._rows[entry_id].status,
+            when=_when(post).astimezone(self._service.timezone),
+            title=collapse(post.title),
+            category=self._category(post),
+            comments=self._comments_on(entry_id) if self._with_comments else (),
+        )
 
     def name(self, entry_id: str) -> str:
         """Return a post's unique name in addresses, the same for every writer of this export."""
-        return self._post_names[entry_id]
+        return self._rows[entry_id].name
 
     @cached_property
     def author(self) -> str:
@@ -196,10 +210,10 @@ class Posts:
 
     def commented(self) -> Iterator[ExportPost]:
         """Yield the posts that have comments together with these, even if the posts are exported without comments."""
-        for row, entry_id in enumerate(self._rows):
-            comments = tuple(self._comment(*each) for each in self._comments.of(row))
+        for entry_id in self._rows:
+            comments = self._comments_on(entry_id)
             if comments:
-                yield replace(self._load(entry_id, row), comments=comments)
+                yield replace(self.post(entry_id), comments=comments)
 
     def leave_comments(self, post: ExportPost, why: Reason) -> None:
         """Report that the comments of a post are in no file."""
@@ -208,7 +222,7 @@ class Posts:
 
     def newest(self) -> datetime:
         """Return when the blog was read, or the newest post's date: the export's own date."""
-        latest = max(self._moments, default=0)
+        latest = max((row.second for row in self._rows.values()), default=0)
         return self.options.as_of or datetime.fromtimestamp(latest, UTC)
 
     def _choose(self) -> None:
@@ -223,11 +237,8 @@ class Posts:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
                 # Some importers publish posts marked private, so an export as drafts contains only drafts.
                 status = PostStatus.DRAFT if self.options.declared.all_as_draft else verdict.status
-                self._rows[entry_id] = len(self._rows)
-                self._statuses.append(_STATUSES.index(status))
-                self._moments.append(int(_when(post).timestamp()))
-                if self._spell is not None:
-                    self._post_names[entry_id] = self._spell(post.slug, entry_id)
+                name = "" if self._spell is None else self._spell(post.slug, entry_id)
+                self._rows[entry_id] = _Row(status, int(_when(post).timestamp()), name)
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):
                 self.report.took("entries")
@@ -273,29 +284,20 @@ class Posts:
             elif self.options.comments is Comments.NONE:
                 self.report.left("comments", Reason.COMMENTS_UNWANTED, comment_id)
             else:
-                self._comments.add(row, comment_id, _second_of(comment, self._moments[row]))
+                self._comments.add(entry_id, comment_id, _second_of(comment, row.second))
         self._comments.finish()
 
     def _keeps(self, cause: Cause) -> bool:
         """Return whether a hidden comment is written unapproved; removed ones only in the private export."""
         return self._hidden and (cause.reason is not Hidden.REMOVED or self.options.side is Side.REST)
 
-    def _load(self, entry_id: str, row: int) -> ExportPost:
-        post = self._read(entry_id, self.records.load(Kind.ENTRIES, entry_id) or {})
-        return ExportPost(
-            id=entry_id,
-            record=post,
-            status=_STATUSES[self._statuses[row]],
-            when=_when(post).astimezone(self._service.timezone),
-            title=collapse(post.title),
-            category=self._category(post),
-            comments=tuple(self._comment(*each) for each in self._comments.of(row)) if self._with_comments else (),
-        )
-
-    def _comment(self, comment_id: str, second: int) -> PostComment:
-        comment = self._service.comment(self.records.load(Kind.COMMENTS, comment_id) or {})
-        when = datetime.fromtimestamp(second, self._service.timezone)
-        return PostComment(comment, self._visibility.why_hidden(comment_id, comment) is None, when)
+    def _comments_on(self, entry_id: str) -> tuple[PostComment, ...]:
+        found = []
+        for comment_id, second in self._comments.of(entry_id):
+            comment = self._service.comment(self.records.load(Kind.COMMENTS, comment_id) or {})
+            is_visible = self._visibility.why_hidden(comment_id, comment) is None
+            found.append(PostComment(comment, is_visible, datetime.fromtimestamp(second, self._service.timezone)))
+        return tuple(found)
 
     def _read(self, entry_id: str, raw: Raw) -> Post:
         """Read an entry with its list item; the archive's id replaces the one in the record."""

@@ -77,6 +77,11 @@ class Row:
         """The reason's name, which is the same in every language and version of the program."""
         return self.cause.reason.name.lower()
 
+    @property
+    def english(self) -> str:
+        """The reason as a sentence in English."""
+        return str(sentence(self.kind, self.cause))
+
 
 class ClosingLoss(NamedTuple):
     """Records with one outcome on the closing day: their number, and the ids of the entries concerned."""
@@ -151,10 +156,6 @@ class Report:
         self.written["comments"] += comments
         if category:
             self._categories[category] = True
-
-    def wrote_separately(self, comments: int) -> None:
-        """Count comments that were written to a separate file."""
-        self.written["comments"] += comments
 
     def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
         """Count a picture or file once, by its best outcome.
@@ -270,27 +271,13 @@ class Report:
             "links": {str(outcome): count for outcome, count in self._own_links.items()},
             "inferred": None if pattern is None else {"old_url": pattern, "links": matches},
             **{
-                part: [
-                    {"kind": row.kind, "reason": _english(row), "code": row.code, "count": row.count, "ids": row.ids}
-                    for row in rows[part]
-                ]
+                part: _objects(rows[part], kind="kind", reason="english", code="code", count="count", ids="ids")
                 for part in ("left_out", "by_address")
             },
-            "changed": [
-                {
-                    "kind": row.kind,
-                    "what": _english(row),
-                    "code": row.code,
-                    "records": row.count,
-                    "times": row.times,
-                    "ids": row.ids,
-                }
-                for row in rows["changed"]
-            ],
-            "preflight": [
-                {"limit": _english(row), "code": row.code, "count": row.count, "entries": row.ids}
-                for row in rows["preflight"]
-            ],
+            "changed": _objects(
+                rows["changed"], kind="kind", what="english", code="code", records="count", times="times", ids="ids"
+            ),
+            "preflight": _objects(rows["preflight"], limit="english", code="code", count="count", entries="ids"),
             "closing": {
                 name: {"count": found.number, "entries": list(found.entries)} for name, found in self.closing().items()
             },
@@ -341,15 +328,16 @@ class Report:
             )
             for (kind, cause), ids in found.items()
         ]
-        return sorted(rows, key=lambda row: (row.kind, _english(row)))
+        return sorted(rows, key=lambda row: (row.kind, row.english))
 
 
 def _cause(why: Reason | Cause) -> Cause:
     return why if isinstance(why, Cause) else Cause(why)
 
 
-def _english(row: Row) -> str:
-    return str(sentence(row.kind, row.cause))
+def _objects(rows: list[Row], **members: str) -> list[dict[str, Any]]:
+    """Return rows as objects, given the attribute of a row for each member."""
+    return [{name: getattr(row, attribute) for name, attribute in members.items()} for row in rows]
 
 
 def inferred_line(pattern: str, matches: int) -> str:

@@ -54,7 +54,7 @@ def _json(posts: Posts) -> Iterator[bytes]:
             posts.report.changed("comments", Reason.SURROGATES, found.comment.id, replaced)
             yield end + text.encode()
             end = b",\n"
-        posts.report.wrote_separately(len(post.comments))
+        posts.report.written["comments"] += len(post.comments)
     yield b"\n]}\n"
 
 

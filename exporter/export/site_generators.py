@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from exporter.export.entry_page import heading as markdown_heading
@@ -19,8 +20,8 @@ from exporter.export.names import file_name, safe_id
 from exporter.export.post_html import comment_block, report_bodies, safe_body, visible_xml
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
-from exporter.html.anchors import Numbering, wanted_places
-from exporter.html.markdown import Markdown
+from exporter.html.anchors import Numbering, rename_places, wanted_places
+from exporter.html.markdown import Markdown, to_markdown
 from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
 
@@ -34,12 +35,8 @@ BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
 """A tag on a separate line, except breaks: some Markdown readers do not read Markdown below it."""
 
 
-class SitePage(NamedTuple):
-    """A page in a site: its path in the export, its text, and the folder for its pictures."""
-
-    path: str
-    text: str
-    folder: str
+Head = dict[str, Any]
+"""The front matter of a page; a value of ``None`` is left out."""
 
 
 def own_prefix(entry_id: str) -> str:
@@ -47,62 +44,59 @@ def own_prefix(entry_id: str) -> str:
     return f"e{safe_id(entry_id)}-"
 
 
+@dataclass(slots=True)
 class PageWriter:
     """Writes the pages of a site with bodies in Markdown or HTML.
 
-    Args:
+    Attributes:
         posts: the posts of the export.
         way: from a page to its pictures, with a slash at the end; unused if they have an address.
+        home: gives the address of a post's page for all others.
+        place: returns the path of a post's page in the export, and the folder for its pictures.
+        head: returns a page's front matter, given the post and the name of its category.
+        text: returns a page's text, given its front matter and its body.
         risky: tells Markdown that the generator would take for its own commands.
         most: the maximum length in characters for a category's name, from which generators make folders.
-        finish: returns a page's final text, given the text and the names of its pictures.
-        home: gives the address of a post's page for all others.
+        finish: returns a body's final text, given the text and the names of its pictures.
         line_break: what breaks a line of Markdown.
         footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
         prefix: returns the prefix for ids and labels in a post's text, by the post's id.
     """
 
-    def __init__(
-        self,
-        posts: Posts,
-        way: str,
-        *,
-        home: Callable[[ExportPost], str],
-        risky: Callable[[str], bool] = lambda _: False,
-        most: int = _NAME_CHARACTERS,
-        finish: Callable[[str, list[str]], str] = lambda text, _: text,
-        line_break: str = HARD_BREAK,
-        footnotes: bool = False,
-        prefix: Callable[[str], str] = own_prefix,
-    ) -> None:
-        self._posts = posts
-        known = lru_cache(maxsize=_CACHED_PLACES)(lambda entry_id: home(posts.post(entry_id)))
-        self._media = Media(posts, known if posts.options.new_url is None else None, prefix)
-        self._html = posts.options.body == "html"
-        self._report = posts.report
-        self._way = None if posts.options.media_base_url else way
-        self._risky = risky
-        self._most = most
-        self._finish = finish
-        self._line_break = line_break
-        self._footnotes = footnotes
-        self._prefix = prefix
+    posts: Posts
+    way: str | None
+    home: Callable[[ExportPost], str]
+    place: Callable[[ExportPost], tuple[str, str]]
+    head: Callable[[ExportPost, str], Head]
+    text: Callable[[Head, str], str] = lambda head, body: f"{page_header(head)}\n{body}"
+    risky: Callable[[str], bool] = lambda _: False
+    most: int = _NAME_CHARACTERS
+    finish: Callable[[str, list[str]], str] = lambda text, _: text
+    line_break: str = HARD_BREAK
+    footnotes: bool = False
+    prefix: Callable[[str], str] = own_prefix
+    _media: Media = field(init=False)
+    _html: bool = field(init=False)
 
-    def pages(self, page: Callable[[ExportPost, str, str], SitePage]) -> Iterator[ExportFile]:
-        """Yield the page of each post, then the pictures it shows that were not there yet.
+    def __post_init__(self) -> None:
+        options = self.posts.options
+        known = lru_cache(maxsize=_CACHED_PLACES)(lambda entry_id: self.home(self.posts.post(entry_id)))
+        self._media = Media(self.posts, known if options.new_url is None else None, self.prefix)
+        self._html = options.body == "html"
+        self.way = None if options.media_base_url else self.way
 
-        Args:
-            page: makes a page from a post, the name of its category, and its body.
-        """
-        folder, copies = "", Copies(self._report)
-        for post in self._posts:
-            made = page(post, self._category(post), self._body(post))
-            yield Content(made.path, [made.text.encode()])
-            if self._way is not None:
-                if folder != made.folder:
-                    folder, copies = made.folder, Copies(self._report, made.folder)
+    def pages(self) -> Iterator[ExportFile]:
+        """Yield the page of each post, then the pictures it shows that were not there yet."""
+        folder, copies = "", Copies(self.posts.report)
+        for post in self.posts:
+            path, pictures = self.place(post)
+            head = self.head(post, self._category(post))
+            yield Content(path, [self.text(head, self._body(post)).encode()])
+            if self.way is not None:
+                if folder != pictures:
+                    folder, copies = pictures, Copies(self.posts.report, pictures)
                 yield from copies.of(self._media.pictures(post))
-            self._report.wrote(len(post.comments), post.category)
+            self.posts.report.wrote(len(post.comments), post.category)
 
     def _body(self, post: ExportPost) -> str:
         """Return a page's text: the body, what continues it, and the comments."""
@@ -114,48 +108,54 @@ class PageWriter:
         if post.comments:
             parts += [self._heading(2, t("Comments ({n})", n=len(post.comments))), *map(self._comment, post.comments)]
         self._media.account(post)
-        report_bodies(post, self._report)
+        report_bodies(post, self.posts.report)
         # Generators put bodies into feeds, and fail if XML cannot hold a character.
         clean = visible_xml("\n\n".join(part for part in parts if part))
-        self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
-        names = [] if self._way is None else [each.name for each in self._media.pictures(post) if each.source]
-        return f"{self._finish(clean.text, names)}\n"
+        self.posts.report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
+        names = [] if self.way is None else [each.name for each in self._media.pictures(post) if each.source]
+        return f"{self.finish(clean.text, names)}\n"
 
     def _category(self, post: ExportPost) -> str:
         """Return the name of a post's category as the generator can name a folder after it; empty for none."""
         name = visible_xml(post.category).text
-        if len(name) > self._most:
-            self._report.changed("entries", Reason.FOLDER_CUT, post.id)
-        return name[: self._most].rstrip()
+        if len(name) > self.most:
+            self.posts.report.changed("entries", Reason.FOLDER_CUT, post.id)
+        return name[: self.most].rstrip()
 
     def _text(self, body: str, post: ExportPost, other: str, footnotes: int = 0) -> Markdown:
         """Return one part in a post, given the other part and its number of footnotes."""
-        places, prefix = self._media.places(post), self._prefix(post.id)
+        places, prefix = self._media.places(post), self.prefix(post.id)
         if self._html:
             return Markdown(self._as_html(body, places, prefix), 0)
         numbering = None
-        if self._footnotes and places and not post.comments:
+        if self.footnotes and places and not post.comments:
             numbering = Numbering(footnotes + 1, prefix, self._media.asked(post.id) | wanted_places(other))
-        made = self._media.markdown(body, self._way, places, prefix, line_break=self._line_break, footnotes=numbering)
-        self._report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
-        if not self._risky(made.text):
+        made = to_markdown(
+            self._media.rewritten(body, self.way),
+            partial(rename_places, prefix=prefix, wanted=places) if places else None,
+            places,
+            line_break=self.line_break,
+            footnotes=numbering,
+        )
+        self.posts.report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
+        if not self.risky(made.text):
             return made
-        self._report.changed("entries", Reason.KEPT_AS_HTML, post.id)
+        self.posts.report.changed("entries", Reason.KEPT_AS_HTML, post.id)
         return Markdown(self._as_html(body, places, prefix), 0)
 
     def _as_html(self, body: str, places: frozenset[str], prefix: str) -> str:
-        shown = safe_body(self._media.rewritten(body, self._way), places, prefix)
+        shown = safe_body(self._media.rewritten(body, self.way), places, prefix)
         return f"<div>\n{without_commands(shown)}\n</div>" if shown else ""
 
     def _heading(self, level: int, text: str) -> str:
         made = markdown_heading(level, text)
-        if self._html or self._risky(made):
+        if self._html or self.risky(made):
             return f"<h{level}>{without_commands(escape(collapse(text), quote=False))}</h{level}>"
         return made
 
     def _comment(self, found: PostComment) -> str:
-        made = render_comments([found.comment], self._line_break).text
-        return made if not self._html and not self._risky(made) else without_commands(comment_block(found))
+        made = render_comments([found.comment], self.line_break).text
+        return made if not self._html and not self.risky(made) else without_commands(comment_block(found))
 
 
 def finds(*patterns: str) -> Callable[[str], bool]:
@@ -169,7 +169,7 @@ def without_commands(html: str) -> str:
     return re.sub(r"\{(?=[{%#])", "&#123;", html)
 
 
-def page_header(fields: Mapping[str, Any]) -> str:
+def page_header(fields: Head) -> str:
     """Return YAML front matter with texts as JSON strings, which every YAML parser reads, and plain dates."""
     lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value is not None]
     return "\n".join(["---", *lines, "---", ""])
@@ -203,6 +203,6 @@ def shown_title(post: ExportPost) -> str:
     return visible_xml(post.title).text or t("(untitled)")
 
 
-def old_paths(post: ExportPost, options: ExportOptions) -> Iterator[str]:
-    """Yield the paths a post had in the old blog, for redirects."""
-    return ("/" + address.split("/", 3)[3] for address in old_addresses(post, options))
+def old_paths(post: ExportPost, options: ExportOptions) -> list[str] | None:
+    """Return the paths a post had in the old blog, for redirects; ``None`` if they are unknown."""
+    return ["/" + address.split("/", 3)[3] for address in old_addresses(post, options)] or None

@@ -15,7 +15,7 @@ from typing import Final
 
 from exporter.export import importer_rules
 from exporter.export.formats import Format
-from exporter.export.importer_rules import EntryData, Frame, ImportFile, Nicenames, Numbers, split
+from exporter.export.importer_rules import EntryData, Frame, ImportFile, Numbers, nicenames, split
 from exporter.export.interface import ExportFile
 from exporter.export.media import Media, PostPicture, address_of
 from exporter.export.names import wordpress_name
@@ -25,7 +25,6 @@ from exporter.export.reasons import Reason
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.publication import PostStatus
 
 _SPACES_FOR: Final = {
     "excerpt": "http://wordpress.org/export/1.2/excerpt/",
@@ -47,7 +46,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 class _Writer(ImportFile):
     def __init__(self, posts: Posts) -> None:
         super().__init__(posts)
-        self._nicenames = Nicenames(posts.categories())
+        self._nicenames = nicenames(posts.categories())
         self._numbers = Numbers(posts.ids())
         self._comment_numbers = Numbers(posts.records.ids(Kind.COMMENTS))
         self._attached: set[str] = set()
@@ -76,7 +75,7 @@ class _Writer(ImportFile):
         for number, name in enumerate(self.posts.categories(), 1):
             lines.append(
                 f"<wp:category><wp:term_id>{number}</wp:term_id>"
-                f"<wp:category_nicename>{cdata(self._nicenames.of(name))}</wp:category_nicename>"
+                f"<wp:category_nicename>{cdata(self._nicenames[name])}</wp:category_nicename>"
                 "<wp:category_parent></wp:category_parent>"
                 f"<wp:cat_name>{cdata(_category_name(name))}</wp:cat_name></wp:category>"
             )
@@ -95,20 +94,13 @@ class _Writer(ImportFile):
             self.report.limit(Reason.NAME_OF_DIGITS, post.id)
         updated = max(post.record.updated or when, when)
         entry = post.record
-        yield "<item>"
-        yield f"<title>{cdata(self.clean('title', post, post.title))}</title>"
-        yield f"<link>{escaped(self._link(post))}</link>"
-        yield from self._dated(when, updated)
-        yield f"<dc:creator>{cdata(_LOGIN)}</dc:creator>"
-        yield f'<guid isPermaLink="false">{escaped(f"{self.posts.blog_id}/entry/{post.id}")}</guid>'
-        yield "<description></description>"
-        yield f"<content:encoded>{cdata(self.clean('body', post, self._body(post)))}</content:encoded>"
-        yield "<excerpt:encoded><![CDATA[]]></excerpt:encoded>"
-        yield f"<wp:post_id>{number}</wp:post_id>"
+        title, body = self.clean("title", post, post.title), self.clean("body", post, self._body(post))
+        guid = f"{self.posts.blog_id}/entry/{post.id}"
+        yield from _opened(number, title, self._link(post), guid, body, when, updated)
         yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
         yield f"<wp:ping_status>{cdata('open' if entry.pings_open else 'closed')}</wp:ping_status>"
         yield f"<wp:post_name>{cdata(name)}</wp:post_name>"
-        yield f"<wp:status>{cdata(_STATUS[post.status])}</wp:status>"
+        yield f"<wp:status>{cdata(post.status)}</wp:status>"
         yield "<wp:post_parent>0</wp:post_parent><wp:menu_order>0</wp:menu_order>"
         yield "<wp:post_type><![CDATA[post]]></wp:post_type><wp:post_password></wp:post_password>"
         yield "<wp:is_sticky>0</wp:is_sticky>"
@@ -129,7 +121,7 @@ class _Writer(ImportFile):
         most = importer_rules.CATEGORY_CHARACTERS
         if len(post.category) > most:
             self.report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
-        nicename = escaped(self._nicenames.of(post.category))
+        nicename = escaped(self._nicenames[post.category])
         return f'<category domain="category" nicename="{nicename}">{cdata(_category_name(post.category))}</category>'
 
     def _body(self, post: ExportPost) -> str:
@@ -147,15 +139,9 @@ class _Writer(ImportFile):
         # Some importers fail on an empty link; this is WordPress' own form for a post without an address.
         return address_of(self.posts, post) or f"https://{self.posts.blog_id}/?p={self._numbers.of(post.id)}"
 
-    def _dated(self, when: datetime, updated: datetime) -> Iterator[str]:
-        yield f"<pubDate>{format_datetime(when)}</pubDate>"
-        for name, date in (("post_date", when), ("post_modified", updated)):
-            yield f"<wp:{name}><![CDATA[{_date(date)}]]></wp:{name}>"
-            yield f"<wp:{name}_gmt><![CDATA[{_date(date.astimezone(UTC))}]]></wp:{name}_gmt>"
-
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
         comment = found.comment
-        who = importer_rules.commenter(comment, self.report)
+        author, url = importer_rules.commenter(comment, self.report)
         clean = cleaned(comment_html(comment))
         if importer_rules.size(clean.text) > importer_rules.TEXT_BYTES:
             self.report.limit(Reason.COMMENT_LONG.at(importer_rules.TEXT_BYTES), entry_id)
@@ -163,9 +149,9 @@ class _Writer(ImportFile):
         yield (
             "<wp:comment>\n"
             f"<wp:comment_id>{self._comment_numbers.of(comment.id)}</wp:comment_id>\n"
-            f"<wp:comment_author>{cdata(who.author)}</wp:comment_author>\n"
+            f"<wp:comment_author>{cdata(author)}</wp:comment_author>\n"
             "<wp:comment_author_email></wp:comment_author_email>\n"
-            f"<wp:comment_author_url>{escaped(who.url)}</wp:comment_author_url>\n"
+            f"<wp:comment_author_url>{escaped(url)}</wp:comment_author_url>\n"
             "<wp:comment_author_IP></wp:comment_author_IP>\n"
             f"<wp:comment_date><![CDATA[{_date(found.when)}]]></wp:comment_date>\n"
             f"<wp:comment_date_gmt><![CDATA[{_date(found.when.astimezone(UTC))}]]></wp:comment_date_gmt>\n"
@@ -197,16 +183,7 @@ class _Writer(ImportFile):
         when = self.dates.fit(title, when)
         about = (picture.info.description or "") if picture.info is not None else ""
         self.take([picture])
-        yield "<item>"
-        yield f"<title>{cdata(title)}</title>"
-        yield f"<link>{escaped(address)}</link>"
-        yield from self._dated(when, when)
-        yield f"<dc:creator>{cdata(_LOGIN)}</dc:creator>"
-        yield f'<guid isPermaLink="false">{escaped(address)}</guid>'
-        yield "<description></description>"
-        yield f"<content:encoded>{cdata(about)}</content:encoded>"
-        yield "<excerpt:encoded><![CDATA[]]></excerpt:encoded>"
-        yield f"<wp:post_id>{number}</wp:post_id>"
+        yield from _opened(number, title, address, address, about, when, when)
         yield "<wp:comment_status>closed</wp:comment_status><wp:ping_status>closed</wp:ping_status>"
         yield f"<wp:post_name>{cdata(f'file-{number}')}</wp:post_name><wp:status>inherit</wp:status>"
         yield f"<wp:post_parent>{parent}</wp:post_parent><wp:menu_order>0</wp:menu_order>"
@@ -214,6 +191,25 @@ class _Writer(ImportFile):
         yield "<wp:is_sticky>0</wp:is_sticky>"
         yield f"<wp:attachment_url>{cdata(address)}</wp:attachment_url>"
         yield "</item>"
+
+
+def _opened(
+    number: int, title: str, link: str, guid: str, body: str, when: datetime, updated: datetime
+) -> Iterator[str]:
+    """Yield the beginning of an item, which posts and attachments share."""
+    yield "<item>"
+    yield f"<title>{cdata(title)}</title>"
+    yield f"<link>{escaped(link)}</link>"
+    yield f"<pubDate>{format_datetime(when)}</pubDate>"
+    for name, date in (("post_date", when), ("post_modified", updated)):
+        yield f"<wp:{name}><![CDATA[{_date(date)}]]></wp:{name}>"
+        yield f"<wp:{name}_gmt><![CDATA[{_date(date.astimezone(UTC))}]]></wp:{name}_gmt>"
+    yield f"<dc:creator>{cdata(_LOGIN)}</dc:creator>"
+    yield f'<guid isPermaLink="false">{escaped(guid)}</guid>'
+    yield "<description></description>"
+    yield f"<content:encoded>{cdata(body)}</content:encoded>"
+    yield "<excerpt:encoded><![CDATA[]]></excerpt:encoded>"
+    yield f"<wp:post_id>{number}</wp:post_id>"
 
 
 def _last_users(posts: Posts, media: Media) -> dict[str, list[str]]:
@@ -241,9 +237,6 @@ def _last_users(posts: Posts, media: Media) -> dict[str, list[str]]:
     for number, url in last.values():
         found[ids[number]].append(url)
     return found
-
-
-_STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}
 
 
 def _category_name(name: str) -> str:

@@ -75,10 +75,10 @@ def mark_places(body: Element, wanted: Collection[str]) -> frozenset[str]:
 
 def rename_places(body: Element, prefix: str, wanted: Collection[str]) -> None:
     """Prefix the ids of marked anchors, and the wanted ids in the text's links."""
-    for each in body.walk():
-        if isinstance(each, Element) and each.tag == ANCHOR:
+    for each in body.elements():
+        if each.tag == ANCHOR:
             each.attributes["id"] = prefix + each.attributes["id"]
-        elif isinstance(each, Element) and each.tag == "a":
+        elif each.tag == "a":
             address = each.attributes.get("href", "").strip()
             if address.startswith("#") and place_of(address[1:]) in wanted:
                 each.attributes["href"] = f"#{prefix}{address[1:]}"
@@ -86,21 +86,18 @@ def rename_places(body: Element, prefix: str, wanted: Collection[str]) -> None:
 
 def _taken(element: Element, left: set[str], *, below: bool) -> Iterator[Element]:
     """Yield anchors for ids on an element or below it, and remove these ids from ``left``."""
-    elements = [element, *(each for each in element.walk() if isinstance(each, Element))] if below else [element]
-    for each in elements:
-        for name in ("id", "name") if each.tag == "a" else ("id",):
-            found = each.attributes.get(name, "").strip()
-            if found in left:
-                left.remove(found)
-                yield Element(ANCHOR, {"id": found}, [])
+    elements = [element, *element.elements()] if below else [element]
+    for name in (name for each in elements for name in _names(each)):
+        if name in left:
+            left.remove(name)
+            yield Element(ANCHOR, {"id": name}, [])
 
 
 def _holder(element: Element) -> Element | None:
     """Return the first descendant that can contain text if the element is a list or table, otherwise itself."""
     if element.tag not in _STRUCTURE:
         return element
-    held = (each for each in element.walk() if isinstance(each, Element) and each.tag in _HOLDING)
-    return next(held, None)
+    return next((each for each in element.elements() if each.tag in _HOLDING), None)
 
 
 _HOLDING: Final = tag_set("caption dd dt li td th")
@@ -171,10 +168,10 @@ def take_footnotes(body: Element, numbering: Numbering) -> list[Footnote]:
     taken: list[_Path] = []
     for note, references in found.values() if len(found) <= _MAX_FOOTNOTES else ():
         held = note[-1]
-        inside = Counter(place for place in map(_leads_to, _elements(held)) if place is not None)
-        own = {name for each in (held, *_elements(held)) for name in _names(each)}
+        inside = Counter(place for place in map(_leads_to, held.elements()) if place is not None)
+        own = {name for each in (held, *held.elements()) for name in _names(each)}
         there = {name for path in references for each in _around(path) for name in _names(each)}
-        backs = [each for each in _elements(held) if _leads_to(each) in there]
+        backs = [each for each in held.elements() if _leads_to(each) in there]
         # All links to the note are references, and all links to these are in the note, so no link is lost.
         is_empty = len(held.text().strip()) <= sum(len(each.text()) for each in backs)
         if not backs or is_empty or sum(asked[name] for name in own) != len(references):
@@ -206,13 +203,9 @@ def _paths(body: Element) -> list[_Path]:
     return found[1:]
 
 
-def _elements(parent: Element) -> list[Element]:
-    return [each for each in parent.walk() if isinstance(each, Element)]
-
-
-def _names(element: Element) -> set[str]:
+def _names(element: Element) -> list[str]:
     names = ("id", "name") if element.tag == "a" else ("id",)
-    return set(filter(None, (element.attributes.get(name, "").strip() for name in names)))
+    return [found for name in names if (found := element.attributes.get(name, "").strip())]
 
 
 def _leads_to(element: Element) -> str | None:
@@ -236,7 +229,7 @@ def _is_note(holder: _Path) -> bool:
     """Return whether an item or paragraph can be a footnote."""
     if any(each.tag in CODE_BLOCKS | DROPPED | HTML_BLOCKS or each.tag == "table" for each in holder):
         return False
-    return len(holder[-1].text()) <= _MAX_CHARACTERS and all(each.tag not in HEADINGS for each in _elements(holder[-1]))
+    return len(holder[-1].text()) <= _MAX_CHARACTERS and all(each.tag not in HEADINGS for each in holder[-1].elements())
 
 
 def _is_reference(link: Element, around: _Path) -> bool:
@@ -256,7 +249,7 @@ def _tight(path: _Path) -> list[Element]:
 
 def _around(path: _Path) -> list[Element]:
     """Return all possible targets of links back: a reference, the tags around it alone, and its descendants."""
-    return [*_tight(path), *_elements(path[-1])]
+    return [*_tight(path), *path[-1].elements()]
 
 
 def _mark_text(element: Element) -> str:
@@ -275,7 +268,7 @@ def _remove(notes: list[_Path]) -> None:
 def _drop(note: Element, backs: list[Element]) -> None:
     """Remove the links back, and leading spaces and the colon that Hatena writes after the number."""
     gone = {id(each) for each in backs}
-    for parent in (note, *_elements(note)):
+    for parent in (note, *note.elements()):
         parent.children = [each for each in parent.children if isinstance(each, str) or id(each) not in gone]
     while note.children and not _shown(note.children[0]):
         note.children.pop(0)
@@ -284,4 +277,4 @@ def _drop(note: Element, backs: list[Element]) -> None:
 def _shown(node: Element | str) -> str:
     if isinstance(node, str):
         return node.strip(_TRIM)
-    return "shown" if any(each.tag == "img" for each in (node, *_elements(node))) else node.text().strip(_TRIM)
+    return "shown" if any(each.tag == "img" for each in (node, *node.elements())) else node.text().strip(_TRIM)

@@ -70,14 +70,12 @@ def word_diff(before: str, after: str) -> list[tuple[Op, str]]:
     if max(len(before), len(after)) > _MAX_CHARACTERS:
         return _around(before, after)
     budget = _Budget(_MAX_COMPARISONS)
+    parts: list[tuple[bool, str, str]] = [(False, before, after)]
+    if max(len(before), len(after)) > ALIGNED_BY_LINES_CHARACTERS:
+        parts = list(_aligned(_LINE.findall(before), _LINE.findall(after), budget))
     found: list[tuple[Op, str]] = []
-    if max(len(before), len(after)) <= ALIGNED_BY_LINES_CHARACTERS:
-        return list(with_readable_edits(_joined(_words(before, after, budget))))
-    for op, old, new in _aligned(_LINE.findall(before), _LINE.findall(after), budget):
-        if op:
-            found.append(("equal", "".join(old)))
-        else:
-            found += _words("".join(old), "".join(new), budget)
+    for is_equal, old, new in parts:
+        found += [("equal", old)] if is_equal else _words(old, new, budget)
     return list(with_readable_edits(_joined(found)))
 
 
@@ -122,11 +120,8 @@ class _Budget:
 
 def _words(before: str, after: str, budget: _Budget) -> list[tuple[Op, str]]:
     found: list[tuple[Op, str]] = []
-    for equal, old, new in _aligned(_WORD.findall(before), _WORD.findall(after), budget):
-        if equal:
-            found.append(("equal", "".join(old)))
-        else:
-            found += [("delete", "".join(old)), ("insert", "".join(new))]
+    for is_equal, old, new in _aligned(_WORD.findall(before), _WORD.findall(after), budget):
+        found += [("equal", old)] if is_equal else [("delete", old), ("insert", new)]
     return found
 
 
@@ -154,15 +149,15 @@ def _joined(parts: Sequence[tuple[Op, str]]) -> list[tuple[Op, str]]:
     return found
 
 
-def _aligned(a: list[str], b: list[str], budget: _Budget) -> Iterator[tuple[bool, list[str], list[str]]]:
-    """Yield the two sequences in parts, equal or replaced, in order."""
+def _aligned(a: list[str], b: list[str], budget: _Budget) -> Iterator[tuple[bool, str, str]]:
+    """Yield the texts of two sequences in parts, equal or replaced, in order."""
     at_a = at_b = 0
     for start_a, start_b, length in [*_matches(a, b, budget), (len(a), len(b), 0)]:
         if start_a > at_a or start_b > at_b:
-            yield False, a[at_a:start_a], b[at_b:start_b]
+            yield False, "".join(a[at_a:start_a]), "".join(b[at_b:start_b])
         at_a, at_b = start_a + length, start_b + length
         if length:
-            yield True, a[start_a:at_a], b[start_b:at_b]
+            yield True, "".join(a[start_a:at_a]), "".join(b[start_b:at_b])
 
 
 def _matches(a: list[str], b: list[str], budget: _Budget) -> list[Match]:
@@ -265,19 +260,11 @@ def with_readable_edits(parts: Sequence[tuple[Op, str]]) -> Iterator[tuple[Op, s
         if bool(old) != bool(new):
             before, moved, edit.equal = _moved(before, old or new, edit.equal)
             old, new = (moved, "") if old else ("", moved)
-        yield from _named(before, old, new)
+        changed: tuple[tuple[Op, str], ...] = (("equal", before), ("delete", old), ("insert", new))
+        yield from ((op, text) for op, text in changed if text)
         before = edit.equal
     if before:
         yield "equal", before
-
-
-def _named(before: str, old: str, new: str) -> Iterator[tuple[Op, str]]:
-    if before:
-        yield "equal", before
-    if old:
-        yield "delete", old
-    if new:
-        yield "insert", new
 
 
 def _whole(parts: Sequence[tuple[Op, str]]) -> list[_Edit]:

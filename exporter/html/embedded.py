@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from enum import Enum, StrEnum, auto
 from functools import partial
 from html import escape, unescape
 from html.entities import html5
-from itertools import islice
+from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from exporter.html.anchors import mark_places
 from exporter.html.links import host_of, is_picture, safe_frame_url
-from exporter.html.tree import BARE, Element, TooComplex, find, parse
+from exporter.html.tree import Element, TooComplex, parse
 from exporter.text import visible
 
 _WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(", "data", "value")
@@ -33,8 +34,6 @@ _STYLE_URL = re.compile(
 _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 _DESCRIPTOR = re.compile(r"[^,(]*(?:\([^)]*(?:\)|\Z)[^,(]*)*")
 
-_TAGS_PER_PARSE: Final = 500
-
 _ATTRIBUTES: Final = {
     "img": ("src", "data-src", "data-original", "lowsrc"),
     "image": ("src", "href"),
@@ -47,9 +46,6 @@ _PLAYED: Final = {"video": "src", "audio": "src", "source": "src", "bgsound": "s
 _OBJECTS: Final = {"object": "data", "embed": "src", "param": "value", "iframe": "src"}
 _PARAMETERS: Final = frozenset({"filename", "movie", "src", "url"})
 """Parameters of an object that contain the address of the played file."""
-_SELECTOR: Final = ", ".join(
-    [*{**_ATTRIBUTES, **_PLAYED, **_OBJECTS}, "a", "area", "input", "style", '[style*="url(" i]']
-)
 
 
 class Use(StrEnum):
@@ -83,17 +79,9 @@ def embedded(html: str) -> Iterator[EmbeddedAddress]:
     try:
         yield from _in_tree(html)
     except TooComplex:
-        tags = (found[0] for found in _TAG.finditer(html))
-        while some := list(islice(tags, _TAGS_PER_PARSE)):
-            yield from _in_tags(some)
-
-
-def _in_tags(tags: list[str]) -> list[EmbeddedAddress]:
-    """Parse several tags together, because each parse has a fixed cost; one by one if a tag is too complex."""
-    try:
-        return list(_in_tree("".join(tags)))
-    except TooComplex:
-        return [] if len(tags) == 1 else [found for tag in tags for found in _in_tags([tag])]
+        for tag in _TAG.finditer(html):
+            with suppress(TooComplex):
+                yield from _in_tree(tag[0])
 
 
 def candidates(srcset: str) -> Iterator[str]:
@@ -114,11 +102,10 @@ def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
-    for element in find(html, _SELECTOR):
-        yield from embedded_in(element)
+    return chain.from_iterable(map(_in_element, parse(html).elements()))
 
 
-def embedded_in(element: Element) -> Iterator[EmbeddedAddress]:
+def _in_element(element: Element) -> Iterator[EmbeddedAddress]:
     """Yield the addresses in the attributes of an element."""
     attributes = element.attributes
     if element.tag in {"a", "area"}:
@@ -248,9 +235,9 @@ def _replaced(text: str, places: Iterator[tuple[int, int, str | None]]) -> str:
 
 
 _PAGES: Final = (
-    (re.compile(r"(?:https?:)?//gist\.github\.com/((?:[\w.-]{1,80}/)?[0-9a-f]{1,64})\.js(?:\?.*)?"), "https://gist.github.com/"),
-    (re.compile(r"(?:https?:)?//ext\.nicovideo\.jp/thumb_watch/([a-z]{0,2}[0-9]{1,20})(?:\?.*)?"), "https://www.nicovideo.jp/watch/"),
-    (re.compile(r"(?:https?:)?//asciinema\.org/a/([0-9A-Za-z]{1,64})\.js(?:\?.*)?"), "https://asciinema.org/a/"),
+    (re.compile(r"(?:https?:)?//gist\.github\.com/((?:[\w.-]{1,80}/)?[0-9a-f]{1,64})\.js(?:\?.*)?\Z"), "https://gist.github.com/"),
+    (re.compile(r"(?:https?:)?//ext\.nicovideo\.jp/thumb_watch/([a-z]{0,2}[0-9]{1,20})(?:\?.*)?\Z"), "https://www.nicovideo.jp/watch/"),
+    (re.compile(r"(?:https?:)?//asciinema\.org/a/([0-9A-Za-z]{1,64})\.js(?:\?.*)?\Z"), "https://asciinema.org/a/"),
 )  # fmt: skip
 _WATCHED: Final = (
     (re.compile(r"//(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|v)/(?!videoseries)([\w-]{1,40})"), "https://www.youtube.com/watch?v="),
@@ -298,17 +285,18 @@ def embeds(element: Element) -> Iterator[Embed]:
 
     A page that only shows another one (``embed?url=``) is replaced by that one, a known player by its video's page.
     """
-    nested = [node for node in element.walk() if isinstance(node, Element)]
+    nested = list(element.elements())
     found = [each.attributes.get(name, "") for each in (element, *nested) for name in _EMBED_ATTRIBUTES]
     found += [each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"]
     title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MAX_TITLE_CHARACTERS]
     for address in filter(None, map(_unwrapped, found)):
-        yield Embed(next(filter(None, _watched(address)), address), title, _kind(element.tag, address))
+        plain = address.partition(":")[2] if address.lower().startswith("http") else address
+        yield Embed(_shown_page(_WATCHED, plain) or address, title, _kind(element.tag, address))
 
 
 def link_frames(body: Element) -> None:
     """Replace each frame with a web page by a line with a link to it."""
-    for element in [node for node in body.walk() if isinstance(node, Element) and node.tag == "iframe"]:
+    for element in [node for node in body.elements() if node.tag == "iframe"]:
         address = next(filter(None, (safe_frame_url(each.address) for each in embeds(element))), None)
         if address is not None:
             title = next(each.title for each in embeds(element))
@@ -316,27 +304,21 @@ def link_frames(body: Element) -> None:
             element.tag, element.attributes, element.children = "div", {}, [link]
 
 
-def parse_body(html: str, places: Collection[str] = (), *, bare: frozenset[str] = BARE) -> Element:
+def parse_body(html: str, places: Collection[str] = ()) -> Element:
     """Return a body's tree as :func:`~exporter.html.tree.parse` does, with links in place of content shown by scripts.
 
     This applies to embedding scripts (Gist, Niconico, asciinema), and to quotations from X or Bluesky whose link has no
     text, because a script would replace it. The ids of ``places`` are marked as anchors.
     """
-    if places:
-        body = parse_body(html, bare=frozenset())
-        mark_places(body, places)
-        return body
-    if "<script" not in html.lower():
-        return parse(html, bare=bare)
-    body = parse(html, bare=bare - {"blockquote"})
-    for element in body.walk():
-        if isinstance(element, Element):
-            if element.tag == "script":
-                page = page_of(element.attributes.get("src", ""))
-                if page is not None:
-                    element.tag, element.attributes, element.children = "a", {"href": page}, [page]
-            elif element.tag == "blockquote":
-                _fill(element)
+    body = parse(html)
+    for element in body.elements() if "<script" in html.lower() else ():
+        if element.tag == "script":
+            page = page_of(element.attributes.get("src", ""))
+            if page is not None:
+                element.tag, element.attributes, element.children = "a", {"href": page}, [page]
+        elif element.tag == "blockquote":
+            _fill(element)
+    mark_places(body, places)
     return body
 
 
@@ -347,11 +329,7 @@ def scripts_in(html: str) -> int:
 
 def page_of(script: str) -> str | None:
     """Return the address of the page that an embedding script shows; ``None`` for any other script."""
-    for pattern, page in _PAGES:
-        found = pattern.fullmatch(script.strip())
-        if found is not None:
-            return page + found[1]
-    return None
+    return _shown_page(_PAGES, script.strip())
 
 
 def _fill(quotation: Element) -> None:
@@ -359,8 +337,8 @@ def _fill(quotation: Element) -> None:
     if post is not None and not quotation.text().strip():
         address = f"https://bsky.app/profile/{post[1]}/post/{post[2]}"
         quotation.children.append(Element("a", {"href": address}, [address]))
-    for link in quotation.walk():
-        if isinstance(link, Element) and link.tag == "a" and not link.children and link.attributes.get("href"):
+    for link in quotation.elements():
+        if link.tag == "a" and not link.children and link.attributes.get("href"):
             link.children.append(link.attributes["href"])
 
 
@@ -401,11 +379,10 @@ def _unwrapped(address: str) -> str:
     return inner if safe_frame_url(inner) is not None else address
 
 
-def _watched(address: str) -> Iterator[str]:
-    for pattern, page in _WATCHED:
-        found = pattern.match(address.partition(":")[2] if address.lower().startswith("http") else address)
-        if found is not None:
-            yield page + found[1]
+def _shown_page(known: tuple[tuple[re.Pattern[str], str], ...], address: str) -> str | None:
+    """Return the page that an address shows, by the patterns of known addresses."""
+    found = ((pattern.match(address), page) for pattern, page in known)
+    return next((page + match[1] for match, page in found if match is not None), None)
 
 
 def _kind(tag: str, address: str) -> EmbedKind:

@@ -209,23 +209,12 @@ class AddressPattern:
         known = list(names)
         for name in self.fields:
             if name not in known:
-                near = get_close_matches(name, known, 1)
-                field = f"{{{name}}}"
-                if near:
-                    raise UsageError(
-                        message(
-                            "{what}: {field} is not a field of the record (did you mean {near}?).",
-                            what=self._what,
-                            field=field,
-                            near=near[0],
-                        )
-                    )
                 raise UsageError(
                     message(
                         "{what}: {field} is not a field of the record: it may be {known}.",
                         what=self._what,
-                        field=field,
-                        known=", ".join(known),
+                        field=f"{{{name}}}",
+                        known=", ".join(get_close_matches(name, known, 1) or known),
                     )
                 )
 

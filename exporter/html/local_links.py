@@ -13,31 +13,19 @@ from exporter.html.tree import Element
 from exporter.model.asset import Asset
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
-    """An address known to the archive.
-
-    Attributes:
-        address: the absolute address, which a reader can still try if the file is lost.
-        path: the file's path relative to the archive; ``None`` if the file is lost.
-        asset: its record.
-    """
-
-    address: str
-    path: str | None
-    asset: Asset
-
-
 class AssetMap:
     """Maps addresses in entries to files of the archive.
 
     Args:
         assets: the raw records of the kind ``assets``.
         base: the blog's address, used to resolve relative addresses.
+
+    Attributes:
+        base: as given.
     """
 
     def __init__(self, assets: Iterable[Mapping[str, Any]], base: str) -> None:
-        self._base = base
+        self.base = base
         self._by_url: dict[str, Asset] = {}
         self._by_meaning: dict[str, Asset] = {}
         for raw in assets:
@@ -46,13 +34,10 @@ class AssetMap:
             if asset.ids("file"):
                 self._by_meaning[meaning(asset.url)] = asset
 
-    def find(self, address: str) -> Local | None:
-        """Return the archive's knowledge of an address in an entry; ``None`` if it is not an asset."""
-        url = absolute(address, self._base)
-        if url is None:
-            return None
-        asset = self._by_url.get(url) or self._by_meaning.get(meaning(url))
-        return None if asset is None else Local(url, asset.path, asset)
+    def find(self, address: str) -> Asset | None:
+        """Return the asset at an address in an entry; ``None`` for any other address."""
+        url = absolute(address, self.base)
+        return None if url is None else self._by_url.get(url) or self._by_meaning.get(meaning(url))
 
     def local_path(self, address: str) -> str | None:
         """Return the path to an address's file relative to the archive, or ``None`` if the archive lacks it."""
@@ -127,16 +112,16 @@ class ArchiveLinks:
         A stored picture points at its file. A lost one becomes a link to its address with its alternative text. A link
         to a file or to an entry of the blog leads to the local copy.
         """
-        for element in body.walk():
-            if isinstance(element, Element):
-                if element.tag == "img":
-                    self._picture(element, page)
-                elif element.tag == "a":
-                    self._link(element, page)
+        for element in body.elements():
+            if element.tag == "img":
+                self._picture(element, page)
+            elif element.tag == "a":
+                self._link(element, page)
 
     def _picture(self, element: Element, page: str) -> None:
-        found = self.assets.find(element.attributes.get("src", ""))
-        if found is None:
+        source = element.attributes.get("src", "")
+        found, address = self.assets.find(source), absolute(source, self.assets.base)
+        if found is None or address is None:
             return
         element.attributes.pop("srcset", None)
         if found.path is not None:
@@ -144,7 +129,7 @@ class ArchiveLinks:
             return
         element.tag = "a"
         element.children = [element.attributes.get("alt") or _NO_ALT]
-        element.attributes = {"href": found.address}
+        element.attributes = {"href": address}
 
     def _link(self, element: Element, page: str) -> None:
         address = element.attributes.get("href", "")

@@ -24,7 +24,6 @@ from exporter.html.markdown_inline import (
 from exporter.html.safe_html import safe_html
 from exporter.html.text import text_of
 from exporter.html.tree import (
-    BARE,
     BLOCKS,
     CODE_BLOCKS,
     DROPPED,
@@ -84,13 +83,10 @@ def list_block(into: list[Block], items: list[list[Block]], start: int | None, *
 
     A list after another one uses the other marker, or the two would become one; successive stray items form one list.
     """
-    before = into[-1] if into else None
-    ordered = start is not None
-    markers = (".", ")") if ordered else ("-", "+")
-    joined = before is not None and stray and before.stray
-    marker = markers[1] if before is not None and before.marker == markers[0] and not joined else markers[0]
-    if joined and before is not None:
-        marker = before.marker
+    before = into[-1] if into else Block("text", "")
+    joined = stray and before.stray
+    markers = (".", ")") if start is not None else ("-", "+")
+    marker = before.marker if joined else markers[before.marker == markers[0]]
     tight = all(_is_tight(item) for item in items)
     lines = [
         _item(item, f"{start + number}{marker}" if start is not None else marker, tight=tight)
@@ -98,7 +94,7 @@ def list_block(into: list[Block], items: list[list[Block]], start: int | None, *
     ]
     text = ("\n" if tight else "\n\n").join(lines)
     follows = (start is None or start == 1) and bool(items[0])
-    if joined and before is not None:
+    if joined:
         into[-1] = Block("list", f"{before.text}\n{text}", marker, before.follows, stray)
     else:
         into.append(Block("list", text, marker, follows, stray))
@@ -185,7 +181,7 @@ def _is_simple(cell: Element) -> bool:
         return False
     if any(cell.attributes.get(name, "1").strip() not in {"", "1"} for name in ("colspan", "rowspan")):
         return False
-    return not any(isinstance(node, Element) and node.tag in BLOCKS for node in cell.walk())
+    return not any(node.tag in BLOCKS for node in cell.elements())
 
 
 def _cell_text(cell: Element, marks: Marks) -> str:
@@ -263,12 +259,12 @@ class BlockWriter:
             return self._leave_inline
         self._flush()
         if tag == "table":
-            self._table(element)
+            self._markdown_or_html("table", gfm_table(element, self._marks[-1]), element)
         elif tag in HTML_BLOCKS:
             self._html(element)
         elif tag in CODE_BLOCKS:
             code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element)
-            self._html(element) if code is None else self._add("code", code)
+            self._markdown_or_html("code", code, element)
         elif tag == "hr":
             self._add("rule", "***")
         else:
@@ -345,12 +341,11 @@ class BlockWriter:
             self._add("heading", f"{'#' * self._heading} {text}")
             self._heading = 0
 
-    def _table(self, element: Element) -> None:
-        text = gfm_table(element, self._marks[-1])
+    def _markdown_or_html(self, kind: str, text: str | None, element: Element) -> None:
         if text is None:
             self._html(element)
         else:
-            self._add("table", text)
+            self._add(kind, text)
 
     def _html(self, element: Element) -> None:
         text = safe_html(element)
@@ -397,20 +392,19 @@ def to_markdown(
     """
     source, replaced = visible(html)
     try:
-        body = parse_body(source, bare=frozenset() if places else BARE)
+        body = parse_body(source)
     except TooLarge:
         shown = code_fence(text_of(source).replace("\r", ""))
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
     except TooComplex:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
     notes = take_footnotes(body, footnotes) if footnotes is not None and places and "[^" not in source else []
-    if places:
-        mark_places(body, places)
+    mark_places(body, places)
     if "<iframe" in source.lower():
         link_frames(body)
     if change is not None:
         change(body)
-    marked = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
+    marked = any(node.tag in LINE_TAGS for node in body.elements())
     writer = BlockWriter(line_break, keep_lines=not marked)
     writer.write(body)
     blocks = writer.blocks

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from enum import IntEnum
 from functools import lru_cache
+from itertools import count
 from urllib.parse import quote
 
 
@@ -174,7 +175,8 @@ def escape_heading_end(line: str) -> str:
 
 def code_span(text: str) -> str:
     """Return a code span whose content is exactly ``text`` (one line, not blank)."""
-    fence = "`" * _free_length(text, shortest=1)
+    used = {len(run) for run in _TICKS.findall(text)}
+    fence = "`" * next(length for length in count(1) if length not in used)
     padded = f" {text} " if text[0] in "` " or text[-1] in "` " else text
     return f"{fence}{padded}{fence}"
 
@@ -183,14 +185,6 @@ def code_fence(text: str, language: str = "") -> str:
     """Return a fenced code block around ``text``, with a fence longer than any run of backticks inside."""
     fence = "`" * max(3, max((len(run) for run in _TICKS.findall(text)), default=0) + 1)
     return f"{fence}{language}\n{text}\n{fence}" if text else f"{fence}{language}\n{fence}"
-
-
-def _free_length(text: str, shortest: int) -> int:
-    used = {len(run) for run in _TICKS.findall(text)}
-    length = shortest
-    while length in used:
-        length += 1
-    return length
 
 
 _ENCODED = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")

@@ -94,7 +94,7 @@ class Runs:
             return
         start = text.index(words[0])
         self._space(text[:start])
-        self.runs.append((RunKind.TEXT, _collapsed(words), marks))
+        self.runs.append((RunKind.TEXT, _SPACES.sub(_one_space, words), marks))
         self._spaced = False
         if text[-1] in _WHITE:
             self._space(text[len(text.rstrip(_WHITE)) :])
@@ -126,14 +126,8 @@ class Runs:
             self.runs.pop()
 
 
-def _collapsed(text: str) -> str:
-    """Return text with each white space as one space, or as one line end if it contains one."""
-    if "  " in text or "\n" in text or "\t" in text or "\r" in text or "\f" in text:
-        return _SPACES.sub(_one_space, text)
-    return text
-
-
 def _one_space(found: re.Match[str]) -> str:
+    """Return white space as one space, or as one line end if it contains one."""
     return "\n" if "\n" in found[0] else " "
 
 
@@ -184,15 +178,13 @@ class _Span:
     end: int = 0
     delimiter: bool = False
 
-    def opening(self) -> str:
+    def edge(self, *, opens: bool) -> str:
+        """Return the Markdown that opens or closes the mark."""
         if self.mark.kind == "link":
-            return "["
-        return _DELIMITERS[self.mark.kind] if self.delimiter else f"<{self.mark.tag}>"
-
-    def closing(self) -> str:
-        if self.mark.kind == "link":
-            return f"]({self.mark.target})"
-        return _DELIMITERS[self.mark.kind] if self.delimiter else f"</{self.mark.tag}>"
+            return "[" if opens else f"]({self.mark.target})"
+        if self.delimiter:
+            return _DELIMITERS[self.mark.kind]
+        return f"<{self.mark.tag}>" if opens else f"</{self.mark.tag}>"
 
 
 @dataclass(slots=True, eq=False)
@@ -373,7 +365,7 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
     for at, token in enumerate(tokens):
         after = tokens[at + 1].first if at + 1 < len(tokens) else ""
         if token.span is not None:
-            text = token.span.opening() if token.opens else token.span.closing()
+            text = token.span.edge(opens=token.opens)
         elif token.piece is RunKind.TEXT:
             text = escape_text(token.value, last, after, in_brackets=token.in_link)
             if last == "]" and text[0] in "([:":  # after a footnote's mark it would begin a link or a definition
@@ -456,20 +448,12 @@ def _link(element: Element, marks: Marks, _runs: Runs) -> Marks:
 
 
 def _image(element: Element, marks: Marks, runs: Runs) -> None:
-    shown = _picture(element)
-    if shown is None:
-        runs.text(collapse(element.attributes.get("alt", "")), marks)
-    else:
-        runs.add(RunKind.RAW, shown, marks)
-
-
-def _picture(element: Element) -> str | None:
-    """Return the Markdown of an ``img``; ``None`` if its address must not be shown."""
-    url = safe_image_url(element.attributes.get("src", ""))
+    url, alt = safe_image_url(element.attributes.get("src", "")), collapse(element.attributes.get("alt", ""))
     if url is None:
-        return None
-    described = escape_text(collapse(element.attributes.get("alt", "")), "[", "]", in_brackets=True)
-    return f"![{described}]({link_target(url, element.attributes.get('title', ''))})"
+        runs.text(alt, marks)
+    else:
+        described = escape_text(alt, "[", "]", in_brackets=True)
+        runs.add(RunKind.RAW, f"![{described}]({link_target(url, element.attributes.get('title', ''))})", marks)
 
 
 def _code_runs(element: Element, marks: Marks, runs: Runs) -> Marks | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from html import escape
 from itertools import groupby
@@ -17,8 +18,8 @@ from markupsafe import Markup
 
 from exporter.html.embedded import EmbedKind, embeds, parse_body
 from exporter.html.links import absolute
-from exporter.html.page_sanitizer import ATTRIBUTES, ID_PREFIX, TAGS, clean, is_inline_picture, is_link
-from exporter.html.text import plain_text, text_of
+from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
+from exporter.html.text import text_of
 from exporter.html.tree import (
     DROPPED,
     LINE_TAGS,
@@ -26,7 +27,6 @@ from exporter.html.tree import (
     TooComplex,
     TooLarge,
     tag_set,
-    too_large,
     too_large_words,
 )
 from exporter.html.valid import picture_name, picture_source, valid_html
@@ -41,13 +41,6 @@ if TYPE_CHECKING:
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
-_EVERYWHERE: Final = ATTRIBUTES["*"]
-_NONE: Final[frozenset[str]] = frozenset()
-_COMMON: Final = tag_set("b blockquote br center div em h1 h2 h3 h4 i li ol p s small span strong tbody td th tr u ul")
-_WITH_ATTRIBUTES: Final = re.compile(r"<([a-zA-Z][^\s/>]*)[\s/]")
-_CACHED_TREES: Final = 128
-"""More than the entries in a chunk of search data; their pages were written just before."""
-_MAX_CACHED_CHARACTERS: Final = 20_000
 _MAX_HIGHLIGHTED_CHARACTERS: Final = 200_000
 """Code in longer bodies is not highlighted."""
 _ICON_PIXELS: Final = 48
@@ -77,10 +70,11 @@ class DrawnPicture(NamedTuple):
     size: tuple[int, int] | None
 
 
+@dataclass(slots=True)
 class BodyWriter:
     """Turns bodies into HTML for pages.
 
-    Args:
+    Attributes:
         local_path: returns the path of an address's file relative to the archive; ``None`` if the archive lacks it.
         base: the blog's address, used to resolve relative addresses.
         language: of texts about missing pictures, players and large bodies, ``ja`` or ``en``.
@@ -91,30 +85,21 @@ class BodyWriter:
         picture: returns how the stored picture at a path is shown; then pictures link to the stored files.
     """
 
-    def __init__(
-        self,
-        local_path: Callable[[str], str | None],
-        base: str,
-        language: str = "ja",
-        *,
-        prefix: str = "",
-        alone: bool = False,
-        page_of: Callable[[str], str | None] = lambda _: None,
-        drawn: Callable[[str], bool] = lambda _: True,
-        picture: Callable[[str], DrawnPicture] | None = None,
-    ) -> None:
-        self._local_path = local_path
-        self._base = base
-        self._language = language
-        self._prefix = prefix
-        t = translator(language)
+    local_path: Callable[[str], str | None]
+    base: str
+    language: str = "ja"
+    prefix: str = ""
+    alone: bool = False
+    page_of: Callable[[str], str | None] = lambda _: None
+    drawn: Callable[[str], bool] = lambda _: True
+    picture: Callable[[str], DrawnPicture] | None = None
+    _embedded: dict[EmbedKind, str] = field(init=False)
+    _missing: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        t = translator(self.language)
         self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
-        self._missing = t("The picture is not in this page") if alone else t("This picture was not saved")
-        self._page_of = page_of
-        self._drawn = drawn
-        self._shown = picture
-        self._target = lru_cache(maxsize=4096)(self._find_target)
-        self._small = lru_cache(maxsize=_CACHED_TREES)(_parse)
+        self._missing = t("The picture is not in this page") if self.alone else t("This picture was not saved")
 
     def html(self, source: str, root: str, places: Collection[str] = (), *, colours: bool = False) -> Markup:
         """Return a body that is safe in a page; never raises. Of a body beyond the limits it shows the text.
@@ -130,24 +115,17 @@ class BodyWriter:
             escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
             return Markup(escaped)  # noqa: S704  its only markup are line ends
         try:
-            body = self._read(text)
+            body = parse_body(text)
         except TooLarge:
-            words = too_large_words(len(source), self._language)
+            words = too_large_words(len(source), self.language)
             return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
         except TooComplex:
             return Markup("<pre>{}</pre>").format(text)
-        keep_lines = not any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
+        keep_lines = not any(node.tag in LINE_TAGS for node in body.elements())
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
         colours = colours and len(text) <= _MAX_HIGHLIGHTED_CHARACTERS
         shown = self._written(valid, root, keep_lines=keep_lines, colours=colours)
         return Markup(clean(shown))  # noqa: S704  cleaned in this line
-
-    def text(self, source: str) -> str:
-        """Return a body's visible text, as :func:`~exporter.html.text.plain_text` does."""
-        return plain_text(source, lambda html: self._read(visible(html)[0]))
-
-    def _read(self, text: str) -> Element:
-        return _parse(text) if len(text) > _MAX_CACHED_CHARACTERS else self._small(text)
 
     def _written(self, body: Element, root: str, *, keep_lines: bool, colours: bool) -> str:
         parts: list[str] = []
@@ -181,14 +159,13 @@ class BodyWriter:
             return "", " " if tag in {"option", "optgroup"} else ""
         if not element.attributes and tag != "a":
             return f"<{tag}>", "" if tag in _VOID else f"</{tag}>"
-        allowed = ATTRIBUTES.get(tag, _NONE)
-        found = {name: value for name, value in element.attributes.items() if name in allowed or name in _EVERYWHERE}
+        found = dict(element.attributes)  # the sanitizer drops all that it does not permit
         if tag == "a":
             href = self._link(found.pop("href", ""), root)
             if href is not None and is_link(href):
                 found["href"] = href
-            if "id" not in found and element.attributes.get("name"):
-                found["id"] = element.attributes["name"]
+            if "id" not in found and found.get("name"):
+                found["id"] = found["name"]
             if "href" not in found:
                 tag = "span"
         return _opening(tag, found), "" if tag in _VOID else f"</{tag}>"
@@ -196,15 +173,15 @@ class BodyWriter:
     def _picture(self, element: Element, root: str, *, linked: bool) -> str:
         source = picture_source(element)
         alt = element.attributes.get("alt", "")
-        kept = {name: value for name, value in element.attributes.items() if name in ATTRIBUTES["img"] | _EVERYWHERE}
+        kept = dict(element.attributes)
         if is_inline_picture(source.strip()):
             return _opening("img", {**kept, "src": source.strip(), "alt": alt})
-        local = self._local_path(source)
-        if local is not None and self._drawn(local):
-            if self._shown is None:
-                return _opening("img", {**kept, "src": f"{root}{self._prefix}{local}", "alt": alt})
-            return self._local_picture(element, kept, local, self._shown(local), root, linked=linked)
-        address = absolute(source, self._base)
+        local = self.local_path(source)
+        if local is not None and self.drawn(local):
+            if self.picture is None:
+                return _opening("img", {**kept, "src": f"{root}{self.prefix}{local}", "alt": alt})
+            return self._local_picture(element, kept, local, self.picture(local), root, linked=linked)
+        address = absolute(source, self.base)
         if address is None:
             return escape(alt)
         named = escape(alt or self._missing)
@@ -230,7 +207,7 @@ class BodyWriter:
         own = ";".join(each for each in style if not _POSITION.match(each))
         kept |= {"style": own} if own else {}
         drawn = _opening("img", {**kept, **sides, "alt": alt if alt.strip() else picture_name(element)})
-        link = _opening("a", {"href": f"{root}{self._prefix}{local}", **({"style": placed} if placed else {})})
+        link = _opening("a", {"href": f"{root}{self.prefix}{local}", **({"style": placed} if placed else {})})
         return f"{link}{drawn}</a>"
 
     def _embed(self, element: Element, root: str) -> str:
@@ -239,7 +216,7 @@ class BodyWriter:
             href = self._link(embed.address, root)
             if href is not None and not href.startswith("#"):
                 # Without the user name: https://youtube.com@a.example/ leads to a.example.
-                host = urlsplit(absolute(embed.address, self._base) or embed.address).netloc.rpartition("@")[2]
+                host = urlsplit(absolute(embed.address, self.base) or embed.address).netloc.rpartition("@")[2]
                 shown = embed.title or f"{self._embedded[embed.kind]}: {host}"
                 place = f" <small>{escape(host)}</small>" if embed.title else ""
                 name = "player" if embed.kind is EmbedKind.VIDEO else "card"
@@ -255,27 +232,19 @@ class BodyWriter:
         found = self._target(text)
         return None if found is None else (root if found[1] else "") + found[0]
 
-    def _find_target(self, href: str) -> tuple[str, bool] | None:
+    def _target(self, href: str) -> tuple[str, bool] | None:
         """Return a link's target, and whether it is relative to the site's folder; ``None`` for no target."""
-        address = absolute(href, self._base)
+        address = absolute(href, self.base)
         if address is None:
             return None
-        local = self._local_path(href)
+        local = self.local_path(href)
         if local is not None and openable(local):
-            return f"{self._prefix}{local}", True
-        page = self._page_of(href)
+            return f"{self.prefix}{local}", True
+        page = self.page_of(href)
         if page is not None:
             return page, True
         _, mark, fragment = href.partition("#")
         return address + mark + fragment, False
-
-
-def _parse(source: str) -> Element:
-    """Parse a body; attributes of common tags are only read if the source has any."""
-    if too_large(source):
-        raise TooLarge
-    named = {tag.lower() for tag in _WITH_ATTRIBUTES.findall(source)}
-    return parse_body(source, bare=_COMMON - named)
 
 
 def _sides(written: dict[str, str], size: tuple[int, int]) -> dict[str, str]:

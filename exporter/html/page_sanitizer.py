@@ -6,7 +6,6 @@ A page's Content-Security-Policy forbids the same again, but this module does no
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
 from typing import Final
 
 import nh3
@@ -116,48 +115,17 @@ _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Z
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
 _TEXT_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
-_MAX_CACHED_CHARACTERS: Final = 200
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
-
-
-def clean(html: str) -> str:
-    """Return a balanced fragment that runs nothing, loads nothing and stays inside its parent element.
-
-    Pictures are files of the archive or ``data:`` pixels. Links lead to the web, to mail, to files and pages of the
-    archive, or to an anchor in the fragment.
-    """
-    return _cleaner().clean(html)
-
-
-@cache
-def _cleaner() -> nh3.Cleaner:
-    return nh3.Cleaner(
-        tags=set(TAGS),
-        clean_content_tags=_NEVER_SHOWN,
-        attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
-        attribute_filter=_attribute,
-        allowed_classes=CLASSES,
-        url_schemes={"http", "https", "mailto", "data"},
-        url_relative=_relative,
-        link_rel="noopener noreferrer",
-        id_prefix=ID_PREFIX,
-    )
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
-        return _cached_style(value) if len(value) <= _MAX_CACHED_CHARACTERS else _page_style(value)
+        return _page_style(value)
     if name in {"href", "cite"}:
         return value if is_link(value) else None
     if name == "src":
         return value if tag == "img" and (_LOCAL_PICTURE.fullmatch(value) or is_inline_picture(value)) else None
     return value
-
-
-@lru_cache(maxsize=1024)
-def _cached_style(style: str) -> str | None:
-    """Cache the results of short styles, because a blog repeats a few of them thousands of times."""
-    return _page_style(style)
 
 
 def _page_style(style: str) -> str | None:
@@ -182,3 +150,21 @@ def _relative(url: str) -> str | None:
     if _FRAGMENT.fullmatch(url) or _LOCAL_PICTURE.fullmatch(url) or _LOCAL_PAGE.fullmatch(url):
         return url
     return None
+
+
+clean: Final = nh3.Cleaner(
+    tags=set(TAGS),
+    clean_content_tags=_NEVER_SHOWN,
+    attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
+    attribute_filter=_attribute,
+    allowed_classes=CLASSES,
+    url_schemes={"http", "https", "mailto", "data"},
+    url_relative=_relative,
+    link_rel="noopener noreferrer",
+    id_prefix=ID_PREFIX,
+).clean
+"""Returns a balanced fragment that runs nothing, loads nothing and stays inside its parent element.
+
+Pictures are files of the archive or ``data:`` pixels. Links lead to the web, to mail, to files and pages of the
+archive, or to an anchor in the fragment.
+"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -27,19 +26,6 @@ from exporter.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-
-def single_page(style: str) -> str:
-    """Return the Content-Security-Policy of a self-contained page: no scripts and no requests.
-
-    Args:
-        style: the content of its ``style`` element, the only permitted style sheet.
-    """
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; style-src-attr 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 _CONTEXT_CHARACTERS: Final = 200
@@ -88,21 +74,12 @@ def diff_page(
     kept = list(changes)
     title = f"{blog_id}: {before} → {after}"
     lines = [
-        "<!DOCTYPE html>",
-        f'<html lang="{language}">',
-        '<head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{single_page(_DIFF_STYLE)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="referrer" content="no-referrer">',
-        f"<title>{_escaped(title)}</title>",
-        f"<style>{_DIFF_STYLE}</style></head>",
-        "<body>",
-        f"<h1>{_escaped(title)}</h1>",
         *_counts(kept, kinds, say),
         *(line for change in kept for line in _record(change, names, say)),
+        "</main>",
         "</body></html>",
     ]
-    return ("\n".join(lines) + "\n").encode("utf-8")
+    return (page_head(_escaped(title), _DIFF_STYLE, language) + "\n".join(lines) + "\n").encode("utf-8")
 
 
 def _counts(changes: list[RecordChange], kinds: Mapping[str, str], say: Callable[[str], str]) -> Iterator[str]:
@@ -148,7 +125,7 @@ def _part(op: Op, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return html.escape(visible(text)[0])
+    return escape(visible(text)[0])
 
 
 _RECORD_STYLE: Final = """
@@ -160,13 +137,24 @@ td, .as-typed { white-space: pre-wrap }
 """.strip()
 
 
-def page_head(title: str, style: str) -> str:
-    """Return the beginning of a page up to its heading; the page loads and runs nothing, and ``title`` is HTML."""
+def page_head(title: str, style: str, language: str = "ja") -> str:
+    """Return the beginning of a page up to its heading; the page loads and runs nothing.
+
+    Args:
+        title: HTML.
+        style: the only permitted style sheet.
+        language: of the page.
+    """
+    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; style-src-attr 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
     return f"""<!DOCTYPE html>
-<html lang="ja">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{single_page(style)}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>{title}</title>

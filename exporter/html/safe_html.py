@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html import escape
-from typing import Final
+from typing import Final, NamedTuple
 
 from exporter.html.anchors import ANCHOR
 from exporter.html.embedded import is_played
@@ -105,12 +105,9 @@ def safe_html(element: Element) -> str:
     return _BLANK_LINES.sub("\n", "".join(parts)).strip()
 
 
-class _Closing:
-    __slots__ = ("preformatted", "text")
-
-    def __init__(self, text: str, *, preformatted: bool = False) -> None:
-        self.text = text
-        self.preformatted = preformatted
+class _Closing(NamedTuple):
+    text: str
+    preformatted: bool = False
 
 
 def _tags(element: Element) -> tuple[str, _Closing]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
@@ -30,21 +30,21 @@ def collapse(text: str) -> str:
     return _SPACES.sub(" ", text).strip(" ")
 
 
-def plain_text(source: str, read: Callable[[str], Element] = parse_body) -> str:
-    """Return a body's text: blocks and ``<br>`` end a line, pictures are their ``alt``, scripts are left out.
-
-    Args:
-        source: HTML or text.
-        read: parses the HTML; callers may pass a cached parser.
-    """
+def plain_text(source: str) -> str:
+    """Return a body's text: blocks and ``<br>`` end a line, pictures are their ``alt``, scripts are left out."""
     if "<" not in source and "&" not in source:
         return source
     try:
-        body = read(source)
+        body = parse_body(source)
     except TooLarge:
         return text_of(source)
     except TooComplex:
         return html.unescape(_TAG.sub(" ", source))
+    return text_in(body)
+
+
+def text_in(body: Element) -> str:
+    """Return the text of a tree, as :func:`plain_text` does."""
     lines = (line.strip(" \t\r") for line in "".join(_parts(body)).split("\n"))
     return "\n".join(filter(None, lines)).strip()
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -104,14 +105,11 @@ def too_complex(source: str) -> bool:
     return work.nodes() > _MAX_NODES or work.steps() > _MAX_STEPS
 
 
-class _Scope:
+class _Scope(NamedTuple):
     """The open elements inside a scope (HTML Standard), such as a table cell."""
 
-    __slots__ = ("open", "tag")
-
-    def __init__(self, tag: str) -> None:
-        self.tag = tag
-        self.open: Counter[str] = Counter()
+    tag: str
+    open: Counter[str]
 
 
 class _ParserWork:
@@ -119,7 +117,7 @@ class _ParserWork:
 
     def __init__(self) -> None:
         self._tags = self._depth = self._deepest = self._tables = 0
-        self._scopes = [_Scope("")]
+        self._scopes = [_Scope("", Counter())]
         self._unclosed: Counter[str] = Counter()
         self._most: Counter[str] = Counter()
         self._spellings: defaultdict[str, set[str]] = defaultdict(set)
@@ -138,7 +136,7 @@ class _ParserWork:
         if tag in _SCOPES:
             if tag in _CELLS and self._scopes[-1].tag in _CELLS:
                 self._leave()
-            self._scopes.append(_Scope(tag))
+            self._scopes.append(_Scope(tag, Counter()))
             self._tables += tag == "table"
         if tag in _NEVER_DEEP:
             return
@@ -200,19 +198,15 @@ def too_large_words(characters: int, language: str = "ja") -> str:
 
 _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration[a-z-]*\s*:[^;]*line-through", re.IGNORECASE)
-BARE = tag_set("b blockquote br center div em h1 h2 h3 h4 h5 h6 hr i li p s strong tbody tr u ul")
-"""Common tags whose attributes are usually not read."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Element:
-    """An element: its lower-case tag, the attributes that were read, and its children in order."""
+    """An element: its lower-case tag, its attributes, and its children in order."""
 
-    __slots__ = ("attributes", "children", "tag")
-
-    def __init__(self, tag: str, attributes: dict[str, str], children: list[Element | str]) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.children = children
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element | str]
 
     def walk(self) -> Iterator[Element | str]:
         """Yield all descendants in document order, including texts, without recursion."""
@@ -223,17 +217,17 @@ class Element:
             if isinstance(node, Element):
                 todo.extend(reversed(node.children))
 
+    def elements(self) -> Iterator[Element]:
+        """Yield all descendants that are elements, in document order."""
+        return (node for node in self.walk() if isinstance(node, Element))
+
     def text(self) -> str:
         """Return the joined text of all descendants."""
         return "".join(node for node in self.walk() if isinstance(node, str))
 
 
-def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
+def parse(html: str) -> Element:
     """Return a ``body`` element with the fragment, without comments and the content of ``template``.
-
-    Args:
-        html: the fragment.
-        bare: the tags whose attributes are left out, because reading them takes time.
 
     Raises:
         TooLarge: only the text can be shown.
@@ -245,9 +239,13 @@ def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
         text = visible(html)[0].replace("\r\n", "\n").replace("\r", "\n")
         body.children += [text] if text else []
         return body
-    document = _document(html)
-    first = document.root if document is not None else None
-    todo: list[tuple[LexborNode | None, list[Element | str]]] = [(first, body.children)]
+    if too_large(html):
+        raise TooLarge(message("this body is too large to be shown with its markup"))
+    source, _ = visible(html)
+    if too_complex(source):
+        raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
+    document = LexborHTMLParser(source, is_fragment=True)
+    todo: list[tuple[LexborNode | None, list[Element | str]]] = [(document.root, body.children)]
     while todo:
         node, into = todo.pop()
         while node is not None:
@@ -255,36 +253,11 @@ def parse(html: str, *, bare: frozenset[str] = BARE) -> Element:
             if tag == "-text":
                 into.append(node.text_content or "")
             elif tag[:1] not in {"-", "!"}:
-                attributes = {} if tag in bare else {name: value or "" for name, value in node.attributes.items()}
-                element = Element(tag, attributes, [])
+                element = Element(tag, {name: value or "" for name, value in node.attributes.items()}, [])
                 into.append(element)
                 todo.append((node.first_child, element.children))
             node = node.next
     return body
-
-
-def find(html: str, selector: str) -> Iterator[Element]:
-    """Yield the elements that match a CSS selector, in order and without their children.
-
-    This is much faster than building the whole tree. Only a ``style`` element has its text.
-
-    Raises:
-        TooComplex: as for :func:`parse`.
-    """
-    document = _document(html)
-    if document is not None:
-        for node in document.css(selector):
-            text = [node.text()] if node.tag == "style" else []
-            yield Element(node.tag or "", {name: value or "" for name, value in node.attributes.items()}, [*text])
-
-
-def _document(html: str) -> LexborHTMLParser | None:
-    if too_large(html):
-        raise TooLarge(message("this body is too large to be shown with its markup"))
-    source, _ = visible(html)
-    if too_complex(source):
-        raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
-    return LexborHTMLParser(source, is_fragment=True) if source else None
 
 
 def holders(body: Element, wanted: Callable[[Element], bool]) -> set[int]:

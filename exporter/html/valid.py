@@ -133,8 +133,8 @@ class _Rewriter:
             return
         shown = Element(tag, _attributes(node, tag, self._ids), [])
         (context.parent.children if tag in _CHILDREN.get(context.parent.tag, ()) else _siblings(context)).append(shown)
-        if tag == "img" and context.linked:
-            _name(shown, node)
+        if tag == "img" and context.linked and not shown.attributes.get("alt", "").strip():
+            shown.attributes["alt"] = picture_name(node)
         if tag == "th":
             shown.attributes.setdefault("scope", "row" if _is_first(shown, context.parent) else "col")
         if tag == "details" and not _first_is(node, "summary"):
@@ -214,7 +214,7 @@ def _siblings(context: _Context) -> list[Element | str]:
 
 def _targets(body: Element) -> set[str]:
     """Return the ids that the body's links lead to; other ids have no use, and each may occur only once."""
-    links = (node.attributes.get("href", "") for node in body.walk() if isinstance(node, Element) and node.tag == "a")
+    links = (node.attributes.get("href", "") for node in body.elements() if node.tag == "a")
     return {link.strip()[1:] for link in links if link.strip().startswith("#")}
 
 
@@ -224,7 +224,7 @@ def _in_order(tag: str, parent: Element) -> bool:
         return all(isinstance(child, str) or child.tag in {"caption", "colgroup"} for child in parent.children)
     if tag not in {"caption", "figcaption", "summary"}:
         return True
-    return not any(isinstance(child, Element) or child.strip() for child in parent.children)
+    return not _solid(parent)
 
 
 def _is_first(cell: Element, row: Element) -> bool:
@@ -238,12 +238,6 @@ def _is_empty_link(node: Element) -> bool:
     )
 
 
-def _name(shown: Element, picture: Element) -> None:
-    """Add alternative text to a picture in a link if it has none."""
-    if not shown.attributes.get("alt", "").strip():
-        shown.attributes["alt"] = picture_name(picture)
-
-
 def picture_name(picture: Element) -> str:
     """Return a picture's file name as a replacement for a missing alternative text."""
     address = picture_source(picture)
@@ -251,18 +245,19 @@ def picture_name(picture: Element) -> str:
 
 
 def _first_is(node: Element, tag: str) -> bool:
-    solid = [child for child in node.children if isinstance(child, Element) or child.strip()]
+    solid = _solid(node)
     return bool(solid) and isinstance(solid[0], Element) and solid[0].tag == tag
 
 
 def _paired(node: Element) -> bool:
     """Return whether a description list only consists of terms followed by their descriptions."""
-    tags = [child.tag if isinstance(child, Element) else "" for child in node.children if not _blank(child)]
+    tags = [child.tag if isinstance(child, Element) else "" for child in _solid(node)]
     return re.fullmatch(r"(?:(?:dt )+(?:dd )+)+", "".join(f"{tag} " for tag in tags)) is not None
 
 
-def _blank(child: Element | str) -> bool:
-    return isinstance(child, str) and not child.strip()
+def _solid(node: Element) -> list[Element | str]:
+    """Return the children of an element without white space."""
+    return [child for child in node.children if isinstance(child, Element) or child.strip()]
 
 
 def picture_source(picture: Element) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from exporter import lossless_json
 from exporter.export import importer_rules
-from exporter.export.importer_rules import Nicenames
+from exporter.export.importer_rules import nicenames
 from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
 from exporter.export.post_html import as_html, cleaned, comment_html, report_bodies
@@ -100,8 +100,7 @@ class Plan:
         self._report = report
         self._entry_at: Place = lambda _: None
         self._media = Media(posts, self._new_home)
-        nicenames = Nicenames(posts.categories())
-        self.categories = {name: _category(name, nicenames.of(name)) for name in posts.categories()}
+        self.categories = {name: _category(name, slug) for name, slug in nicenames(posts.categories()).items()}
         self.pictures: dict[str, PostPicture] = {}
         self.shown_in: dict[str, list[str]] = {}
         self.linked: Counter[str] = Counter()
@@ -207,11 +206,11 @@ class Plan:
 
     def comment(self, found: PostComment, post: int) -> Fields:
         """Return the fields for a comment on the post with a number, and report cut values."""
-        who = importer_rules.commenter(found.comment, self._report)
+        author, url = importer_rules.commenter(found.comment, self._report)
         text = cleaned(comment_html(found.comment)).text
         said = {
-            "author_name": who.author or NOBODY,
-            "author_url": who.url,
+            "author_name": author or NOBODY,
+            "author_url": url,
             "content": text if text.strip() else f"{text}<!-- -->",
             "status": "approve" if found.visible else "hold",
         }

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
 Span = tuple[int, int]
@@ -21,9 +21,6 @@ _EXCERPT_LEAD = 30
 _EXCERPT_LENGTH = 120
 _PIECE_CHARACTERS = 100_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LONG_CHARACTERS = 200
-_OFTEN_CHANGED = (range(0xA0, 0x180), range(0x2000, 0x2500), range(0x3000, 0x3400), range(0xFE30, 0xFFF0))
-"""Accents, marks and units, and full-width and half-width forms."""
 _JAMO_FIRST, _JAMO_LAST = "\u1160", "\u11ff"
 _WAVE_DASH = "\N{WAVE DASH}"
 """Systems decode the one wave dash of Shift JIS as this or as U+FF5E. Only NFKC of the latter is ``~``."""
@@ -37,33 +34,8 @@ _LENGTHENING = "ー~"
 
 def fold(text: str) -> str:
     """Return the key of a text; lone surrogates become U+FFFD."""
-    key = _nfkc(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)).casefold().replace(_WAVE_DASH, "~")
-    return " ".join(f"|{key}|".split())[1:-1]
-
-
-def _nfkc(text: str) -> str:
-    """Return a text in NFKC, ten times as fast for long texts.
-
-    Normalising is a hundred times slower than checking, and one full-width character makes it necessary. So common
-    characters are normalised one by one, which keeps the text equivalent. Any others cost only their line.
-    """
-    if len(text) < _LONG_CHARACTERS:
-        return unicodedata.normalize("NFKC", text)
-    usual = _often_changed().sub(lambda found: _normal(found[0]), text)
-    return "\n".join(unicodedata.normalize("NFKC", line) for line in usual.split("\n"))
-
-
-@lru_cache(maxsize=8192)
-def _normal(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
-
-
-@cache
-def _often_changed() -> re.Pattern[str]:
-    """Return a pattern for the characters of Japanese texts that NFKC changes, each with its sound mark, if any."""
-    found = (chr(code) for block in _OFTEN_CHANGED for code in block)
-    changed = "".join(re.escape(char) for char in found if not unicodedata.is_normalized("NFKC", char))
-    return re.compile(f"[{changed}][\uff9e\uff9f]?")
+    key = unicodedata.normalize("NFKC", _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text))
+    return " ".join(f"|{key.casefold().replace(_WAVE_DASH, '~')}|".split())[1:-1]
 
 
 def similar(term: str) -> re.Pattern[str] | None:

@@ -35,6 +35,7 @@ from exporter.search.index_file import (
     record_head,
     record_lines,
 )
+from exporter.search.query import KIND_NAMES, Query
 from exporter.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
     from exporter.archive.state import State
-    from exporter.search.query import Query
     from exporter.service.interface import Records
 
 INDEX_EDITION: Final = 3
@@ -60,7 +60,6 @@ _Place = tuple[int, tuple[int, int, str]]
 _END: Final[tuple[_Place, bytes]] = ((len(FIELDS), (0, 0, "")), b"")
 _Counter: TypeAlias = "Callable[[bytes], int]"
 """Counts a term in a folded text."""
-_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
 
 
 def index_path(layout: Layout) -> InnerPath:
@@ -144,7 +143,7 @@ class Hit:
     def document(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
         return {
-            "kind": _NAMES[self.kind],
+            "kind": KIND_NAMES[self.kind],
             "id": self.record_id,
             "entry_id": self.entry_id,
             "title": self.title,
@@ -224,8 +223,39 @@ class Index:
             raise
 
     def _open(self, *, anew: bool = False) -> None:
-        self._file = open_index(self._documents, self._temporary, anew=anew, keep=self._folder is None)
+        self._file = self._current(anew=anew)
         self._opened.callback(self._file.close)
+
+    def _current(self, *, anew: bool) -> IndexFile:
+        """Return an up-to-date index; with ``anew``, make it again even if one exists.
+
+        Raises:
+            ArchiveDamaged: the records cannot be read.
+            BlogExporterError: the index cannot be written anywhere.
+        """
+        documents = self._documents
+        path = index_path(documents.archive.layout)
+        kept = documents.version == documents.archive.newest()
+        known = None
+        with contextlib.ExitStack() as opened:
+            if kept and not anew:
+                with contextlib.suppress(OSError, WrongIndex):
+                    path.parent.require_folder()
+                    known = opened.enter_context(contextlib.closing(IndexFile.open(path)))
+            if known is not None and (known.edition, known.content) == (documents.edition, documents.content):
+                opened.pop_all()
+                return known
+            if kept and self._folder is None:
+                with contextlib.suppress(OSError):
+                    path.parent.require_folder()
+                    atomic.make_folder(path.parent)
+                    path.with_name(_FORMER_NAME).remove()
+                    return _written(path, _content(documents, known))
+            place = self._temporary()
+            try:
+                return _written(place / path.name, _content(documents, known))
+            except OSError as error:
+                raise atomic.translate(error, place) from error
 
     def _temporary(self) -> Path:
         if self._folder is not None:
@@ -377,45 +407,6 @@ def match_of(record: IndexedRecord, counts: Sequence[_Counter]) -> RecordMatch |
     score += min(sum(hits), RANK_SCORE - 1)
     at = max(range(len(hits)), key=lambda at: (hits[at] > 0 and fields[at][1], hits[at]))
     return RecordMatch(score, record.moment, record.offset, at)
-
-
-def open_index(
-    documents: VersionDocuments, temporary: Callable[[], Path], *, anew: bool = False, keep: bool = True
-) -> IndexFile:
-    """Return an up-to-date index of a version.
-
-    Args:
-        documents: of the version.
-        temporary: makes an empty folder, for an index that the archive cannot hold.
-        anew: make it again even if one exists.
-        keep: keep the index of the newest version in the archive.
-
-    Raises:
-        ArchiveDamaged: the records cannot be read.
-        BlogExporterError: the index cannot be written anywhere.
-    """
-    path = index_path(documents.archive.layout)
-    kept = documents.version == documents.archive.newest()
-    known = None
-    with contextlib.ExitStack() as opened:
-        if kept and not anew:
-            with contextlib.suppress(OSError, WrongIndex):
-                path.parent.require_folder()
-                known = opened.enter_context(contextlib.closing(IndexFile.open(path)))
-        if known is not None and (known.edition, known.content) == (documents.edition, documents.content):
-            opened.pop_all()
-            return known
-        if kept and keep:
-            with contextlib.suppress(OSError):
-                path.parent.require_folder()
-                atomic.make_folder(path.parent)
-                path.with_name(_FORMER_NAME).remove()
-                return _written(path, _content(documents, known))
-        place = temporary()
-        try:
-            return _written(place / path.name, _content(documents, known))
-        except OSError as error:
-            raise atomic.translate(error, place) from error
 
 
 def _written(path: Path, content: Iterable[bytes]) -> IndexFile:

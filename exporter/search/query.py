@@ -6,21 +6,16 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, datetime, tzinfo
+from typing import Final
 
 from exporter.errors import UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 
-KIND_WORDS: dict[str, Kind] = {
-    "entry": Kind.ENTRIES,
-    "entries": Kind.ENTRIES,
-    "comment": Kind.COMMENTS,
-    "comments": Kind.COMMENTS,
-    "file": Kind.FILES,
-    "files": Kind.FILES,
-}
+KIND_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
+KIND_WORDS: Final = {word: kind for kind, name in KIND_NAMES.items() for word in (name, str(kind))}
 
 _TERM = re.compile(r'["“”＂](?P<phrase>[^"“”＂]*)["“”＂]|(?P<word>[^\s"“”＂]+)|(?P<open>["“”＂])')
 
@@ -119,10 +114,7 @@ def _since(text: str | None, timezone: tzinfo) -> datetime | None:
     if text is None:
         return None
     try:
-        moment = datetime.combine(date.fromisoformat(text), time())
+        moment = datetime.fromisoformat(text)
     except ValueError:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise UsageError(message("since is {text!r}, which is not a date such as 2026-01-31.", text=text)) from None
+        raise UsageError(message("since is {text!r}, which is not a date such as 2026-01-31.", text=text)) from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)

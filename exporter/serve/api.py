@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections import defaultdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,41 +20,46 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exporter import lossless_json
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.lines import latest_line
-from exporter.archive.segments import LinePosition, line_positions
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.message import message
 from exporter.model.kinds import BY_NAME, Kind
 from exporter.search.folding import excerpt, fold, spans_of
-from exporter.search.index import Index, VersionDocuments
+from exporter.search.index import Hit, Index, VersionDocuments
 from exporter.search.index_file import FIELDS, IndexedRecord, IndexFile, document_of, id_of, index_head, record_lines
 from exporter.search.query import parse_query
 from exporter.service.registry import service_of
+from exporter.site.history import changed_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from exporter.search.folding import Excerpt
-    from exporter.search.index import Hit
+    from exporter.archive.segments import LinePosition
     from exporter.search.query import Query
     from exporter.service.interface import Records
     from exporter.settings import Settings
 
 _QUERY_CHARACTERS: Final = 1_000
-_MAX_HITS: Final = 500
-_PAST_KINDS: Final = (Kind.ENTRIES, Kind.COMMENTS)
-_PAST_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment"}
+MAX_HITS: Final = 500
 
 
 class PastHit(NamedTuple):
     """An earlier state that contains the terms, of a record whose current state does not.
 
     Attributes:
-        document: the object that the API sends.
-        parts: its excerpt in parts, see :func:`marked_parts`.
+        hit: in that state.
+        version: that holds it.
+        gone: whether the record is gone.
     """
 
-    document: dict[str, Any]
-    parts: list[tuple[str, bool]]
+    hit: Hit
+    version: int
+    gone: bool
+
+    def document(self) -> dict[str, Any]:
+        """Return the object that the API sends."""
+        found = {**self.hit.document(), "version": self.version, "gone": self.gone}
+        del found["score"]
+        return found
 
 
 class Found(NamedTuple):
@@ -77,7 +81,7 @@ class Found(NamedTuple):
             "hits": [hit.document() for hit in self.hits],
             "similar_found": self.similar_total,
             "similar_hits": [hit.document() for hit in self.similar],
-            "past": {"found": self.past_total, "hits": [hit.document for hit in self.past]},
+            "past": {"found": self.past_total, "hits": [hit.document() for hit in self.past]},
         }
 
 
@@ -123,7 +127,7 @@ class Api:
 
     def entries(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return up to ``limit`` entries from ``offset`` on, ordered by id."""
-        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, _MAX_HITS)
+        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, MAX_HITS)
 
         def work(archive: Archive) -> dict[str, Any]:
             version = archive.resolve(self._at)
@@ -177,7 +181,7 @@ class Api:
             raise UsageError(
                 message("A query has at most {longest_query} characters.", longest_query=_QUERY_CHARACTERS)
             )
-        limit = _number(asked, "limit", 20, _MAX_HITS)
+        limit = _number(asked, "limit", 20, MAX_HITS)
         kind, since = asked.get("kind") or None, asked.get("since") or None
         query = parse_query([text], kind, since, limit=limit, timezone=self._settings.timezone)
 
@@ -272,23 +276,9 @@ class PastIndex:
         at = max(range(len(texts)), key=counts.__getitem__)
         part = excerpt(texts[at], spans_of(texts[at], terms))
         known = self._archive.record(kind, record_id, version)
-        raw = {} if known is None else known.data()
-        document = document_of(kind, raw, None, self._service)
-        return PastHit(
-            {
-                "kind": _PAST_NAMES[kind],
-                "id": record_id,
-                "entry_id": document.entry_id,
-                "version": version,
-                "title": document.title,
-                "date": None if document.date is None else document.date.isoformat(),
-                "field": FIELDS[kind][at][0],
-                "excerpt": part.text,
-                "marks": [list(mark) for mark in part.marks],
-                "gone": self._now.read(kind, record_id) is None,
-            },
-            marked_parts(part),
-        )
+        found = document_of(kind, {} if known is None else known.data(), None, self._service)
+        hit = Hit(kind, record_id, found.entry_id, found.title, found.date, FIELDS[kind][at][0], part, score=0)
+        return PastHit(hit, version, gone=self._now.read(kind, record_id) is None)
 
 
 def json_of(value: dict[str, Any]) -> bytes:
@@ -305,27 +295,10 @@ def _number(asked: Mapping[str, str], name: str, default: int, most: int) -> int
     return int(text)
 
 
-def marked_parts(part: Excerpt) -> list[tuple[str, bool]]:
-    """Return an excerpt's parts, each with whether a term matched it."""
-    found, done = [("…" if part.start else "", False)], 0
-    for start, end in part.marks:
-        found += [(part.text[done:start], False), (part.text[start:end], True)]
-        done = end
-    found += [(part.text[done:], False), ("…" if part.cut else "", False)]
-    return [(text, is_hit) for text, is_hit in found if text]
-
-
 def _past_places(archive: Archive, newest: int) -> Iterator[tuple[Kind, str, int, LinePosition]]:
     """Yield kind, id, version and line position of every state that a version up to ``newest`` replaced or removed."""
     versions = [version for version in archive.versions() if version <= newest]
-    for kind in _PAST_KINDS:
-        held: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
-        for version in versions[1:]:
-            for record_id, place in line_positions(archive.layout.segment(version, kind), damaged=lambda _: None):
-                held[record_id].append((version, place))
-        for version in versions[:1]:
-            for record_id, place in line_positions(archive.layout.segment(version, kind), held.keys(), lambda _: None):
-                held[record_id].insert(0, (version, place))
-        for record_id, steps in held.items():
+    for kind in (Kind.ENTRIES, Kind.COMMENTS):
+        for record_id, steps in changed_positions(archive.layout, versions, kind, lambda *_: None).items():
             last = len(steps) - (not steps[-1][1].removed)
             yield from ((kind, record_id, version, place) for version, place in steps[:last] if not place.removed)

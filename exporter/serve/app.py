@@ -19,7 +19,7 @@ from hmac import compare_digest
 from ipaddress import ip_address
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from aiohttp import hdrs, web
@@ -31,7 +31,7 @@ from exporter.library.views import site_options
 from exporter.message import message, said
 from exporter.serve.api import Api, json_of
 from exporter.serve.files import SITE, UNKNOWN, OpenFile, ServedFiles
-from exporter.serve.search_page import SearchPage
+from exporter.serve.search_page import search_page
 from exporter.service.registry import service_of
 from exporter.site.history import ArchiveHistory
 from exporter.site.templating import POLICY
@@ -115,13 +115,6 @@ class _Thread:
                     future.set_exception(error)
 
 
-class _Blocking(NamedTuple):
-    """The blocking answers, which need the thread: the API and the search page."""
-
-    api: Api
-    page: SearchPage
-
-
 @contextlib.contextmanager
 def site_folder(archive: Path, settings: Settings, at: int | None, say: Callable[[str], None]) -> Iterator[InnerPath]:
     """Yield the site's folder: ``latest/site``, or a temporary one if it is missing or an older version is wanted."""
@@ -155,10 +148,11 @@ def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archiv
             path.write_bytes(file.render())
 
 
+@dataclass
 class Server:
     """Answers the requests for one archive.
 
-    Args:
+    Attributes:
         archive: its folder.
         site: the folder of its site.
         settings: how to read the records, and the options of the site.
@@ -167,21 +161,15 @@ class Server:
         warn: called with a sentence about an unexpected failure.
     """
 
-    def __init__(
-        self,
-        archive: Path,
-        site: InnerPath,
-        settings: Settings,
-        place: Place,
-        at: int | None = None,
-        warn: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self._archive = archive
-        self._settings = settings
-        self._place = place
-        self._at = at
-        self._warn = warn
-        self._files = ServedFiles(Archive.open(archive).layout, site)
+    archive: Path
+    site: InnerPath
+    settings: Settings
+    place: Place
+    at: int | None = None
+    warn: Callable[[str], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self._files = ServedFiles(Archive.open(self.archive).layout, self.site)
         self._thread = _Thread()
 
     @contextlib.asynccontextmanager
@@ -192,11 +180,10 @@ class Server:
             UsageError: the host or port cannot be used.
         """
         asyncio.get_running_loop().set_exception_handler(
-            lambda _, said: self._warn(f"{said['message']}: {said.get('exception')}")
+            lambda _, said: self.warn(f"{said['message']}: {said.get('exception')}")
         )
         with tempfile.TemporaryDirectory(prefix="blog-exporter-serve-", ignore_cleanup_errors=True) as folder:
-            api = Api(self._archive, self._settings, Path(folder), self._at)
-            self._records = _Blocking(api, SearchPage(self._archive, self._settings))
+            self._api = Api(self.archive, self.settings, Path(folder), self.at)
             # Its log of malformed requests would contain the token.
             server = _LimitedServer(
                 self._answer,
@@ -211,11 +198,11 @@ class Server:
                 yield await self._listen(runner)
             finally:
                 await runner.cleanup()
-                self._thread.do(api.close)
+                self._thread.do(self._api.close)
                 self._thread.end()
 
     async def _listen(self, runner: web.ServerRunner) -> str:
-        host, port = self._place.host.strip("[]"), self._place.port
+        host, port = self.place.host.strip("[]"), self.place.port
         try:
             await web.TCPSite(runner, host, port).start()
         except (OSError, UnicodeError) as error:
@@ -232,7 +219,7 @@ class Server:
 
     @property
     def _prefix(self) -> str:
-        return f"/{self._place.token}" if self._place.token else ""
+        return f"/{self.place.token}" if self.place.token else ""
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -240,14 +227,14 @@ class Server:
         except BlogExporterError as error:
             response = _text(500, said(error))
         except Exception as error:  # noqa: BLE001 - the next request is answered
-            self._warn(message("a request failed: {name}: {error}", name=type(error).__name__, error=error))
+            self.warn(message("a request failed: {name}: {error}", name=type(error).__name__, error=error))
             response = _text(500, message("The request failed. The server's terminal shows the reason."))
         return response if response.prepared else _with_headers(response)
 
     async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
-        if not is_own_name(request.headers.get(hdrs.HOST, ""), self._place.host) or _from_elsewhere(request):
+        if not is_own_name(request.headers.get(hdrs.HOST, ""), self.place.host) or _from_elsewhere(request):
             return _text(403, message("Open the address that the server printed. It refuses all other addresses."))
-        path = below_token(request.path, self._place.token)
+        path = below_token(request.path, self.place.token)
         if path is None:
             return _text(404, message("Not found."))
         if request.method not in ("GET", "HEAD"):
@@ -255,15 +242,15 @@ class Server:
         if path in ("", "/", f"/{SITE}", f"/{SITE}/"):
             return web.Response(status=302, headers={hdrs.LOCATION: f"{self._prefix}{_START}"})
         if path == _SEARCH:
-            work = partial(self._records.page.render, self._records.api, request.query)
+            work = partial(search_page, self.archive, self.settings, self._api, request.query)
             body, status = await self._thread.do(work)
             return web.Response(body=body, status=status, content_type="text/html", charset="utf-8")
         if path == "/api" or path.startswith("/api/"):
-            return await self._api(path.removeprefix("/api").strip("/"), request)
+            return await self._api_answer(path.removeprefix("/api").strip("/"), request)
         return await self._file(path.lstrip("/"), request)
 
-    async def _api(self, path: str, request: web.BaseRequest) -> web.Response:
-        api, query = self._records.api, dict(request.query)
+    async def _api_answer(self, path: str, request: web.BaseRequest) -> web.Response:
+        api, query = self._api, dict(request.query)
         name, _, rest = path.partition("/")
         kind, _, record_id = rest.partition("/")
         answers: dict[str, Callable[[], bytes]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
@@ -11,7 +10,8 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.library.views import site_options
 from exporter.message import said
 from exporter.model.kinds import Kind
-from exporter.serve.api import Api, Found, marked_parts
+from exporter.search.query import KIND_NAMES
+from exporter.serve.api import MAX_HITS, Api, Found
 from exporter.service.registry import service_of
 from exporter.site import NAME
 from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
@@ -24,94 +24,78 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from exporter.search.folding import Excerpt
     from exporter.search.index import Hit
     from exporter.serve.api import PastHit
     from exporter.settings import Settings
 
-_KINDS: Final = (("entry", "entries"), ("comment", "comments"), ("file", "files"))
 _HITS_PER_STEP: Final = 20
-_MAX_HITS: Final = 500
 
 
-class SearchPage:
-    """Renders the page; in one thread only, like the API."""
-
-    def __init__(self, archive: Path, settings: Settings) -> None:
-        self._archive = archive
-        self._settings = settings
-
-    def render(self, api: Api, asked: Mapping[str, str]) -> tuple[bytes, int]:
-        """Return the page for a query, and the HTTP status."""
-        archive = Archive.open(self._archive)
-        options = site_options(self._settings, self._archive)
-        parts = Parts(options.language, service_of(self._settings, archive.info.service).timezone)
-        renderer = PageRenderer(options, archive.info.blog_id, parts)
-        query, kind = asked.get("q", "").strip(), asked.get("kind", "")
-        t = translator(options.language)
-        found, problem, status = None, "", 200
-        if query:
-            try:
-                found = api.search({**asked, "q": query})
-            except BlogExporterError as error:
-                problem, status = said(error), 400 if isinstance(error, UsageError) else 500
-        context: dict[str, Any] = {
-            "title": t("Search"),
-            "query": visible(query)[0],
-            "kind": kind,
-            "kinds": _KINDS,
-            "problem": visible(translated(problem, options.language))[0],
-            "found": found,
-            "hits": [] if found is None else [_row(hit, archive) for hit in found.hits],
-            "similar": [] if found is None else [_row(hit, archive) for hit in found.similar],
-            "past": [] if found is None else [_past_row(hit, archive) for hit in found.past],
-            "more": _more(found, query, kind),
-        }
-        return renderer.render("served_search.html", "search.html", **context), status
+def search_page(path: Path, settings: Settings, api: Api, asked: Mapping[str, str]) -> tuple[bytes, int]:
+    """Return the page for a query to the archive at ``path``, and the HTTP status; in one thread only, like the API."""
+    archive = Archive.open(path)
+    options = site_options(settings, path)
+    parts = Parts(options.language, service_of(settings, archive.info.service).timezone)
+    renderer = PageRenderer(options, archive.info.blog_id, parts)
+    query, kind = asked.get("q", "").strip(), asked.get("kind", "")
+    t = translator(options.language)
+    found, problem, status = Found(0, [], 0, [], 0, [], 0), "", 200
+    if query:
+        try:
+            found = api.search({**asked, "q": query})
+        except BlogExporterError as error:
+            problem, status = said(error), 400 if isinstance(error, UsageError) else 500
+    context: dict[str, Any] = {
+        "title": t("Search"),
+        "query": visible(query)[0],
+        "kind": kind,
+        "kinds": [(name, str(kind)) for kind, name in KIND_NAMES.items()],
+        "problem": visible(translated(problem, options.language))[0],
+        "found": found if query and not problem else None,
+        "hits": [_row(hit, _link(hit, archive)) for hit in found.hits],
+        "similar": [_row(hit, _link(hit, archive)) for hit in found.similar],
+        "past": [_past_row(hit, archive) for hit in found.past],
+        "more": _more(found, query, kind),
+    }
+    return renderer.render("served_search.html", "search.html", **context), status
 
 
-def _more(found: Found | None, query: str, kind: str) -> str:
+def _more(found: Found, query: str, kind: str) -> str:
     """Return the address of the same page with more hits; empty if it shows all."""
-    if found is None:
-        return ""
     shown = max(len(found.hits) + len(found.similar), len(found.past))
-    if shown >= min(_MAX_HITS, max(found.total + found.similar_total, found.past_total)):
+    if shown >= min(MAX_HITS, max(found.total + found.similar_total, found.past_total)):
         return ""
-    return "?" + urlencode(
-        {"q": query, "kind": kind, "limit": min(_MAX_HITS, shown + _HITS_PER_STEP)}, errors="replace"
-    )
+    return "?" + urlencode({"q": query, "kind": kind, "limit": min(MAX_HITS, shown + _HITS_PER_STEP)}, errors="replace")
 
 
-def _row(hit: Hit, archive: Archive) -> dict[str, Any]:
-    link = "gallery.html"
-    if hit.kind is Kind.ENTRIES:
-        link = f"entry/{safe_name(hit.record_id)}.html"
-    elif hit.kind is Kind.COMMENTS:
-        known = archive.last_known(Kind.ENTRIES, hit.entry_id)
-        page = ORPHANS_PAGE if known is None or known.stored is None else f"entry/{safe_name(hit.entry_id)}.html"
-        link = f"{page}#comment-{one_line(hit.record_id)}"
+def _row(hit: Hit, link: str, version: int = 0, *, gone: bool = False) -> dict[str, Any]:
     return {
         "link": link,
         "title": one_line(hit.title),
         "date": hit.date,
         "comment": hit.kind is Kind.COMMENTS,
-        "parts": _visible(marked_parts(hit.excerpt)),
-        "version": 0,
-        "gone": False,
+        "parts": _marked_parts(hit.excerpt),
+        "version": version,
+        "gone": gone,
     }
 
 
-def _past_row(hit: PastHit, archive: Archive) -> dict[str, Any]:
-    found = hit.document
-    of_entry = found["kind"] == "entry"
-    return {
-        "link": _past_page(archive, found["id"], found["version"]) if of_entry else "",
-        "title": one_line(found["title"]),
-        "date": None if found["date"] is None else datetime.fromisoformat(found["date"]),
-        "comment": not of_entry,
-        "parts": _visible(hit.parts),
-        "version": found["version"],
-        "gone": found["gone"],
-    }
+def _link(hit: Hit, archive: Archive) -> str:
+    """Return the address of a record in the site."""
+    if hit.kind is Kind.FILES:
+        return "gallery.html"
+    if hit.kind is Kind.ENTRIES:
+        return f"entry/{safe_name(hit.record_id)}.html"
+    known = archive.last_known(Kind.ENTRIES, hit.entry_id)
+    page = ORPHANS_PAGE if known is None or known.stored is None else f"entry/{safe_name(hit.entry_id)}.html"
+    return f"{page}#comment-{one_line(hit.record_id)}"
+
+
+def _past_row(past: PastHit, archive: Archive) -> dict[str, Any]:
+    hit = past.hit
+    link = _past_page(archive, hit.record_id, past.version) if hit.kind is Kind.ENTRIES else ""
+    return _row(hit, link, past.version, gone=past.gone)
 
 
 def _past_page(archive: Archive, entry_id: str, version: int) -> str:
@@ -120,5 +104,11 @@ def _past_page(archive: Archive, entry_id: str, version: int) -> str:
     return page if (archive.layout.latest / NAME / page).is_file() else f"entry/{safe_name(entry_id)}.html"
 
 
-def _visible(parts: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    return [(visible(text)[0], is_hit) for text, is_hit in parts]
+def _marked_parts(part: Excerpt) -> list[tuple[str, bool]]:
+    """Return an excerpt's parts, each with whether a term matched it."""
+    found, done = [("…" if part.start else "", False)], 0
+    for start, end in part.marks:
+        found += [(part.text[done:start], False), (part.text[start:end], True)]
+        done = end
+    found += [(part.text[done:], False), ("…" if part.cut else "", False)]
+    return [(visible(text)[0], is_hit) for text, is_hit in found if text]

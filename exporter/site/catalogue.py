@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.export.comment_index import UNDATED, CommentTable
 from exporter.html.links import AddressPattern, absolute
@@ -30,28 +30,17 @@ if TYPE_CHECKING:
     from exporter.site.thumbnails import Thumbnails
 
 _BEGINNING_CHARACTERS: Final = 110
-_UNSAFE_END_CHARACTERS: Final = 20
-"""Characters at the end of the excerpt that may be half of a tag or reference."""
-_FIRST_PART_CHARACTERS: Final = 500
 _READ_CHARACTERS: Final = 200_000
-"""Characters of a body that are read for its beginning; usually the first limit is enough."""
+"""Characters of a body that are read for its beginning."""
 _PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
 
 def beginning_of(body: str) -> str:
     """Return the beginning of a body without its pictures; it ends in ``…`` if the body continues."""
-    text = _joined_line(body[:_FIRST_PART_CHARACTERS])
-    if len(text) < _BEGINNING_CHARACTERS + _UNSAFE_END_CHARACTERS and len(body) > _FIRST_PART_CHARACTERS:
-        text = _joined_line(body[:_READ_CHARACTERS])
+    text = text_of(_PICTURE_TAG.sub("", body[:_READ_CHARACTERS]))
+    text = " ".join(visible(text[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
     return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
 
-
-def _joined_line(html: str) -> str:
-    return " ".join(visible(text_of(_PICTURE_TAG.sub("", html))[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
-
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
 
 ORPHANS_PAGE: Final = "comments/orphans.html"
 COMMENTS_ON_PAGE: Final = 500
@@ -61,34 +50,6 @@ _NO_IDENTITY: Final = bytes(32)
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_CACHED_VALUES: Final = 128
-"""More than a chunk of the search data holds: it is made after the pages of its entries, from the same records."""
-_MAX_CACHED_CHARACTERS: Final = 20_000
-
-
-class SmallCache(Generic[K, V]):
-    """A cache of a few small values by key, so that memory does not grow with the blog.
-
-    Args:
-        make: makes the value of a key.
-        size: returns a value's size in characters; large values are not cached.
-    """
-
-    def __init__(self, make: Callable[[K], V], size: Callable[[V], int]) -> None:
-        self._make = make
-        self._size = size
-        self._values: dict[K, V] = {}
-
-    def get(self, key: K) -> V:
-        """Return the value for a key, from the cache if possible."""
-        found = self._values.get(key)
-        if found is None:
-            found = self._make(key)
-            if self._size(found) <= _MAX_CACHED_CHARACTERS:
-                if len(self._values) >= _CACHED_VALUES:
-                    del self._values[next(iter(self._values))]
-                self._values[key] = found
-        return found
 
 
 class ShownFacts(NamedTuple):
@@ -241,17 +202,12 @@ class Catalogue:
         self._base = base
         self._addresses = EntryAddresses((), (), base)
         self._links: dict[Kind, dict[str, list[str]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
-        self._entries: SmallCache[str, Post] = SmallCache(self._load_entry, lambda post: _size(post.raw))
-        self._comments: SmallCache[tuple[str, ...], list[Comment]] = SmallCache(
-            self._load_comments, lambda found: sum(len(each.text) for each in found)
-        )
         self._beginnings: dict[str, str] = {}
         self._gone = {} if history is None else history.gone_entries()
         categories = {entry_id: found.category for entry_id, found in facts.of(Kind.ENTRY_LIST, self._item_facts)}
         for comment_id, comment in facts.of(Kind.COMMENTS, self._comment_facts):
             self.comment_table.add(comment.entry_id, comment_id, comment.day)
             self._keep_links(Kind.COMMENTS, comment_id, comment.links)
-        self.comment_table.finish()
         posts, marks = [], []
         gone_facts = ((entry_id, self._entry_facts(gone.load())) for entry_id, gone in self._gone.items())
         for entry_id, found in chain(facts.of(Kind.ENTRIES, self._entry_facts), gone_facts):
@@ -288,9 +244,8 @@ class Catalogue:
 
     def entry(self, post: PostSummary) -> Post:
         """Read a whole entry; if it is gone, its last state."""
-        if post.gone_in is not None:
-            return self.service.post(self._gone[post.id].load())
-        return self._entries.get(post.id)
+        gone = self._gone.get(post.id)
+        return self.service.post(self.records.load(Kind.ENTRIES, post.id) or {} if gone is None else gone.load())
 
     def beginning(self, post: PostSummary) -> str:
         """Return the beginning of an entry; for an entry just read for its facts it is cached once."""
@@ -301,12 +256,8 @@ class Catalogue:
         """Return the ids of an entry's comments in order."""
         return self.comment_table.of(post.id)
 
-    def comments(self, comment_ids: Iterable[str]) -> list[Comment]:
-        """Read the comments of an entry."""
-        return self._comments.get(tuple(comment_ids))
-
-    def each_comment(self, comment_ids: Iterable[str]) -> Iterator[Comment]:
-        """Read comments one at a time, without caching."""
+    def comments(self, comment_ids: Iterable[str]) -> Iterator[Comment]:
+        """Read comments one at a time."""
         raws = (self.records.load(Kind.COMMENTS, comment_id) for comment_id in comment_ids)
         return (self.service.comment(raw) for raw in raws if raw is not None)
 
@@ -326,9 +277,8 @@ class Catalogue:
         except KeyError:
             return self.records.load(kind, record_id)
 
-    def shown(self, raw: Raw) -> ShownFacts:
+    def shown(self, entry: Post) -> ShownFacts:
         """Return the facts that lists show of any state of an entry."""
-        entry = self.service.post(raw)
         access = "" if entry.access == self.service.usual_access else one_line(entry.access)[:20]
         return ShownFacts(entry.date, one_line(entry.title)[:_MAX_TITLE_CHARACTERS], entry.private is True, access)
 
@@ -356,12 +306,6 @@ class Catalogue:
                 found[target].append(post)
         return found
 
-    def _load_entry(self, entry_id: str) -> Post:
-        return self.service.post(self.records.load(Kind.ENTRIES, entry_id) or {})
-
-    def _load_comments(self, comment_ids: tuple[str, ...]) -> list[Comment]:
-        return list(self.each_comment(comment_ids))
-
     def _item_facts(self, raw: Raw) -> ItemFacts:
         return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_MAX_TITLE_CHARACTERS])
 
@@ -374,16 +318,12 @@ class Catalogue:
         entry = self.service.post(raw)
         texts = entry.body, entry.more
         plain = [_TAGS.sub(" ", text) for text in texts]
-        title = one_line(entry.title)
         return EntryFacts(
-            date=entry.date,
-            title=title[:_MAX_TITLE_CHARACTERS],
-            private=entry.private is True,
-            access="" if entry.access == self.service.usual_access else one_line(entry.access)[:20],
+            *self.shown(entry),
             length=sum(len(part) for text in plain for part in text.split()),
             links=self._own_links(*texts),
             addresses=[each for pattern in self._patterns if (each := pattern.fill(raw)) is not None],
-            marks=marks_of(title, " ".join(plain)),
+            marks=marks_of(one_line(entry.title), " ".join(plain)),
             beginning=beginning_of(entry.body),
         )
 
@@ -408,21 +348,12 @@ class Catalogue:
             identity=fingerprint(*parts),
             listed=b"",
             length=facts.length,
-            comments=self.comment_table.count(entry_id),
+            comments=len(self.comment_table.places(entry_id)),
             gone_in=None if gone is None else gone.version,
             gone_at="" if gone is None else gone.date,
         )
-        shown_in_lists = (
-            post.page,
-            str(post.date),
-            post.title,
-            post.category,
-            post.private,
-            post.access,
-            post.comments,
-            post.gone_in,
-        )
-        return post._replace(listed=fingerprint(repr(shown_in_lists)))
+        shown_in_lists = post._replace(identity=b"", length=0, gone_at="")
+        return post._replace(listed=fingerprint(*map(str, shown_in_lists)))
 
     def _own_links(self, *sources: str) -> list[str]:
         """Return the links in bodies that may lead to other entries, so that pages change with their targets.
@@ -467,10 +398,6 @@ def orphans_page(at: int) -> str:
 def one_line(text: str) -> str:
     """Return an untrusted text on one line, as a page can show it."""
     return " ".join(visible(text)[0].split())
-
-
-def _size(raw: Raw) -> int:
-    return sum(len(value) for value in raw.values() if isinstance(value, str))
 
 
 def _moment(date: datetime | None) -> float:

@@ -29,7 +29,7 @@ from exporter.model.kinds import Kind, sort_key
 from exporter.site import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO, Self
 
     from exporter.archive.layout import Layout
@@ -293,10 +293,6 @@ class SiteFacts:
 
     def of(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[str, F]]:
         """Yield the id and facts for each record of a kind in order; ``derive`` takes the facts from a record."""
-        if self._path is None:
-            for record_id, raw in self._records.scan(kind):
-                yield record_id, derive(raw)
-            return
         rows: list[list[Any]] = []
         for row, facts in self._merged(kind, derive):
             yield row[0], facts
@@ -323,12 +319,6 @@ class SiteFacts:
         """Yield a row and the facts of each record; cached facts are used if they are of the same record."""
         records, known = self._records, self._known(kind)
         before = next(known, None)
-        if before is None:
-            self._changed = True
-            for record_id, raw in records.scan(kind):
-                found = derive(raw)
-                yield [record_id, self._identity(kind, record_id), *found.row()], found
-            return
         for record_id in records.ids(kind):
             while before is not None and before[0] != record_id and sort_key(before[0]) < sort_key(record_id):
                 before = next(known, None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from operator import itemgetter
@@ -20,6 +20,7 @@ from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
+    from exporter.archive.layout import Layout
     from exporter.archive.manifest import Manifest
     from exporter.model.changes import RecordChange
     from exporter.model.records import Raw
@@ -96,21 +97,6 @@ class Completeness(NamedTuple):
     kinds: tuple[KindCompleteness, ...]
     problems: tuple[tuple[str, str, str], ...]
 
-    @property
-    def excepted(self) -> bool:
-        """Whether a record is neither saved nor pending."""
-        return any(each.lost or each.by_choice for each in self.kinds)
-
-    @property
-    def refused(self) -> bool:
-        """Whether the address guard refused an address."""
-        return any(each.refused for each in self.kinds)
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether a stored file contradicts the file list."""
-        return any(each.doubtful for each in self.kinds)
-
 
 def completeness_at(archive: Archive, version: int) -> Completeness:
     """Return the completeness of a version: of the newest one as the newest run found it."""
@@ -120,11 +106,7 @@ def completeness_at(archive: Archive, version: int) -> Completeness:
         part = document.get(kind)
         left_out = part.get("left_out") if isinstance(part, dict) else None
         if isinstance(part, dict) and isinstance(left_out, dict):
-            numbers = [
-                part.get("listed"),
-                part.get("saved"),
-                *map(left_out.get, ("pending", "lost", "by_choice", "refused", "doubtful")),
-            ]
+            numbers = [part.get("listed"), part.get("saved"), *map(left_out.get, KindCompleteness._fields[3:])]
             kinds.append(KindCompleteness(kind, *(number if type(number) is int else 0 for number in numbers)))
     named = tuple((str(each["kind"]), str(each["id"] or ""), restored_from(each, "reason")) for each in problems)
     return Completeness(bool(document.get("complete")), tuple(kinds), named)
@@ -217,9 +199,8 @@ class ArchiveHistory:
 
     def version_before(self, entry_id: str, version: int) -> int | None:
         """Return the version of the state that an entry had before a version; ``None`` if it did not exist."""
-        steps = self._entries.get(entry_id, ())
-        at = bisect_left(steps, version, key=itemgetter(0))
-        return steps[at - 1][0] if at and not steps[at - 1][1].removed else None
+        step = _last_before(self._entries.get(entry_id, ()), version)
+        return None if step is None else step[0]
 
     def existed_by(self, entry_id: str, version: int) -> bool:
         """Return whether a version, or one before it, had an entry that some version has."""
@@ -229,8 +210,7 @@ class ArchiveHistory:
     def existed(self, kind: Kind, record_id: str, version: int) -> bool:
         """Return whether a version had a record that some version has, damaged or not."""
         steps = self._held(kind).get(record_id)
-        at = 0 if steps is None else bisect_right(steps, version, key=itemgetter(0))
-        return steps is None or bool(at and not steps[at - 1][1].removed)
+        return steps is None or _last_before(steps, version + 1) is not None
 
     def at(self, kind: Kind, record_id: str, version: int) -> Raw | None:
         """Read a record as of a version; ``None`` if it did not exist, or is damaged.
@@ -238,9 +218,8 @@ class ArchiveHistory:
         Raises:
             KeyError: no version after the first contains it, so it never changed.
         """
-        steps = self._held(kind)[record_id]
-        at = bisect_right(steps, version, key=itemgetter(0))
-        return None if not at or steps[at - 1][1].removed else self._record(steps[at - 1][1], kind)
+        step = _last_before(self._held(kind)[record_id], version + 1)
+        return None if step is None else self._record(step[1], kind)
 
     def steps(self, kind: Kind, record_id: str) -> list[tuple[int, Raw | None]]:
         """Read the states of a record, oldest first; none if only the first version holds it."""
@@ -326,13 +305,8 @@ class ArchiveHistory:
         if kind in self._damaged or not once:
             earlier = [row.version for row in self._rows if row.version < version]
             return positions_at(self._archive.layout, earlier, kind, ids, damaged)
-        found = {}
-        for record_id in ids:
-            steps = held.get(record_id, ())
-            at = bisect_left(steps, version, key=itemgetter(0))
-            if at and not steps[at - 1][1].removed:
-                found[record_id] = steps[at - 1][1]
-        return found
+        steps = ((record_id, _last_before(held.get(record_id, ()), version)) for record_id in ids)
+        return {record_id: step[1] for record_id, step in steps if step is not None}
 
     def _state(self, version: int, position: LinePosition) -> EntryState:
         record = None if position.removed else self._record(position, Kind.ENTRIES)
@@ -350,20 +324,37 @@ class ArchiveHistory:
 
         A damaged line whose record is not known is left out; the page of its version says that something is missing.
         """
-        found: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
-        layout = self._archive.layout
 
         def damaged(version: int, _: ArchiveDamaged) -> None:
             self._damaged.add(kind)
             self.damaged_versions.add(version)
 
-        for row in self._rows[1:]:
-            of_version = line_positions(layout.segment(row.version, kind), damaged=partial(damaged, row.version))
-            for record_id, position in of_version:
-                found[record_id].append((row.version, position))
-        for row in self._rows[:1]:
-            known = found.keys()
-            of_version = line_positions(layout.segment(row.version, kind), known, partial(damaged, row.version))
-            for record_id, position in of_version:
-                found[record_id].insert(0, (row.version, position))
-        return dict(found)
+        return changed_positions(self._archive.layout, list(self._dates), kind, damaged)
+
+
+def _last_before(steps: Sequence[tuple[int, LinePosition]], version: int) -> tuple[int, LinePosition] | None:
+    """Return the last step before a version; ``None`` if no step precedes it, or if the last is a removal."""
+    at = bisect_left(steps, version, key=itemgetter(0))
+    return None if not at or steps[at - 1][1].removed else steps[at - 1]
+
+
+def changed_positions(
+    layout: Layout, versions: Sequence[int], kind: Kind, damaged: Callable[[int, ArchiveDamaged], None]
+) -> dict[str, list[tuple[int, LinePosition]]]:
+    """Return the versions and line positions of each record of a kind that a version after the first holds.
+
+    Args:
+        layout: of the archive.
+        versions: the versions to read, oldest first.
+        kind: of the records.
+        damaged: called with the version and the error for each damaged part, which is left out.
+    """
+    found: defaultdict[str, list[tuple[int, LinePosition]]] = defaultdict(list)
+    for version in versions[1:]:
+        for record_id, position in line_positions(layout.segment(version, kind), damaged=partial(damaged, version)):
+            found[record_id].append((version, position))
+    for version in versions[:1]:
+        known = line_positions(layout.segment(version, kind), found.keys(), partial(damaged, version))
+        for record_id, position in known:
+            found[record_id].insert(0, (version, position))
+    return dict(found)

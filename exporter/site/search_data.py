@@ -7,17 +7,18 @@ which chunks contain every pair of neighbouring characters in a word, and loads 
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from operator import add
+from typing import Any, Final, NamedTuple, TypeVar
 from unicodedata import unidata_version
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
+from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.site.catalogue import PostSummary, fingerprint, one_line, orphans_page, safe_name
@@ -53,13 +54,13 @@ _LAST_WITH_CASE: Final = 0x1FFFF
 _MEAN_CHUNK_POSTS: Final = 24
 _MAX_CHUNK_POSTS: Final = 96
 _MEAN_SHARD_CHUNKS: Final = 20
-_CODEC: Final = f"utf-16-{sys.byteorder[0]}e"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _LATIN_RUN = re.compile("[0-9a-z]{3,}")
 _KANA_RUN = re.compile("[\u3041-\u309f]{3,}|[\u30a1-\u30ff]{3,}")
 _PAIR = re.compile(f"(.)({SEVERAL}.{{5}}|.)")
 _PRIVATE, _GONE = 1, 2
-_PIECE: Final = 100_000
+
+T = TypeVar("T")
 
 
 class _Chunk(NamedTuple):
@@ -78,12 +79,13 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
     yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
     yield site.file("search.html", "search.html", ["search"], lambda: {"title": site.t("Search"), "current": "search"})
     data = _SearchData(site)
-    chunks = list(_chunks(site.catalogue.posts))
+    runs = _runs(site.catalogue.posts, lambda post: post.id, _MEAN_CHUNK_POSTS, _MAX_CHUNK_POSTS)
+    chunks = [_Chunk(safe_name(run[0].id), run) for run in runs]
     sharded = len(site.catalogue.posts) >= SMALL_BLOG
     shards: list[tuple[int, int, str]] = []
     at = 0
-    for group in _grouped(chunks):
-        pairs: dict[str, set[int]] = {}
+    for group in _runs(chunks, lambda chunk: f"shard {chunk.name}", _MEAN_SHARD_CHUNKS, CHUNKS_IN_SHARD):
+        pairs: dict[str, set[str]] = {}
         for chunk in group:
             yield from islice(pages, len(chunk.posts))
             yield data.chunk(chunk, pairs if sharded else None)
@@ -115,7 +117,7 @@ class _SearchData:
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    def chunk(self, chunk: _Chunk, pairs: dict[str, set[int]] | None) -> ViewFile:
+    def chunk(self, chunk: _Chunk, pairs: dict[str, set[str]] | None) -> ViewFile:
         """Return the texts of a chunk; its pairs are put into ``pairs``, for its shard, when it is rendered."""
 
         def render() -> bytes:
@@ -126,7 +128,7 @@ class _SearchData:
 
         return ViewFile(f"data/texts-{chunk.name}.js", fingerprint("texts", _identity(chunk)), render)
 
-    def shard(self, group: list[_Chunk], pairs: dict[str, set[int]]) -> ViewFile:
+    def shard(self, group: list[_Chunk], pairs: dict[str, set[str]]) -> ViewFile:
         """Return the chunks that contain each pair; for unchanged chunks the existing shard has the answer."""
 
         def render() -> bytes:
@@ -135,16 +137,11 @@ class _SearchData:
                 bits = _decoded(content, same) if same else {}
             except ValueError:  # of an archive that somebody else made up
                 bits, same = {}, 0
-            new: defaultdict[int, int] = defaultdict(int)
             for at, chunk in enumerate(group):
-                bit = 1 << at
-                if not same & bit:
+                if not same & 1 << at:
                     found = pairs.pop(chunk.name, None) or pairs_of([self._entry(post) for post in chunk.posts])
                     for pair in found:
-                        new[pair] |= bit
-            for number, mask in new.items():
-                text = pair_text(number)
-                bits[text] = bits.get(text, 0) | mask
+                        bits[pair] = bits.get(pair, 0) | 1 << at
             made = data_script("pairs", name, encoded(bits))
             facts.note_shard(path, parts, made)
             return made
@@ -172,8 +169,7 @@ class _SearchData:
 
     def _entry(self, post: PostSummary) -> list[Any]:
         entry = self._site.catalogue.entry(post)
-        plain = self._site.bodies.text
-        texts = [plain(entry.body), one_line(entry.more_title), plain(entry.more)]
+        texts = [plain_text(entry.body), one_line(entry.more_title), plain_text(entry.more)]
         return [
             post.page,
             "" if post.date is None else post.date.date().isoformat(),
@@ -189,7 +185,7 @@ class _SearchData:
             [
                 one_line(each.id),
                 one_line(each.name),
-                visible("\n".join(filter(None, (each.title, self._site.bodies.text(each.text)))))[0],
+                visible("\n".join(filter(None, (each.title, plain_text(each.text)))))[0],
             ]
             for each in self._site.catalogue.comments(comment_ids)
         ]
@@ -232,8 +228,8 @@ def _mask(letters: str) -> int:
     return mask
 
 
-def pairs_of(entries: list[list[Any]]) -> set[int]:
-    """Return the pairs in entries as numbers, which takes half the time of as many strings; see :func:`pair_text`."""
+def pairs_of(entries: list[list[Any]]) -> set[str]:
+    """Return all pairs of neighbouring characters in entries, and all threes of Latin letters and kana as pairs."""
     texts = [
         each
         for _, _, title, _, _, text, comments in entries
@@ -242,29 +238,16 @@ def pairs_of(entries: list[list[Any]]) -> set[int]:
     # The mark between two texts is neither a space nor part of another character, so texts fold as they would
     # separately.
     key = _ASTRAL.sub(BEYOND, fold(END.join(texts) + END))
-    latin_threes: set[str] = set()
-    kana_threes: set[str] = set()
-    # Piece by piece, since each run takes fifty bytes and more; they overlap, so that no three is cut.
-    for at in range(0, len(key), _PIECE):
-        latin_threes.update(_threes(_LATIN_RUN.findall(key, at, at + _PIECE + 2)))
-        kana_threes.update(_threes(_KANA_RUN.findall(key, at, at + _PIECE + 2)))
-    threes = "".join([*map(_latin, latin_threes), *map(_kana, kana_threes)]).encode(_CODEC)
-    units = memoryview(key.encode(_CODEC))
-    shifted = units[2:]
-    found = set(units[: len(units) // 4 * 4].cast("I"))
-    found.update(shifted[: len(shifted) // 4 * 4].cast("I"))
-    found.update(memoryview(threes).cast("I"))
+    found = set(map(add, key, key[1:]))
+    found.update(map(_latin, _threes(_LATIN_RUN, key)))
+    found.update(map(_kana, _threes(_KANA_RUN, key)))
     return found
 
 
-def pair_text(number: int) -> str:
-    """Return the two characters a number from :func:`pairs_of` stands for."""
-    return number.to_bytes(4, sys.byteorder).decode(_CODEC)
-
-
-def _threes(runs: list[str]) -> Iterator[str]:
-    """Yield all sequences of three letters in runs of letters, many of which occur often."""
-    return (run[at : at + 3] for run in set(runs) for at in range(len(run) - 2))
+def _threes(letters: re.Pattern[str], key: str) -> set[str]:
+    """Return all sequences of three letters in the runs of letters in a text."""
+    runs = {run[0] for run in letters.finditer(key)}
+    return {run[at : at + 3] for run in runs for at in range(len(run) - 2)}
 
 
 def _latin(three: str) -> str:
@@ -282,27 +265,14 @@ def _identity(chunk: _Chunk) -> bytes:
     return fingerprint(*(post.identity + post.listed for post in chunk.posts))
 
 
-def _chunks(posts: list[PostSummary]) -> Iterator[_Chunk]:
-    chunk: list[PostSummary] = []
-    for post in posts:
-        if chunk and (len(chunk) >= _MAX_CHUNK_POSTS or _hash(post.id) % _MEAN_CHUNK_POSTS == 0):
-            yield _Chunk(safe_name(chunk[0].id), chunk)
-            chunk = []
-        chunk.append(post)
-    if chunk:
-        yield _Chunk(safe_name(chunk[0].id), chunk)
-
-
-def _grouped(chunks: list[_Chunk]) -> Iterator[list[_Chunk]]:
-    group: list[_Chunk] = []
-    for chunk in chunks:
-        if group and (len(group) >= CHUNKS_IN_SHARD or _hash(f"shard {chunk.name}") % _MEAN_SHARD_CHUNKS == 0):
-            yield group
-            group = []
-        group.append(chunk)
-    if group:
-        yield group
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+def _runs(items: Iterable[T], name: Callable[[T], str], mean: int, most: int) -> Iterator[list[T]]:
+    """Split items into runs of about ``mean``, at most ``most``; a name's hash decides whether a run begins."""
+    run: list[T] = []
+    for item in items:
+        digest = sha256(name(item).encode("utf-8", "surrogatepass")).digest()
+        if run and (len(run) >= most or int.from_bytes(digest[:8], "big") % mean == 0):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from exporter import lossless_json
 from exporter.clock import at_home
@@ -43,9 +42,7 @@ _MAX_NAME_CHARACTERS: Final = 200
 
 def escaped(text: str) -> str:
     """Return a text as HTML and its attributes hold it, in the same bytes as templates write."""
-    return (
-        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#39;").replace('"', "&#34;")
-    )
+    return str(escape(text))
 
 
 _WEEKDAYS = "月火水木金土日"
@@ -193,7 +190,6 @@ _ESCAPED: Final = (
 )
 
 
-_TOGETHER: Final = 1_000
 _CUT: Final = "\x00"
 """The mark at which a shell is cut; no page contains it otherwise."""
 _SHELL: Final = (
@@ -217,8 +213,9 @@ class PageRenderer:
         self._environment = _environment()
         hidden = {"history"} if options.public else set()
         t = translator(options.language)
-        self._frames: dict[tuple[str, str], dict[str, Markup]] = {}
-        self._shells: dict[tuple[str, str], Shell] = {}
+        self._frame = cache(self._made_frame)
+        self.shell = cache(self._made_shell)
+        """Returns the frame shared by all pages in one folder (``root``) and one place in the navigation."""
         self._common: dict[str, Any] = {
             "t": t,
             "language": options.language,
@@ -241,37 +238,24 @@ class PageRenderer:
         """Return the page at ``path`` in UTF-8; ``title`` is its own title, ``current`` its place in the navigation."""
         values = {"title": "", "current": "", "path": path, "root": root_of(path), **self._common, **context}
         frame = self._frame(values["root"], values["current"])
-        pieces = self._environment.get_template(template).generate(values, frame=frame)
-        made = []
-        # Some at a time, since as text a page of a year's comments takes twice the memory of its bytes and more.
-        while some := list(islice(pieces, _TOGETHER)):
-            made.append(visible("".join(some))[0].encode())
-        return b"".join(made)
+        return visible(self._environment.get_template(template).render(values, frame=frame))[0].encode()
 
     def frame_script(self) -> bytes:
         """Return the script that gives the history's frame to pages from the past, which have no frame."""
         frame = self._frame("../", "history")
         return script("blogFrame", frame["top"], frame["end"])
 
-    def shell(self, root: str, current: str) -> Shell:
-        """Return the frame shared by all pages in one folder and one place in the navigation, made once."""
-        known = self._shells.get((root, current))
-        if known is None:
-            values = {"title": _CUT, "root": root, "current": current, **self._common}
-            text = self._environment.from_string(_SHELL).render(values, frame=self._frame(root, current))
-            known = self._shells[root, current] = Shell(*text.split(_CUT))
-        return known
+    def _made_shell(self, root: str, current: str) -> Shell:
+        values = {"title": _CUT, "root": root, "current": current, **self._common}
+        text = self._environment.from_string(_SHELL).render(values, frame=self._frame(root, current))
+        return Shell(*text.split(_CUT))
 
-    def _frame(self, root: str, current: str) -> dict[str, Markup]:
-        """Return the parts shared by all pages in one folder and one place in the navigation, made once."""
-        known = self._frames.get((root, current))
-        if known is None:
-            values = {"root": root, "current": current, **self._common}
-            known = self._frames[root, current] = {
-                part: Markup(self._environment.get_template(f"{part}.html").render(values))  # noqa: S704  a template
-                for part in ("head", "top", "end")
-            }
-        return known
+    def _made_frame(self, root: str, current: str) -> dict[str, Markup]:
+        values = {"root": root, "current": current, **self._common}
+        return {
+            part: Markup(self._environment.get_template(f"{part}.html").render(values))  # noqa: S704  a template
+            for part in ("head", "top", "end")
+        }
 
 
 def render_alone(template: str, language: str, values: dict[str, Any]) -> str:

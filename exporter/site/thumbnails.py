@@ -29,8 +29,6 @@ from exporter.site import NAME, has_pillow
 from exporter.worker import Worker, WorkerFailed, processors
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from exporter.archive.layout import Layout
 
 _RECIPE: Final = "thumbnails 1"
@@ -90,7 +88,7 @@ class Thumbnails:
             self._notes[_digest(path)] = note
             if note.thumbnail:
                 yield self._file(path, note)
-        for path, note, thumbnail in self._made(self._layout, new):
+        for path, note, thumbnail in _made(self._layout, new):
             self._notes[_digest(path)] = note
             if thumbnail:
                 yield self._file(path, note, thumbnail)
@@ -109,13 +107,7 @@ class Thumbnails:
             kept = (self._layout.latest / NAME).joinpath(*self.place(path).split("/")).read_bytes(_READ_BYTES)
             if sha256(kept).hexdigest() == note.thumbnail:
                 return kept
-        return next(made for _, _, made in self._made(self._layout, [path]))
-
-    @staticmethod
-    def _made(layout: Layout, paths: list[str]) -> Iterator[tuple[str, Note, bytes]]:
-        if paths:
-            with _Makers(layout) as makers:
-                yield from makers.made(paths)
+        return next(made for _, _, made in _made(self._layout, [path]))
 
     def _stored(self, layout: Layout) -> set[str]:
         found: set[str] = set()
@@ -154,55 +146,47 @@ def _digest(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0]
 
 
-class _Makers:
-    """Processes that decode pictures; use it in ``with``."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
-        self._number = min(_PROCESSES, processors())
-        self._threads = ThreadPoolExecutor(self._number, thread_name_prefix="thumbnails")
-        for _ in range(self._number):
-            self._idle.put(Worker(memory=_WORKER_BYTES))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._threads.shutdown(cancel_futures=True)
-        while not self._idle.empty():
-            self._idle.get().close()
-
-    def made(self, paths: Iterable[str]) -> Iterator[tuple[str, Note, bytes]]:
-        """Yield path, note and thumbnail of each picture in order; a few are made ahead."""
+def _made(layout: Layout, paths: list[str]) -> Iterator[tuple[str, Note, bytes]]:
+    """Yield path, note and thumbnail of each picture in order; child processes decode a few of them ahead."""
+    if not paths:
+        return
+    number = min(_PROCESSES, processors())
+    with contextlib.ExitStack() as opened:
+        idle: SimpleQueue[Worker] = SimpleQueue()
+        for _ in range(number):
+            idle.put(opened.enter_context(Worker(memory=_WORKER_BYTES)))
+        threads = ThreadPoolExecutor(number, thread_name_prefix="thumbnails")
+        opened.callback(threads.shutdown, cancel_futures=True)
         ahead: deque[Future[tuple[str, Note, bytes]]] = deque()
         for path in paths:
-            ahead.append(self._threads.submit(self._make, path))
-            if len(ahead) > 2 * self._number:
+            ahead.append(threads.submit(_make, layout, idle, path))
+            if len(ahead) > 2 * number:
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
 
-    def _make(self, path: str) -> tuple[str, Note, bytes]:
-        width, height, thumbnail = 0, 0, b""
-        content = self._read(path)
-        if content:
-            worker = self._idle.get()
-            try:
-                match worker.call(_REDUCE, content, seconds=_PICTURE_SECONDS):  # a hijacked decoder may return anything
-                    case (int() as width, int() as height, bytes() as thumbnail):
-                        pass
-            except (WorkerFailed, TimeoutError):
-                pass  # the site shows the picture itself
-            finally:
-                self._idle.put(worker)
-        digest = sha256(thumbnail).hexdigest() if thumbnail else ""
-        return path, Note(width, height, digest), thumbnail
 
-    def _read(self, path: str) -> bytes:
-        """Read a stored picture; empty if its content is damaged, which ``verify`` reports."""
-        with contextlib.suppress(OSError):
-            data = self._layout.root.joinpath(*path.split("/")).read_bytes(_READ_BYTES)
-            if sha256(data).hexdigest() == _digest(path):
-                return data
-        return b""
+def _make(layout: Layout, idle: SimpleQueue[Worker], path: str) -> tuple[str, Note, bytes]:
+    width, height, thumbnail = 0, 0, b""
+    content = _read(layout, path)
+    if content:
+        worker = idle.get()
+        try:
+            match worker.call(_REDUCE, content, seconds=_PICTURE_SECONDS):  # a hijacked decoder may return anything
+                case (int() as width, int() as height, bytes() as thumbnail):
+                    pass
+        except (WorkerFailed, TimeoutError):
+            pass  # the site shows the picture itself
+        finally:
+            idle.put(worker)
+    digest = sha256(thumbnail).hexdigest() if thumbnail else ""
+    return path, Note(width, height, digest), thumbnail
+
+
+def _read(layout: Layout, path: str) -> bytes:
+    """Read a stored picture; empty if its content is damaged, which ``verify`` reports."""
+    with contextlib.suppress(OSError):
+        data = layout.root.joinpath(*path.split("/")).read_bytes(_READ_BYTES)
+        if sha256(data).hexdigest() == _digest(path):
+            return data
+    return b""

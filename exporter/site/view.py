@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from exporter.export.interface import Content, Copy, ExportFile, RecordSource, ViewFile
 from exporter.export.posts import Visibility
@@ -34,7 +34,6 @@ from exporter.site.thumbnails import Thumbnails
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
-    from exporter.export.interface import RecordSource
     from exporter.export.posts import Newest
     from exporter.site.history import ArchiveHistory
 
@@ -169,10 +168,11 @@ _SCRIPT_WORDS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class SiteView:
-    """Implements :class:`~exporter.export.interface.View`; holds some hundred bytes for each record, no texts.
+    """Makes the files of a site; holds some hundred bytes for each record, no texts.
 
-    Args:
+    Attributes:
         service: reads the records.
         history: the archive's history; without it, removed records and changes are not shown.
         options: the options of the site.
@@ -180,33 +180,25 @@ class SiteView:
         thumbnails: the thumbnails; by default the site has none.
     """
 
-    name = NAME
+    name: ClassVar[str] = NAME
 
-    def __init__(
-        self,
-        service: Records,
-        history: ArchiveHistory | None = None,
-        options: SiteOptions = SiteOptions(),  # noqa: B008  frozen
-        layout: Layout | None = None,
-        thumbnails: Thumbnails | None = None,
-    ) -> None:
-        self._service = service
-        self._history = history
-        self._options = options
-        self._layout = layout
-        self._thumbnails = Thumbnails() if thumbnails is None else thumbnails
+    service: Records
+    history: ArchiveHistory | None = None
+    options: SiteOptions = field(default_factory=SiteOptions)
+    layout: Layout | None = None
+    thumbnails: Thumbnails = field(default_factory=Thumbnails)
 
     @property
     def edition(self) -> str:
         """What changes whenever the same records would give other files."""
-        return edition(self._service, self._options)
+        return edition(self.service, self.options)
 
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield every file of the site."""
-        with SiteFacts(records, self._layout, self.edition) as facts:
-            site = Site(records, self._service, self._history, self._options, facts, self._thumbnails)
+        with SiteFacts(records, self.layout, self.edition) as facts:
+            site = Site(records, self.service, self.history, self.options, facts, self.thumbnails)
             yield from chain(
-                self._thumbnails.files(picture.path for picture in site.pictures.all),
+                self.thumbnails.files(picture.path for picture in site.pictures.all),
                 _static_files(site),
                 home_files(site),
                 search_files(site, entry_files(site)),
@@ -219,7 +211,7 @@ class SiteView:
 
     def former_files(self) -> set[str | None]:
         """Return the paths of replaced files that pages from the past show."""
-        replaced = {} if self._history is None else self._history.replaced
+        replaced = {} if self.history is None else self.history.replaced
         return {path for stored in replaced.values() for _, path in stored}
 
 

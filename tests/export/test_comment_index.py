@@ -14,9 +14,9 @@ DAY = 86_400
 def test_every_comment_is_with_its_post_and_has_a_distinct_second(comments: list[tuple[int, int]]) -> None:
     index = CommentIndex()
     for number, (row, second) in enumerate(comments):
-        index.add(row, str(number), second)
+        index.add(str(row), str(number), second)
     index.finish()
-    found = [list(index.of(row)) for row in range(5)]
+    found = [list(index.of(str(row))) for row in range(5)]
     for row, places in enumerate(found):
         assert [place[0] for place in places] == [str(n) for n, (of, _) in enumerate(comments) if of == row]
     everything = {int(place[0]): place[1] for places in found for place in places}
@@ -30,6 +30,6 @@ def test_every_comment_is_with_its_post_and_has_a_distinct_second(comments: list
 def test_a_free_second_is_kept() -> None:
     index = CommentIndex()
     for number, second in enumerate((5, 5, 100, 5)):
-        index.add(0, str(number), second)
+        index.add("0", str(number), second)
     index.finish()
-    assert [place[1] for place in index.of(0)] == [5, 6, 100, 7]
+    assert [place[1] for place in index.of("0")] == [5, 6, 100, 7]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from datetime import date
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from exporter.export.epub import Moment, cover
+from exporter.export.epub import cover
 from exporter.export.folder import write_export
 from exporter.export.formats import FORMATS
 from exporter.export.interface import Comments, ExportOptions
@@ -279,7 +280,7 @@ def test_every_word_of_the_hostile_blog_is_in_its_chapter() -> None:
 
 
 def test_the_cover_has_a_dot_for_each_month_or_day() -> None:
-    days = [Moment(2016, 3, 19), Moment(2016, 3, 20), Moment(2018, 1, 1)]
+    days = [date(2016, 3, 19), date(2016, 3, 20), date(2018, 1, 1)]
     several = cover("潮だまり日記", "a.example", days)
     assert several.years == "2016–2018"
     assert len(several.dots) == 2 * 12
@@ -288,7 +289,7 @@ def test_the_cover_has_a_dot_for_each_month_or_day() -> None:
     assert (single.years, len(single.dots)) == ("2016", 12 * 31)
     assert single.paper == several.paper
     assert cover("", "b.example", []).dots == []
-    many = cover("x", "b.example", [Moment(year, 1, 1) for year in range(1900, 2000)])
+    many = cover("x", "b.example", [date(year, 1, 1) for year in range(1900, 2000)])
     assert len(many.dots) == 31 * 12
     assert all(0 <= dot.x <= 1200 and 700 <= dot.y <= 1600 for dot in many.dots)
 

@@ -26,7 +26,7 @@ def page(**options: str) -> str:
 
 
 def elements(html: str, tag: str) -> list[Element]:
-    found = parse(html.partition("<body>")[2], bare=frozenset())
+    found = parse(html.partition("<body>")[2])
     return [each for each in found.walk() if isinstance(each, Element) and each.tag == tag]
 
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from exporter.export.importer_rules import Nicenames
+from exporter.export.importer_rules import nicenames
 from exporter.html.links import AddressPattern
 from tests.export.memory import Memory, export
 
@@ -71,9 +71,9 @@ def test_categories_stay_apart_and_within_wordpress_length() -> None:
 
 def test_many_categories_of_one_nicename() -> None:
     wanted = [f"{'長' * 30}{number}" for number in range(12)]
-    made = Nicenames(wanted)
-    assert len({made.of(name) for name in wanted}) == 12
-    assert all(len(made.of(name)) <= 200 for name in wanted)
+    made = nicenames(wanted)
+    assert len({made[name] for name in wanted}) == 12
+    assert all(len(made[name]) <= 200 for name in wanted)
 
 
 def test_attachments_of_one_title_and_date_stay_apart() -> None:
@@ -154,6 +154,6 @@ def test_a_file_with_hidden_comments_says_so_in_its_name() -> None:
 
 
 def test_a_category_of_dots_has_a_name_that_wordpress_keeps() -> None:
-    made = Nicenames(["...", "…", "。", "..", "旅"])
-    assert [made.of(name) for name in ("...", "..")] == ["category", "category-2"]
-    assert made.of("旅") == "%e6%97%85"
+    made = nicenames(["...", "…", "。", "..", "旅"])
+    assert [made[name] for name in ("...", "..")] == ["category", "category-2"]
+    assert made["旅"] == "%e6%97%85"

@@ -60,5 +60,5 @@ def test_a_target_is_marked_at_its_place(html: str, markdown: str, page: str) ->
 
 
 def test_what_is_there_is_said() -> None:
-    body = parse('<p id="a">x</p><b id="c">y</b>', bare=frozenset())
+    body = parse('<p id="a">x</p><b id="c">y</b>')
     assert mark_places(body, {"a", "b"}) == {"a"}

@@ -18,7 +18,7 @@ from exporter.html.embedded import candidates, embedded, rewrite_addresses
 from exporter.html.markdown import to_markdown
 from exporter.html.page_body import BodyWriter
 from exporter.html.text import plain_text, text_of
-from exporter.html.tree import BODY_CHARACTERS, BODY_MARKS, TooLarge, find, parse, too_large, too_large_words
+from exporter.html.tree import BODY_CHARACTERS, BODY_MARKS, TooLarge, parse, too_large, too_large_words
 from exporter.search.folding import excerpt, spans_of
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import visible
@@ -102,8 +102,6 @@ def test_the_budget_counts_characters_and_pieces_of_a_page() -> None:
         assert too_large(mark * (BODY_MARKS + 1))
     with pytest.raises(TooLarge):
         parse(LARGE)
-    with pytest.raises(TooLarge):
-        list(find(LARGE, "p"))
 
 
 def test_a_body_within_the_budget_keeps_its_markup() -> None:

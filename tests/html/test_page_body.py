@@ -37,7 +37,7 @@ def shown() -> Callable[[str], str]:
 
 
 def elements(html: str) -> list[Element]:
-    return [node for node in parse(html, bare=frozenset()).walk() if isinstance(node, Element)]
+    return [node for node in parse(html).walk() if isinstance(node, Element)]
 
 
 class TestTexts:

@@ -104,8 +104,7 @@ def test_comments_are_sorted_by_day() -> None:
     table = CommentTable()
     for number, day in enumerate([5, 0, 400, 5, 0, 401]):
         table.add("1", str(number), day)
-    table.finish()
-    assert table.newest_first().tolist() == [5, 2, 3, 0, 4, 1]
-    assert {year: places.tolist() for year, places in table.by_year().items()} == {
+    assert table.newest_first() == [5, 2, 3, 0, 4, 1]
+    assert table.by_year() == {
         "0002": [5, 2], "0001": [3, 0], "undated": [4, 1],
     }  # fmt: skip

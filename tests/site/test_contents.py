@@ -22,7 +22,7 @@ def page(body: str, **fields: Any) -> str:
 
 
 def elements(html: str, tag: str) -> list[Element]:
-    return [each for each in parse(html, bare=frozenset()).walk() if isinstance(each, Element) and each.tag == tag]
+    return [each for each in parse(html).walk() if isinstance(each, Element) and each.tag == tag]
 
 
 def links(html: str) -> list[tuple[str, str]]:

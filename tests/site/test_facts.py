@@ -163,7 +163,7 @@ def test_a_new_shard_copies_the_pairs_of_other_chunks_from_the_previous_one(
     found: list[int] = []
     pairs_of = search_data.pairs_of
 
-    def counted(entries: list[list[Any]]) -> set[int]:
+    def counted(entries: list[list[Any]]) -> set[str]:
         found.append(len(entries))
         return pairs_of(entries)
 

@@ -27,7 +27,7 @@ def pages(site: Path) -> list[Path]:
 
 def elements(path: Path) -> list[Element]:
     # The fragment parser drops html, head and body and keeps what is in them.
-    tree = parse(path.read_text("utf-8"), bare=frozenset())
+    tree = parse(path.read_text("utf-8"))
     return [node for node in tree.walk() if isinstance(node, Element)]
 
 

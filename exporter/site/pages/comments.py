@@ -125,7 +125,7 @@ def comment_files(site: Site) -> Iterator[ViewFile]:
         if leaves[year][0].path != path:
             months = [(leaf.path, leaf.name, len(leaf.places)) for leaf in leaves[year]]
             title = f"{site.t('Comments')} {site.year_name(year)}"
-            yield _page(site, path, title, places[:_NEWEST_COMMENTS].tolist(), _Shown(len(places), months))
+            yield _page(site, path, title, places[:_NEWEST_COMMENTS], _Shown(len(places), months))
     in_order = [leaf for each in leaves.values() for leaf in each]
     for leaf, newer, older in zip(in_order, [None, *in_order], [*in_order[1:], None], strict=False):
         beside = [each and (each.path, each.title) for each in (newer, older)]
@@ -133,7 +133,7 @@ def comment_files(site: Site) -> Iterator[ViewFile]:
     yield from _orphans(site)
 
 
-def _leaves(site: Site, year: str, places: memoryview) -> list[_Leaf]:
+def _leaves(site: Site, year: str, places: Sequence[int]) -> list[_Leaf]:
     """Return the pages for a year with the newest first."""
     title = f"{site.t('Comments')} {site.year_name(year)}"
     if len(places) <= COMMENTS_ON_PAGE:
@@ -183,7 +183,7 @@ def _page(site: Site, path: str, title: str, places: Sequence[int], shown: _Show
     ]
 
     def context() -> dict[str, Any]:
-        comments = map(partial(_comment, site, path), catalogue.each_comment(ids), posts)
+        comments = map(partial(_comment, site, path), catalogue.comments(ids), posts)
         return {"title": title, "current": "comments", "comments": comments, **shown._asdict()}
 
     return site.file(path, "comments.html", [title, repr(shown), *parts], context)
@@ -206,7 +206,7 @@ def comment_list(site: Site, post: PostSummary) -> str:
     ids = site.catalogue.comment_ids(post)
     if not ids:
         return ""
-    comments = site.catalogue.comments(ids)
+    comments = list(site.catalogue.comments(ids))
     shown = [site.shown(each, post.page) for each in comments]
     below: defaultdict[int | None, list[int]] = defaultdict(list)
     placed = replies(comments)

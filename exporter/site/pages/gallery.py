@@ -116,16 +116,6 @@ def _group(site: Site, path: str, items: list[_Item]) -> _Group:
 
 def _identity(site: Site, items: list[_Item]) -> bytes:
     """Return a fingerprint for the shown pictures; their order is that in the texts."""
-    return fingerprint(
-        *(
-            repr(
-                (
-                    item.picture.path,
-                    item.caption,
-                    site.pictures.drawn(item.picture.path),
-                    item.post and (item.post.listed, item.post.identity),
-                )
-            )
-            for item in items
-        )
-    )
+    posts = [item.post and (item.post.listed, item.post.identity) for item in items]
+    shown = [(item.picture.path, item.caption, site.pictures.drawn(item.picture.path)) for item in items]
+    return fingerprint(repr(posts), repr(shown))

@@ -34,9 +34,7 @@ from exporter.text import visible
 if TYPE_CHECKING:
     from exporter.archive.history import VersionRow
     from exporter.html.diff import Op
-    from exporter.model.records import Raw
     from exporter.site.history import ArchiveHistory, Completeness, EarlierState, EntryState
-    from exporter.site.pages.site import Site
 
 _CONTEXT_CHARACTERS: Final = 60
 """Unchanged characters around a change: a sentence or two, a line and a half."""
@@ -72,40 +70,30 @@ def field_diffs(
         states: the record before and after, if known. Without them, for a value that is spread over several fields,
             only the changed fields are known.
     """
-    before, after = states or _states_alone(fields)
-    return list(_field_diffs(site, kind, fields, before, after))
-
-
-def _states_alone(fields: Sequence[FieldChange]) -> tuple[Raw, Raw]:
-    return (
+    before, after = states or (
         {field.name: field.before for field in fields if field.before is not ABSENT},
         {field.name: field.after for field in fields if field.after is not ABSENT},
     )
-
-
-def _field_diffs(site: Site, kind: Kind, fields: Sequence[FieldChange], before: Raw, after: Raw) -> Iterator[FieldDiff]:
     service = site.catalogue.service
     attributes, texts = service.attributes.get(kind, {}), service.bodies.get(kind, ())
     old, new = (_values(site, kind, raw) for raw in (before, after))
+    found: list[FieldDiff] = []
     seen = set()
     for field in fields:
         attribute = attributes.get(field.name, "")
+        name = site.say(ATTRIBUTE_NAMES.get(attribute, ""))
         if field.name in texts:
-            name = _attribute_name(site, attribute) or field.name
-            yield from _text(name, value_text(field.before), value_text(field.after))
+            found += _text(name or field.name, value_text(field.before), value_text(field.after))
         elif attribute in seen:
             continue
         elif old.get(attribute, "") != new.get(attribute, ""):
             seen.add(attribute)
-            yield from _plain(_attribute_name(site, attribute), old.get(attribute, ""), new.get(attribute, ""))
+            found += _plain(name, old.get(attribute, ""), new.get(attribute, ""))
         else:
             # If the values read the same or are unknown, the raw values are shown.
             name = site.t("The record as sent") if field.name == WHOLE_RECORD else field.name
-            yield from _plain(name, value_text(field.before), value_text(field.after))
-
-
-def _attribute_name(site: Site, attribute: str) -> str:
-    return site.say(ATTRIBUTE_NAMES.get(attribute, ""))
+            found += _plain(name, value_text(field.before), value_text(field.after))
+    return found
 
 
 def _values(site: Site, kind: Kind, raw: Raw) -> dict[str, str]:
@@ -134,26 +122,24 @@ def _value_words(site: Site, name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else value or ""
 
 
-def _text(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+def _text(name: str, before: str, after: str) -> list[FieldDiff]:
     """Compare the visible texts; if only the markup changed, or a text is too large to be shown, the markup."""
     if not (too_large(before) or too_large(after)):
         seen = plain_text(before), plain_text(after)
         before, after = seen if seen[0] != seen[1] else (before, after)
-    yield from _words(name, before, after)
+    return _words(name, before, after)
 
 
-def _plain(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+def _plain(name: str, before: str, after: str) -> list[FieldDiff]:
     if max(len(before), len(after)) <= _SHORT_CHARACTERS and "\n" not in before + after:
-        yield FieldDiff(one_line(name), before=visible(before)[0], after=visible(after)[0])
-    else:
-        yield from _words(name, before, after)
+        return [FieldDiff(one_line(name), before=visible(before)[0], after=visible(after)[0])]
+    return _words(name, before, after)
 
 
-def _words(name: str, before: str, after: str) -> Iterator[FieldDiff]:
+def _words(name: str, before: str, after: str) -> list[FieldDiff]:
     shown = in_context(word_diff(before, after), _CONTEXT_CHARACTERS, sentences=True)
     parts = [(op, visible(text)[0]) for op, text in shown]
-    if parts:
-        yield FieldDiff(one_line(name), parts)
+    return [FieldDiff(one_line(name), parts)] if parts else []
 
 
 _MAX_PROOFS: Final = 12

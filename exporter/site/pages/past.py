@@ -214,7 +214,7 @@ class _Past:
             return [safe_name(entry_id), put]
         raw = self._catalogue.record_at(Kind.ENTRIES, entry_id, known) if known else None
         there = self._history.existed(Kind.ENTRIES, entry_id, version - 1)
-        facts = post if raw is None else self._catalogue.shown(raw)
+        facts = post if raw is None else self._catalogue.shown(self._catalogue.service.post(raw))
         flags = facts.private * _PRIVATE + (not there) * _GONE + (raw is None and bool(known)) * _DAMAGED
         category = self._category(entry_id, version - 1)
         row = _row(entry_id, facts.date, facts.title, category, flags, facts.access)

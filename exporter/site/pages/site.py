@@ -116,7 +116,7 @@ class Site:
 
         def local_path(address: str) -> str | None:
             found = self._assets.find(address)
-            return None if found is None else history.file_at(found.asset.url, version) or found.path
+            return None if found is None else history.file_at(found.url, version) or found.path
 
         return self._bodies(local_path) if history.replaced else self.bodies
 

@@ -26,15 +26,15 @@ def assets() -> AssetMap:
 def test_every_way_of_writing_an_address_finds_its_file(assets: AssetMap, address: str) -> None:
     found = assets.find(address)
     assert found is not None
-    assert (found.address, found.path) == (f"{BASE}a.gif", f"assets/ab/{SHA}.gif")
-    assert (found.asset.width, found.asset.height) == (3, 4)
+    assert (found.url, found.path) == (f"{BASE}a.gif", f"assets/ab/{SHA}.gif")
+    assert (found.width, found.height) == (3, 4)
     assert assets.local_path(address) == found.path
 
 
 def test_a_lost_picture_is_known_but_has_no_file(assets: AssetMap) -> None:
     found = assets.find("lost.gif")
     assert found is not None
-    assert (found.path, found.asset.error) == (None, "it answered 404")
+    assert (found.path, found.error) == (None, "it answered 404")
     assert assets.local_path("lost.gif") is None
 
 
@@ -47,7 +47,7 @@ def test_other_addresses_are_not_known(assets: AssetMap, address: str) -> None:
 def test_an_upload_is_found_by_either_scheme(assets: AssetMap) -> None:
     found = assets.find("http://files.example.jp/u/1/")
     assert found is not None
-    assert found.asset.url == UPLOAD.url
+    assert found.url == UPLOAD.url
     assert assets.local_path(UPLOAD.url) == found.path
 
 

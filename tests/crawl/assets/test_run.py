@@ -526,7 +526,7 @@ async def test_a_fallback_without_the_address_is_refused(blog: Blog) -> None:
 
 async def test_a_field_that_no_record_has_is_refused(blog: Blog) -> None:
     blog.file(1, extension="png")
-    with pytest.raises(UsageError, match=r"\{mtme\} is not a field of the record \(did you mean mtime\?\)"):
+    with pytest.raises(UsageError, match=r"\{mtme\} is not a field of the record: it may be mtime\."):
         await blog.backup(settings(file_url=AddressPattern("https://h/{mtme}", "--file-url")))
 
 
