@@ -182,7 +182,7 @@ class Source:
     def place(self, name: str) -> str:
         """Describe a setting's place: ``option --max-age``, ``/home/me/blog-exporter.toml: max_age``."""
         if self.origin is Origin.OPTION:
-            return message("option {name}", name=f"--{name.replace('_', '-')}")
+            return message("option {name}", name=option_name(name))
         if self.origin is Origin.VARIABLE:
             return message("variable {name}", name=f"{PREFIX}{name.upper()}")
         if self.origin is Origin.BLOG:
@@ -239,6 +239,11 @@ def own_config_path(config: Path | None = None, environment: Mapping[str, str] |
     """Return the settings file's path: ``config``, the variable's, or the user's own. The file may be missing."""
     named = (os.environ if environment is None else environment).get(CONFIG_VARIABLE)
     return config or (Path(named) if named else config_folder() / FILE_NAME)
+
+
+def option_name(name: str) -> str:
+    """Return the option of a setting or parameter: ``--max-age`` for ``max_age``."""
+    return f"--{name.replace('_', '-')}"
 
 
 def read_config(config: Path | None = None, environment: Mapping[str, str] | None = None) -> ConfigFile:

@@ -26,7 +26,7 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus, Verdict
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS
-from exporter.settings import SETTINGS, Settings
+from exporter.settings import SETTINGS, Settings, option_name
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10
@@ -128,7 +128,7 @@ def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str]
         for value, count in found.most_common(_VALUES_SHOWN)
     ]
     parts: dict[str, Any] = {"name": name, "values": ",".join(sorted(values)), "flag": flag, "known": either(known)}
-    parts["option"] = f"--{name.replace('_', '-')}"
+    parts["option"] = option_name(name)
     if noun == "entry":
         return message(
             "{name} is {values}, which no entry has: {flag} is {known}. Choose one of these with {option}, or see "

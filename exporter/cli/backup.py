@@ -183,10 +183,10 @@ def _back_up_target(target: BlogTarget, out: Output, **run_options: bool) -> Out
     from exporter.archive.settings_file import note_archive
 
     settings = target.settings
-    if settings.base_url is None and target.notices:
-        raise UsageError(target.notices[0])
-    for notice in target.notices:
-        out.warn(notice)
+    if target.notice is not None:
+        if settings.base_url is None:
+            raise UsageError(target.notice)
+        out.warn(target.notice)
     attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
     if attended and not run_options["dry_run"] and settings.site and settings.site_title is None:
         settings = _with_title(target.root, settings)

@@ -66,7 +66,6 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 )
 @click.option("--no-pictures", is_flag=True, help=message("Compare the addresses of pictures only."))
 @click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
-@click.option("--no-slugs", is_flag=True, help=message("Do not compare the slugs in addresses."))
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE", help=message("Write the full result as JSON.")
 )
@@ -111,9 +110,7 @@ def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, gi
     from exporter.cli.signals import catch_signals
     from exporter.compare.posts import Aspect, Scope
 
-    left_out = {
-        aspect for aspect, option in ((Aspect.COMMENTS, "no_comments"), (Aspect.SLUG, "no_slugs")) if given[option]
-    }
+    left_out = {Aspect.COMMENTS} if given["no_comments"] else set()
     hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
     scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +15,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.state import State
 from exporter.cli.answers import OnStored, check_answers, declared_flags, flag_answers, stored_printer
-from exporter.cli.language import adopt
-from exporter.cli.options import flag_options
+from exporter.cli.options import flag_options, settings_of
 from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
@@ -31,11 +30,11 @@ from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS, service_of
 from exporter.setting_types import size
-from exporter.settings import Settings, resolve
+from exporter.settings import Settings, option_name
 from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
-_OF_BOOKS: Final = ("title", "language", "by_year", "vertical")
+_OF_SOME_FORMATS: Final = ("title", "language", "by_year", "vertical", "preset", "comments")
 _FLAG: Final[dict[str, Any]] = {"is_flag": True}
 
 Command = Callable[..., Any]
@@ -140,7 +139,11 @@ class Job:
     given: Mapping[str, Any]
 
 
-def _fits(form: Format, option: str) -> bool:
+def _supports(form: Format, option: str) -> bool:
+    if option == "comments":
+        return form.shows is not None
+    if option == "preset":
+        return form is NAMED["markdown"]
     return form.book or (option == "title" and form.titled)
 
 
@@ -150,25 +153,13 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
     Raises:
         UsageError: names the option.
     """
-    unfit = next((name for name in _OF_BOOKS if given[name] and not _fits(NAMED[form], name)), None)
-    if unfit is not None:
-        known, option = [name for name, each in FORMATS.items() if _fits(each, unfit)], f"--{unfit.replace('_', '-')}"
-        text = message(
-            "{option} is for books ({known}), not for {form}; leave it out.",
-            option=option, known=", ".join(known), form=form,
-        )  # fmt: skip
-        raise UsageError(text)
-    if given["preset"] is not None and form != "markdown":
-        raise UsageError(message("--preset is for markdown, not for {form}; leave it out.", form=form))
+    for option in _OF_SOME_FORMATS:
+        if given[option] and not _supports(NAMED[form], option):
+            known = ", ".join(name for name, each in FORMATS.items() if _supports(each, option))
+            named = {"option": option_name(option), "known": known, "form": form}
+            raise UsageError(message("{option} is for {known}, not for {form}; leave it out.", **named))
     if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":
         raise UsageError(message("--preset obsidian is for bodies in Markdown; leave out --body html."))
-    if given["comments"] is not None and NAMED[form].shows is None:
-        readable = ", ".join(name for name, each in FORMATS.items() if each.shows is not None)
-        text = message(
-            "--comments is for formats that readers see ({known}), not for {form}; leave it out.",
-            known=readable, form=form,
-        )  # fmt: skip
-        raise UsageError(text)
     chosen = {name: given[name] for name in ("at", "since", "until", "category")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     check_choice(given)
@@ -220,7 +211,7 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
         "target": known.splits or given["new_url"] is not None,
     }
     values = {**given, "target": given["limits_of"], "body": given["body"] == "html"}
-    return [f"--{name.replace('_', '-')}" for name, means in used.items() if values[name] and not means]
+    return [option_name(name) for name, means in used.items() if values[name] and not means]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,37 +300,23 @@ def run_export(
 
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     """Return the settings of an export."""
-    return adopt(resolve(flag_answers(given), config=given["config"], blog_id=blog_id, warn=out.warn))
+    return settings_of(out, given["config"], flag_answers(given), blog_id)
 
 
 def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
     """Return the options of the command line for an export; a command may offer only a part of them."""
     target = TARGETS.get(given.get("limits_of") or "")
-    base = given.get("media_base_url") or ""
-    new_url = given.get("new_url")
-    comments = given.get("comments")
-    options = ExportOptions(
-        declared=declared,
-        since=given["since"],
-        until=given["until"],
-        category=given["category"],
-        hidden_comments=given["hidden_comments"],
-        body=given.get("body", "markdown"),
-        wordpress_body=given.get("wordpress_body") or "",
-        media_base_url=f"{base.rstrip('/')}/" if base else "",
-        media_folder=given.get("media_folder", False),
-        max_entries=given.get("max_entries") or 0,
-        max_bytes=given.get("max_bytes") or 0,
-        old_urls=old_urls(given, found),
-        new_url=None if new_url is None else AddressPattern(new_url, "--new-url", path=True),
-        title=given.get("title") or "",
-        language=given.get("language") or "ja",
-        by_year=given.get("by_year", False),
-        vertical=given.get("vertical", False),
-        comments=None if comments is None else Comments(comments),
-        preset=Preset(given.get("preset") or Preset.PLAIN),
-        service=service,
-    )
+    names = {each.name for each in fields(ExportOptions)}
+    chosen = {name: value for name, value in given.items() if name in names and value is not None}
+    chosen |= {"declared": declared, "service": service, "old_urls": old_urls(given, found)}
+    if chosen.get("media_base_url"):
+        chosen["media_base_url"] = f"{chosen['media_base_url'].rstrip('/')}/"
+    if "new_url" in chosen:
+        chosen["new_url"] = AddressPattern(chosen["new_url"], "--new-url", path=True)
+    for name, kind in (("comments", Comments), ("preset", Preset)):
+        if name in chosen:
+            chosen[name] = kind(chosen[name])
+    options = ExportOptions(**chosen)
     return options if target is None else options.aimed_at(target)
 
 
@@ -366,17 +343,16 @@ def _stop_undeclared(state: State, service: Records, out: Output, *, drafts: boo
         out.say(shown(line), level=-1)
     out.say(level=-1)
     out.say(service.flag_hint, level=-1)
-    option = f"--{service.flag_settings.public.replace('_', '-')}"
+    option = option_name(service.flag_settings.public)
+    text = message(
+        "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once with "
+        "{option}.",
+        option=option,
+    )
     if drafts:
         text = message(
             "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
             "with {option}, or make drafts of all entries with --all-as-draft.",
-            option=option,
-        )
-    else:
-        text = message(
-            "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
-            "with {option}.",
             option=option,
         )
     raise UsageError(text)

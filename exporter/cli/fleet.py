@@ -14,8 +14,8 @@ import click
 
 from exporter.cli.fleet_archives import catalogue, index, pool_of, rebuild, search, site, verify
 from exporter.cli.help import HelpedGroup, helped, option
-from exporter.cli.options import config_option, duration_option, setting_options, with_output
-from exporter.cli.output import OnLoss, Output, SafeStream
+from exporter.cli.options import config_option, duration_option, setting_options, settings_of, with_output
+from exporter.cli.output import OnLoss, Output
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import Message, message, message_n
 
@@ -35,12 +35,11 @@ _EPILOG = message(
 Examples:
   blog-exporter fleet run blogs.txt --into ~/fleet --base-url https://api.example.jp --rate 100
   blog-exporter fleet run blogs.csv --into ~/fleet --deadline 2026-12-31
-  blog-exporter fleet status ~/fleet --watch
+  blog-exporter fleet status ~/fleet
 A list is text (BLOG_ID NAME=VALUE ...), .csv (a header with blog_id) or .toml ([[blogs]]).
 """
 )
 _EXPORT = message("Write every archive below DIR as FORMAT, each into a separate folder: OUT/ab/BLOG_ID.")
-_WATCH_SECONDS = 2.0
 _NOTE_SECONDS = 2.0
 _DIR = click.Path(path_type=Path)
 
@@ -100,9 +99,9 @@ for _each in (catalogue, index, search, site, verify, rebuild):
 @option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing."))
 @option("--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it."))
 @setting_options(
-    "base_url", "profile", "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout",
-    "give_up_after", "refresh", "max_age", "resume_max_age", "token_file", "account", "timezone", "assets", "file_url",
-    "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network", "strict_assets",
+    "base_url", "profile", "concurrency", "rate", "retries", "give_up_after", "refresh", "max_age", "token_file",
+    "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback",
+    "skip_asset_hosts", "allow_private_network", "strict_assets",
 )  # fmt: skip
 @option(
     "--engine",
@@ -146,7 +145,6 @@ def run(
     """Run ``fleet run``."""
     from exporter.archive.atomic import make_folder, translated
     from exporter.archive.settings_file import note_archive, require_fleet_if_known
-    from exporter.cli.language import adopt
     from exporter.cli.signals import catch_signals
     from exporter.clock import SystemClock
     from exporter.fleet.blog_list import read_list
@@ -156,7 +154,7 @@ def run(
     from exporter.fleet.overview import fleet_lock
     from exporter.settings import resolve
 
-    adopt(resolve({}, config=config, warn=out.warn))
+    settings_of(out, config)
     plan = FleetPlan(tries, duration_option("--retry-after", retry_after), _moment(deadline), max(100, at_once))
     again = None if again_after is None else duration_option("--again-after", again_after)
     options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
@@ -327,36 +325,24 @@ async def _save(
 
 @command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
 @click.argument("root", metavar="DIR", type=_DIR)
-@option("--watch", is_flag=True, help=message("Show it again every two seconds, until interrupted."))
 @option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
 @config_option
 @with_output()
-def status(*, out: Output, root: Path, watch: bool, prometheus: bool, config: Path | None) -> int:
+def status(*, out: Output, root: Path, prometheus: bool, config: Path | None) -> int:
     """Run ``fleet status``."""
     from exporter.cli.fleet_output import overview_lines, problem_of
-    from exporter.cli.language import adopt
     from exporter.fleet.overview import metrics, overview
-    from exporter.settings import resolve
 
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
-    adopt(resolve({}, config=config, warn=out.warn))
-    stdout = click.get_current_context().find_object(SafeStream)
-    if watch and stdout is not None:
-        stdout.on_loss = OnLoss.STOP
-    while True:
-        document = overview(root, time.time())
-        if prometheus:
-            out.raw(metrics(document).encode())
-        elif watch and not out.as_json:
-            click.clear()
-        out.document(document)
-        if not prometheus:
-            for line in overview_lines(document):
-                out.answer(line)
-        if not watch:
-            break
-        time.sleep(_WATCH_SECONDS)
+    settings_of(out, config)
+    document = overview(root, time.time())
+    out.document(document)
+    if prometheus:
+        out.raw(metrics(document).encode())
+    else:
+        for line in overview_lines(document):
+            out.answer(line)
     problem = problem_of(document)
     if problem is not None:
         raise problem

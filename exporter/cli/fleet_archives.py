@@ -14,7 +14,7 @@ import click
 
 from exporter.cli.copy_options import StoreChoice, is_place_of_copies, places, store_options
 from exporter.cli.help import option
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.options import config_option, setting_options, settings_of, with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from exporter.fleet.pool import WorkerPool
     from exporter.fleet.work import ArchiveResult
-    from exporter.settings import Settings
 
 _KEPT: Final = message("finished results are kept; run the same command again to continue")
 _SHARED: Final = ("root", "target")
@@ -133,7 +132,7 @@ class FleetWork(NamedTuple):
         from exporter.archive.fleet_folder import folders_in, require_fleet
         from exporter.fleet.work import work_over
 
-        _adopt(self.out, self.config)
+        settings_of(self.out, self.config)
         require_fleet(root)
         with contextlib.closing(work_over(root, job, options, self.pool)) as results:
             return self.print_results(str(root.absolute()), name, results, folders_in(root), more or {})
@@ -249,7 +248,7 @@ def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice
         return work.run(root, "verify", job, VerifyOptions(quick))
     if quick or not isinstance(work.pool, LocalPool):
         raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
-    _adopt(work.out, work.config)
+    settings_of(work.out, work.config)
     opened = store.open(str(root))
     names = copies_of_a_fleet(opened)
     alone = work._replace(pool=LocalPool(1))
@@ -276,14 +275,6 @@ def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -
 
     name, wanted = ("search", search_index) if search else ("rebuild", job)
     return work.run(root, name, wanted, JobOptions(given, work.config))
-
-
-def _adopt(out: Output, config: Path | None, options: dict[str, str | None] | None = None) -> Settings:
-    """Use the language that the settings name, and return them."""
-    from exporter.cli.language import adopt
-    from exporter.settings import resolve
-
-    return adopt(resolve(options or {}, config=config, warn=out.warn))
 
 
 @click.command(
@@ -325,7 +316,7 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
                 copy="COPY c.blogs TO 'blogs.parquet'",
             )
         )
-    settings = _adopt(out, config)
+    settings = settings_of(out, config)
     path = root / "catalogue.sqlite" if target is None else target
     require_fleet(root)
     with WorkDisplay(out, folders_in(root)) as display:
@@ -376,7 +367,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
     from exporter.cli.fleet_output import report_trouble, trouble_document
     from exporter.fleet.index_page import make_index_page
 
-    settings = _adopt(out, config, {"site_lang": site_lang})
+    settings = settings_of(out, config, {"site_lang": site_lang})
     found = make_index_page(root, settings, pool, settings.site_lang or "ja", title)
     out.document(
         {
@@ -450,7 +441,7 @@ def search(
     from exporter.search.query import parse_query
     from exporter.worker import processors
 
-    settings = _adopt(out, config)
+    settings = settings_of(out, config)
     query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)
     trouble: list[tuple[str, str]] = []
     if update or not is_indexed(root):

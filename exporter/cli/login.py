@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.language import adopt
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.options import config_option, setting_options, settings_of, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.signals import ended_at_a_question
 from exporter.errors import UsageError
 from exporter.message import message, suggested
-from exporter.settings import Settings, resolve
+from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import translated
 
@@ -47,9 +46,7 @@ service_options = setting_options("base_url", "profile", "account")
 )
 @blog_argument
 @service_options
-@setting_options(
-    "oauth_client_id", "oauth_client_secret_file", "oauth_scope", "oauth_redirect_uri", "sign_in_store",
-)  # fmt: skip
+@setting_options("sign_in_store")
 @click.option(
     "--no-browser",
     is_flag=True,
@@ -105,7 +102,7 @@ def resolved(out: Output, words: str, config: Path | None, options: dict[str, An
 
     command = click.get_current_context().info_name or "login"
     if not words:
-        settings = adopt(resolve(options, config=config, warn=out.warn))
+        settings = settings_of(out, config, options)
         if settings.base_url is None:
             raise UsageError(
                 message(
@@ -116,15 +113,12 @@ def resolved(out: Output, words: str, config: Path | None, options: dict[str, An
         return "", settings
     target = find_target(words, options, config=config, command=command, warn=out.warn)
     if target.settings.base_url is None:
-        raise UsageError(
-            target.notices[0]
-            if target.notices
-            else message(
-                "Nothing says which service has {blog_id}. Give the address of its API: {command}",
-                blog_id=target.blog_id,
-                command=suggested(command, words, "--base-url", _EXAMPLE),
-            )
+        unknown = message(
+            "Nothing says which service has {blog_id}. Give the address of its API: {command}",
+            blog_id=target.blog_id,
+            command=suggested(command, words, "--base-url", _EXAMPLE),
         )
+        raise UsageError(target.notice or unknown)
     return target.blog_id, target.settings
 
 

@@ -15,13 +15,12 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.answers import flag_answers, store_given_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
-from exporter.cli.language import adopt
-from exporter.cli.options import archive_argument, config_option, setting_options, with_output
+from exporter.cli.options import archive_argument, config_option, setting_options, settings_of, with_output
 from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
 from exporter.export.interface import ExportOptions
 from exporter.message import listed, message, message_n
-from exporter.settings import SETTINGS, Settings, resolve
+from exporter.settings import SETTINGS, Settings
 from exporter.text import left, printable, right
 from exporter.translation import recognised, translated, translated_by_text
 
@@ -75,9 +74,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     metavar="FILE",
     help=message("File of old and new records. [default: next to DIR]"),
 )
-@click.option(
-    "--compare/--no-compare", default=True, help=message("Read everything back at the end. [default: compare]")
-)
+@click.option("--no-compare", is_flag=True, help=message("Do not read everything back at the end."))
 @click.option("--dry-run", is_flag=True, help=message("Change nothing there; print the plan."))
 @click.option(
     "--wordpress-body",
@@ -91,7 +88,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
 @config_option
 @with_output()
 def move_command(
-    *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, compare: bool,
+    *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, no_compare: bool,
     config: Path | None, **given: Any,
 ) -> int:  # fmt: skip
     """Run ``move``."""
@@ -101,7 +98,7 @@ def move_command(
     check_choice(given)
     info = Archive.open(archive).info
     answered = {**{name: value for name, value in given.items() if name in SETTINGS}, **flag_answers(given)}
-    settings = adopt(resolve(answered, config=config, blog_id=info.blog_id, warn=out.warn))
+    settings = settings_of(out, config, answered, info.blog_id)
     choice = chosen(out, archive, info, settings, given)
     place = NewHome(home, map_file or map_path(archive, home))
     progress, compared = _Progress(out, sends=not dry_run), None
@@ -117,7 +114,7 @@ def move_command(
             out.answer(message("Nothing was changed in {home}.", home=printable(home)))
         else:
             store_given_answers(given, info.blog_id, out)
-            if compare:
+            if not no_compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same
             out.answer(

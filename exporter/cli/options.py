@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.help import option
+from exporter.cli.language import adopt
 from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
 from exporter.service.registry import FLAG_SETTINGS, PROFILES
 from exporter.setting_types import duration, yes_or_no
-from exporter.settings import SETTINGS, Settings
+from exporter.settings import SETTINGS, Settings, option_name, resolve
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -78,18 +79,16 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         for name in reversed(names):
-            setting = SETTINGS[name]
-            spelled, words = f"--{name.replace('_', '-')}", setting.help
+            setting, spelled = SETTINGS[name], option_name(name)
             if setting.default == "no":
-                command = option(spelled, name, flag_value="yes", default=None, help=words)(command)
-            else:
-                metavar = "|".join((*PROFILES, "NAME")) if name == "profile" else setting.metavar
-                if metavar == "TEXT" and name.endswith("_url"):
-                    metavar = "URL"
-                how = {"metavar": metavar, "help": words, "default_text": setting.default or None}
-                command = option(
-                    spelled, name, shell_complete=offered(PROFILES if name == "profile" else setting.choices), **how
-                )(command)
+                command = option(spelled, name, flag_value="yes", default=None, help=setting.help)(command)
+                continue
+            how: dict[str, Any] = {"metavar": setting.metavar, "shell_complete": offered(setting.choices)}
+            if name == "profile":
+                how = {"metavar": "|".join((*PROFILES, "NAME")), "shell_complete": offered(PROFILES)}
+            elif name.endswith("_url"):
+                how["metavar"] = "URL"
+            command = option(spelled, name, help=setting.help, default_text=setting.default or None, **how)(command)
         return command
 
     return decorate
@@ -100,7 +99,7 @@ def flag_options(command: Command) -> Command:
     for name in reversed(FLAG_SETTINGS):
         setting = SETTINGS[name]
         how: dict[str, Any] = {"is_flag": True} if setting.read is yes_or_no else {"metavar": "VALUE"}
-        command = option(f"--{name.replace('_', '-')}", name, help=setting.help, **how)(command)
+        command = option(option_name(name), name, help=setting.help, **how)(command)
     return command
 
 
@@ -200,10 +199,17 @@ def ending_with_damage(path: Path | None) -> Iterator[None]:
         raise damage[1]
 
 
+def settings_of(
+    out: Output, config: Path | None, options: Mapping[str, str | None] | None = None, blog_id: str = ""
+) -> Settings:
+    """Resolve the settings from the command line and all other sources, and use their language from now on."""
+    return adopt(resolve(options or {}, config=config, blog_id=blog_id, warn=out.warn))
+
+
 def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:
     """Open an archive, and resolve the settings for its blog."""
     from exporter.archive.archive import Archive
-    from exporter.cli.target import settings_to_read_with
+    from exporter.archive.settings_file import settings_to_read_with
 
     archive = Archive.open(path)
-    return archive, settings_to_read_with(archive, options, config, out.warn)
+    return archive, adopt(settings_to_read_with(archive, options, config, out.warn))

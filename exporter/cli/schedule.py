@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.language import adopt
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.options import config_option, setting_options, settings_of, with_output
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import both, message, suggested
-from exporter.settings import CONFIG_VARIABLE, PREFIX, read_config, resolve
+from exporter.settings import CONFIG_VARIABLE, PREFIX, option_name, read_config
 
 if TYPE_CHECKING:
     from exporter.schedule.plan import NightPlan
@@ -200,12 +199,12 @@ def _typed(words: str, config: Path | None, at: str | None, given: Mapping[str, 
 
 
 def _named(name: str, value: object) -> list[str]:
-    return [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+    return [] if value is None else [option_name(name), str(value)]
 
 
 def _root(out: Output, words: str, config: Path | None) -> Path:
     """Return an archive's folder, which may no longer exist."""
-    adopt(resolve({}, config=config, warn=out.warn))
+    settings_of(out, config)
     table = read_config(config).blogs.get(words)
     return _absolute(Path(words) if table is None else table.archive)
 
@@ -240,11 +239,8 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
     target = find_target(words, given, config=config, warn=out.warn)
     root = _absolute(target.root)
     if target.settings.base_url is None:
-        raise UsageError(
-            target.notices[0]
-            if target.notices
-            else message("A schedule needs the address of the service: give --base-url or --profile.")
-        )
+        unknown = message("A schedule needs the address of the service: give --base-url or --profile.")
+        raise UsageError(target.notice or unknown)
     check_base_url(target.settings.base_url)
     if Archive.exists(root):
         arguments = [str(root)]
@@ -253,7 +249,7 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
     for name, value in given.items():
         if value is not None:
             text = str(_absolute(Path(value))) if name == "token_file" else value
-            arguments += [f"--{name.replace('_', '-')}", text]
+            arguments += [option_name(name), text]
     named = config or os.environ.get(CONFIG_VARIABLE)
     if named:
         arguments += ["--config", str(_absolute(Path(named)))]

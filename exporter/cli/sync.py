@@ -11,7 +11,7 @@ import click
 from exporter.archive.layout import MANIFEST, SUMS
 from exporter.cli.copy_options import StoreChoice, places, store_options, warn_about_locked
 from exporter.cli.help import option
-from exporter.cli.options import duration_option, setting_options, with_output
+from exporter.cli.options import duration_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.message import listed, message, message_n, said, suggested
@@ -217,15 +217,13 @@ def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
 
 def _refresh(out: Output, root: Path) -> None:
     """Update ``latest/`` of a restored archive, if it exists."""
-    from exporter.archive.archive import Archive
-    from exporter.cli.target import settings_to_read_with
     from exporter.library.views import refresh
 
-    archive = Archive.open(root)
+    archive, settings = opened(out, root, {}, None)
     if not archive.versions():
         return
     if archive.layout.latest.is_dir():
-        refresh(archive, settings_to_read_with(archive, {}, None, out.warn))
+        refresh(archive, settings)
     else:
         out.say(
             message("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root), level=1

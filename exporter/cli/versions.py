@@ -98,7 +98,6 @@ Examples:
 @click.option("--stat", is_flag=True, help=message("Print only the numbers of new, changed and gone records."))
 @click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help=message("Write a page of HTML."))
 @click.option("--force", is_flag=True, help=message("Replace an existing page."))
-@click.option("--colour/--no-colour", default=None, help=message("Use colours. [default: on a terminal]"))
 @with_archive(on_loss=OnLoss.STOP)
 def diff_command(
     *,
@@ -110,7 +109,6 @@ def diff_command(
     stat: bool,
     page: Path | None,
     force: bool,
-    colour: bool | None,
 ) -> int:
     """Run ``diff``."""
     from exporter.service.registry import service_of
@@ -154,10 +152,10 @@ def diff_command(
     elif page is None:
         from exporter.html.diff import RECORD_NAMES, diff_text
 
-        shown = sys.stdout.isatty() if colour is None else colour
+        colour = sys.stdout.isatty()
         kinds = {kind: translated(text) for kind, text in RECORD_NAMES.items()}
-        for line in diff_text(archive.diff(before, after, service), colour=shown, names=name, kinds=kinds):
-            out.answer(line, colour=shown)
+        for line in diff_text(archive.diff(before, after, service), colour=colour, names=name, kinds=kinds):
+            out.answer(line, colour=colour)
     return 0
 
 

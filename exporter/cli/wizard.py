@@ -33,13 +33,13 @@ from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
-from exporter.settings import Settings
+from exporter.settings import Settings, option_name
 from exporter.translation import translated
 
 _REPEATED: Final = {
     "limits_of": "--target",
     **{
-        name: f"--{name.replace('_', '-')}"
+        name: option_name(name)
         for name in (
             "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "all_as_draft",
             "media_folder", "vertical", "by_year", "preset", "comments",
