@@ -8,11 +8,11 @@ import time
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from exporter.cli.fleet_archives import catalogue, index, pool_of, rebuild, search, site, verify
+from exporter.cli.fleet_archives import PoolChoice, catalogue, index, pool_options, rebuild, search, site, verify
 from exporter.cli.help import HelpedGroup, helped, option
 from exporter.cli.options import config_option, duration_option, setting_options, settings_of, with_output
 from exporter.cli.output import OnLoss, Output
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from exporter.cli.fleet_output import RunDisplay
     from exporter.cli.signals import Signals
     from exporter.fleet.fleet_run import Backups, FleetMoment, FleetPlan
-    from exporter.fleet.ledger import DueBlog, FleetLedger
+    from exporter.fleet.host_workers import HostTask
+    from exporter.fleet.ledger import DueBlog, FleetLedger, Listing
     from exporter.fleet.pool import WorkerPool
     from exporter.settings import Settings
 
@@ -103,45 +104,16 @@ for _each in (catalogue, index, search, site, verify, rebuild):
     "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback",
     "skip_asset_hosts", "allow_private_network", "strict_assets",
 )  # fmt: skip
-@option(
-    "--engine",
-    type=click.Choice(["local", "dask"]),
-    default="local",
-    help=message("Where workers for several services run: here, or in a Dask cluster."),
-)
-@option(
-    "--workers",
-    type=click.IntRange(1, 1000),
-    metavar="N",
-    help=message("Most worker processes. [default: one for each processor]"),
-)
-@option(
-    "--scheduler",
-    metavar="URL",
-    help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers."),
-)
+@pool_options
 @option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
 @option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
 @config_option
 @with_output(OnLoss.WARN)
 def run(
-    *,
-    out: Output,
-    blogs: Path,
-    root: Path,
-    at_once: int,
-    tries: int,
-    retry_after: str,
-    retry_now: bool,
-    again_after: str | None,
-    new: bool,
-    deadline: str | None,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
-    config: Path | None,
+    *, out: Output, blogs: Path, root: Path, at_once: int, tries: int, retry_after: str, retry_now: bool,
+    again_after: str | None, new: bool, deadline: str | None, pools: PoolChoice, config: Path | None,
     **given: str | None,
-) -> int:
+) -> int:  # fmt: skip
     """Run ``fleet run``."""
     from exporter.archive.atomic import make_folder, translated
     from exporter.archive.settings_file import note_archive, require_fleet_if_known
@@ -149,19 +121,15 @@ def run(
     from exporter.clock import SystemClock
     from exporter.fleet.blog_list import read_list
     from exporter.fleet.fleet_run import FleetPlan
-    from exporter.fleet.host_workers import recover
+    from exporter.fleet.host_workers import HostTask, recover
     from exporter.fleet.ledger import FILE_NAME, FleetLedger
     from exporter.fleet.overview import fleet_lock
-    from exporter.settings import resolve
 
-    settings_of(out, config)
+    options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
+    settings_of(out, config, options)
     plan = FleetPlan(tries, duration_option("--retry-after", retry_after), _moment(deadline), max(100, at_once))
     again = None if again_after is None else duration_option("--again-after", again_after)
-    options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
-
-    resolve(options, config=config)
-    places = _Places(root.absolute(), options, config, at_once, engine, workers, scheduler)
-    pool_of(engine, workers, scheduler, [root])
+    pools.pool([root])
 
     if not new:
         require_fleet_if_known(root, exists=(root / FILE_NAME).exists())
@@ -173,24 +141,7 @@ def run(
             listing = ledger.list_blogs(read_list(blogs), time.time())
             note_archive(root)
             recover(root, ledger)
-            out.say(
-                message_n(
-                    "{n:,} blog listed, {new:,} new.",
-                    "{n:,} blogs listed, {new:,} new.",
-                    listing.blogs,
-                    new=listing.new,
-                )
-            )
-            if listing.repeated:
-                out.say(message_n("{n:,} line names a blog again.", "{n:,} lines name a blog again.", listing.repeated))
-            if listing.left_out:
-                out.warn(
-                    message_n(
-                        "{n:,} blog of the earlier list is missing from this one; its archive stays.",
-                        "{n:,} blogs of the earlier list are missing from this one; their archives stay.",
-                        listing.left_out,
-                    )
-                )
+            _print_listing(out, listing)
             begun = time.time()
             number = ledger.begin_run(
                 begun,
@@ -200,13 +151,30 @@ def run(
             )
             exit_code = 1
             try:
-                exit_code = _run(ledger, plan, places, out, signals, number)
+                task = HostTask(root.absolute(), 0, at_once, {}, options, config)
+                exit_code = _run(ledger, plan, task, pools, out, signals, number)
             except BlogExporterError as error:
                 exit_code = error.exit_code
                 raise
             finally:
                 ledger.end_run(time.time(), exit_code)
     return exit_code
+
+
+def _print_listing(out: Output, listing: Listing) -> None:
+    out.say(
+        message_n("{n:,} blog listed, {new:,} new.", "{n:,} blogs listed, {new:,} new.", listing.blogs, new=listing.new)
+    )
+    if listing.repeated:
+        out.say(message_n("{n:,} line names a blog again.", "{n:,} lines name a blog again.", listing.repeated))
+    if listing.left_out:
+        out.warn(
+            message_n(
+                "{n:,} blog of the earlier list is missing from this one; its archive stays.",
+                "{n:,} blogs of the earlier list are missing from this one; their archives stay.",
+                listing.left_out,
+            )
+        )
 
 
 def _moment(text: str | None) -> float | None:
@@ -226,38 +194,27 @@ def _moment(text: str | None) -> float | None:
     return moment.timestamp()
 
 
-class _Places(NamedTuple):
-    """The source and target of backups, from the command line; the folder is absolute."""
-
-    root: Path
-    options: Mapping[str, str]
-    config: Path | None
-    at_once: int
-    engine: str
-    workers: int | None
-    scheduler: str | None
-
-
-def _run(ledger: FleetLedger, plan: FleetPlan, places: _Places, out: Output, signals: Signals, number: int) -> int:
+def _run(
+    ledger: FleetLedger, plan: FleetPlan, task: HostTask, pools: PoolChoice, out: Output, signals: Signals, number: int
+) -> int:
     import asyncio
 
     from exporter.cli.fleet_output import RunDisplay
     from exporter.fleet.host_workers import hosts_of
     from exporter.fleet.saving import settings_for
 
-    def settings_of(blog: DueBlog) -> Settings:
-        return settings_for(blog, places.options, places.config)
+    def settings(blog: DueBlog) -> Settings:
+        return settings_for(blog, task.options, task.config)
 
-    hosts = len(hosts_of(ledger.listed(), settings_of))
+    hosts = len(hosts_of(ledger.listed(), settings))
     with contextlib.ExitStack() as stack:
         pool: WorkerPool | None = None
-        if hosts > 1 and (places.engine == "dask" or places.workers != 1):
-            pool = pool_of(places.engine, places.workers, places.scheduler, [places.root], hosts)
-            stack.enter_context(pool)
+        if hosts > 1 and (pools.engine == "dask" or pools.workers != 1):
+            pool = stack.enter_context(pools.pool([task.root], hosts))
         progress = stack.enter_context(RunDisplay(out, plan))
-        backups = partial(_backups, places, settings_of, pool, hosts)
+        backups = partial(_backups, task, settings, pool, hosts)
         moment, error = asyncio.run(_save(ledger, plan, backups, signals, progress))
-    document = {"run": number, **progress.summary(places.root, moment)}
+    document = {"run": number, **progress.summary(task.root, moment)}
     out.document(document)
     problem = error or progress.problem(document)
     if problem is not None:
@@ -267,30 +224,28 @@ def _run(ledger: FleetLedger, plan: FleetPlan, places: _Places, out: Output, sig
 
 @contextlib.asynccontextmanager
 async def _backups(
-    places: _Places, settings_of: Callable[[DueBlog], Settings], pool: WorkerPool | None, hosts: int
+    task: HostTask, settings: Callable[[DueBlog], Settings], pool: WorkerPool | None, hosts: int
 ) -> AsyncIterator[Backups]:
     """Save blogs in this process, or with a pool in one worker for each group of hosts."""
     from exporter.clock import SystemClock
-    from exporter.fleet.host_workers import HostTask, HostWorkers
+    from exporter.fleet.host_workers import HostWorkers
     from exporter.fleet.overview import fleet_lock
     from exporter.fleet.saving import BlogSaver, rare_collections
     from exporter.http.engine import Engine
     from exporter.settings import variables
 
     if pool is not None:
-        options = {**variables(os.environ), **places.options}
-        config = None if places.config is None else places.config.absolute()
-        holder = fleet_lock(places.root).holder()
-        task = HostTask(places.root, 0, places.at_once, holder, options, config)
-        async with HostWorkers(pool, min(hosts, pool.slots), task, settings_of) as workers:
+        shared = task._replace(
+            holder=fleet_lock(task.root).holder(),
+            options={**variables(os.environ), **task.options},
+            config=None if task.config is None else task.config.absolute(),
+        )
+        async with HostWorkers(pool, min(hosts, pool.slots), shared, settings) as workers:
             yield workers
         return
     clock = SystemClock()
     with rare_collections():
-        async with (
-            Engine(clock=clock) as http,
-            BlogSaver(places.root, http, settings_of, clock, places.at_once) as saver,
-        ):
+        async with Engine(clock=clock) as http, BlogSaver(task.root, http, settings, clock, task.at_once) as saver:
             yield saver
 
 
@@ -307,7 +262,6 @@ async def _save(
 
     clock = SystemClock()
     noted = 0.0
-    error: BlogExporterError | None = None
     async with backups_of() as backups:
         fleet = FleetRun(ledger, backups, plan, clock)
         moment = fleet.moment()
@@ -318,9 +272,9 @@ async def _save(
                     if clock.monotonic() - noted >= _NOTE_SECONDS:
                         noted = clock.monotonic()
                         ledger.note_progress({**progress.note(moment), "dashboard": backups.dashboard})
-            except BlogExporterError as failure:
-                error = failure
-    return moment, error
+            except BlogExporterError as error:
+                return moment, error
+    return moment, None
 
 
 @command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))

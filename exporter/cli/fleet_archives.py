@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from exporter.cli.copy_options import StoreChoice, is_place_of_copies, places, store_options
+from exporter.cli.copy_options import identity_option, is_copy, store_at
 from exporter.cli.help import option
-from exporter.cli.options import config_option, setting_options, settings_of, with_output
+from exporter.cli.options import Command, complete_folders, config_option, setting_options, settings_of, with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
@@ -28,24 +28,51 @@ if TYPE_CHECKING:
 _KEPT: Final = message("finished results are kept; run the same command again to continue")
 _SHARED: Final = ("root", "target")
 """Parameters that name folders which the work reads or writes."""
-_Command = Callable[..., Any]
 
-fleet_argument = click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
 _language_option = option(
-    "--lang", "site_lang", type=click.Choice(["ja", "en"]), help=message("Language of the page. [default: ja]")
+    "--lang", "site_lang", type=click.Choice(["ja", "en"]), help=message("Language of the site. [default: ja]")
 )
+fleet_argument = click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
 
 
-def with_pool(command: _Command) -> _Command:
-    """Add ``--workers``, ``--engine`` and ``--scheduler``, and pass the command a worker pool as ``pool``.
+class PoolChoice(NamedTuple):
+    """The options about worker pools."""
 
-    Both signals end it; finished results stay. For a cluster all paths are absolute, because its workers may have been
-    started in any folder.
-    """
+    engine: str
+    workers: int | None
+    scheduler: str | None
+
+    def pool(self, folders: list[Path], most: int | None = None) -> WorkerPool:
+        """Return the pool, with at most ``most`` workers if it starts them.
+
+        Args:
+            folders: the folders that the work reads or writes.
+            most: the largest number of workers that is useful.
+
+        Raises:
+            UsageError: the options contradict each other, or a library is missing.
+        """
+        from exporter.fleet.local_pool import LocalPool
+        from exporter.worker import processors
+
+        number = self.workers or processors()
+        number = number if most is None else min(number, most)
+        if self.engine == "dask":
+            from exporter.fleet.dask_pool import DaskPool, check_dask
+
+            check_dask(self.workers, self.scheduler)
+            return DaskPool(folders[0], folders[1:], workers=number, scheduler=self.scheduler)
+        if self.scheduler is not None:
+            raise UsageError(message("--scheduler needs --engine dask: add it."))
+        return LocalPool(number)
+
+
+def pool_options(command: Command) -> Command:
+    """Add ``--workers``, ``--engine`` and ``--scheduler``; the command gets them as ``pools``."""
 
     @option(
         "--workers",
-        type=click.IntRange(1, 256),
+        type=click.IntRange(1, 1000),
         metavar="N",
         help=message("Number of processes. [default: one for each processor]"),
     )
@@ -62,39 +89,36 @@ def with_pool(command: _Command) -> _Command:
     )
     @wraps(command)
     def wrapped(*, workers: int | None, engine: str, scheduler: str | None, **given: Any) -> Any:
-        from exporter.cli.signals import catch_signals
-
-        if engine == "dask":
-            given = {name: value.absolute() if isinstance(value, Path) else value for name, value in given.items()}
-        folders = [Path(given[name]) for name in _SHARED if given.get(name) is not None]
-        pool = pool_of(engine, workers, scheduler, folders)
-        with catch_signals(lambda: _KEPT):
-            return command(pool=pool, **given)
+        return command(pools=PoolChoice(engine, workers, scheduler), **given)
 
     return wrapped
 
 
-def pool_of(
-    engine: str, workers: int | None, scheduler: str | None, folders: list[Path], most: int | None = None
-) -> WorkerPool:
-    """Return the worker pool that the options ask for, with at most ``most`` workers if it starts them.
+def with_pool(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
+    """Add the options of pools, ``--config`` and those of outputs; the command gets a worker pool as ``pool``.
 
-    Raises:
-        UsageError: the options contradict each other, or a library is missing.
+    Both signals end it; finished results stay. For a cluster all paths are absolute, because its workers may have been
+    started in any folder.
     """
-    from exporter.fleet.local_pool import LocalPool
-    from exporter.worker import processors
 
-    number = workers or processors()
-    number = number if most is None else min(number, most)
-    if engine == "dask":
-        from exporter.fleet.dask_pool import DaskPool, check_dask
+    def decorate(command: Command) -> Command:
+        @pool_options
+        @config_option
+        @with_output(on_loss)
+        @wraps(command)
+        def wrapped(*, pools: PoolChoice, **given: Any) -> Any:
+            from exporter.cli.signals import catch_signals
 
-        check_dask(workers, scheduler)
-        return DaskPool(folders[0], folders[1:], workers=number, scheduler=scheduler)
-    if scheduler is not None:
-        raise UsageError(message("--scheduler needs --engine dask: add it."))
-    return LocalPool(number)
+            if pools.engine == "dask":
+                given = {name: value.absolute() if isinstance(value, Path) else value for name, value in given.items()}
+            folders = [Path(given[name]) for name in _SHARED if given.get(name) is not None]
+            pool = pools.pool(folders)
+            with catch_signals(lambda: _KEPT):
+                return command(pool=pool, **given)
+
+        return wrapped
+
+    return decorate
 
 
 class FleetWork(NamedTuple):
@@ -112,9 +136,7 @@ class FleetWork(NamedTuple):
     report: Path | None
     config: Path | None
 
-    def run(
-        self, root: Path, name: str, job: Callable[[Any, Any], Any], options: Any, more: dict[str, Any] | None = None
-    ) -> int:
+    def run(self, root: Path, name: str, job: Callable[[Any, Any], Any], options: Any, **more: Any) -> int:
         """Do a job with every archive, and print the results.
 
         Args:
@@ -135,11 +157,9 @@ class FleetWork(NamedTuple):
         settings_of(self.out, self.config)
         require_fleet(root)
         with contextlib.closing(work_over(root, job, options, self.pool)) as results:
-            return self.print_results(str(root.absolute()), name, results, folders_in(root), more or {})
+            return self.print_results(str(root.absolute()), name, results, folders_in(root), **more)
 
-    def print_results(
-        self, place: str, name: str, results: Iterator[ArchiveResult], total: int, more: dict[str, Any]
-    ) -> int:
+    def print_results(self, place: str, name: str, results: Iterator[ArchiveResult], total: int, **more: Any) -> int:
         """Print the result for each archive and the sums, and write them into the report."""
         from exporter import lossless_json
         from exporter.cli.fleet_output import WorkDisplay, work_lines
@@ -176,18 +196,16 @@ def _report_file(report: Path | None) -> Iterator[BinaryIO | None]:
         yield file
 
 
-def with_work(command: _Command) -> _Command:
-    """Add the options of the pool, ``--report``, ``--config`` and those of outputs; pass a :class:`FleetWork`."""
+def with_work(command: Command) -> Command:
+    """Add ``--report`` and the options of :func:`with_pool`; the command gets a :class:`FleetWork` as ``work``."""
 
-    @with_pool
     @option(
         "--report",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
         help=message("Write a line of JSON for every archive into FILE."),
     )
-    @config_option
-    @with_output()
+    @with_pool()
     @wraps(command)
     def wrapped(*, out: Output, pool: WorkerPool, report: Path | None, config: Path | None, **given: Any) -> Any:
         return command(work=FleetWork(out, pool, report, config), **given)
@@ -203,12 +221,7 @@ def with_work(command: _Command) -> _Command:
     ),
 )
 @fleet_argument
-@option(
-    "--lang",
-    "site_lang",
-    type=click.Choice(["ja", "en"]),
-    help=message("Language of the interface; kept. [default: ja]"),
-)
+@_language_option
 @setting_options("timezone", "entry_url", "wait_lock")
 @with_work
 def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
@@ -217,10 +230,6 @@ def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
     from exporter.fleet.work import site as job
 
     return work.run(root, "site", job, JobOptions(given, work.config))
-
-
-def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place: str) -> Path | str:
-    return place if is_place_of_copies(place) else Path(place)
 
 
 @click.command(
@@ -232,27 +241,27 @@ def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place:
         "--report keeps the head of every archive, by which a later copy can be known."
     ),
 )
-@click.argument("root", metavar="DIR", callback=_folder_or_copy, shell_complete=places)
+@click.argument("root", metavar="DIR", shell_complete=complete_folders)
 @option(
     "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
 )
-@store_options()
+@identity_option
 @with_work
-def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice) -> int:
+def verify(*, work: FleetWork, root: str, quick: bool, identities: tuple[Path, ...]) -> int:
     """Run ``fleet verify``."""
     from exporter.fleet.local_pool import LocalPool
     from exporter.fleet.work import VerifyOptions, copies_of_a_fleet, verify_copies
     from exporter.fleet.work import verify as job
 
-    if isinstance(root, Path) and not store.is_copy(str(root)):
-        return work.run(root, "verify", job, VerifyOptions(quick))
+    if not is_copy(root, identities):
+        return work.run(Path(root).absolute(), "verify", job, VerifyOptions(quick))
     if quick or not isinstance(work.pool, LocalPool):
         raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
     settings_of(work.out, work.config)
-    opened = store.open(str(root))
+    opened = store_at(root, identities)
     names = copies_of_a_fleet(opened)
     alone = work._replace(pool=LocalPool(1))
-    return alone.print_results(opened.place, "verify", verify_copies(opened, names), len(names), {})
+    return alone.print_results(opened.place, "verify", verify_copies(opened, names), len(names))
 
 
 @click.command(
@@ -296,9 +305,7 @@ Examples:
 @click.argument("form", metavar="sqlite")
 @click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
-@with_pool
-@config_option
-@with_output()
+@with_pool()
 def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: WorkerPool, config: Path | None) -> int:
     """Run ``fleet catalogue``."""
     from exporter.archive.fleet_folder import folders_in, require_fleet
@@ -359,9 +366,7 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
 @fleet_argument
 @click.option("--title", default="", metavar="TEXT", help=message("Title of the page."))
 @_language_option
-@with_pool
-@config_option
-@with_output()
+@with_pool()
 def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: WorkerPool, config: Path | None) -> int:
     """Run ``fleet index``."""
     from exporter.cli.fleet_output import report_trouble, trouble_document
@@ -414,9 +419,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
     help=message("Show at most N hits."),
 )
 @click.option("--update", is_flag=True, help=message("Update the index first."))
-@with_pool
-@config_option
-@with_output(OnLoss.STOP)
+@with_pool(OnLoss.STOP)
 def search(
     *,
     out: Output,

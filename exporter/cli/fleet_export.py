@@ -81,4 +81,4 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, **given: An
     )
     places = {"public": options.public, "private": options.private}
     folders = {name: None if place is None else str(place.absolute()) for name, place in places.items()}
-    return work.run(root, "export", export, options, {"format": form, **folders})
+    return work.run(root, "export", export, options, format=form, **folders)

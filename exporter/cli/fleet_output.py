@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.cli.output import Output, time_text
 from exporter.cli.progress import ProgressBar
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from exporter.fleet.ledger import BlogAttempt
     from exporter.fleet.work import ArchiveResult, WorkTally
 
-_RUN_LINE_SECONDS: Final = 30.0
-_LINE_SECONDS: Final = 10.0
-_MAX_REASON_CHARACTERS: Final = 200
+_MAX_REASON_CHARACTERS: Final = 300
 _MAX_FAILURES: Final = 100
 _MAX_UNREADABLE: Final = 20
 _KINDS: Final = {each.exit_code: each for each in (UsageError, NotAuthorised, ArchiveDamaged, ServiceError)}
@@ -43,28 +41,19 @@ _MAX_DAYS: Final = 36_500.0
 """A forecast that is further away says nothing."""
 
 
-class RunDisplay:
-    """Shows a run: a bar on a terminal, elsewhere a line every half a minute, and each failure when it happens.
+class RunDisplay(ProgressBar):
+    """Shows a run: a bar on a terminal, elsewhere a line every ten seconds, and each failure when it happens.
 
     Attributes:
         codes: how many attempts that were the last of their blog in this run ended with which exit code.
     """
 
     def __init__(self, out: Output, plan: FleetPlan) -> None:
-        self._out = out
+        super().__init__(out, message("blogs"))
         self._deadline = plan.deadline
-        self._bar = ProgressBar(out, message("blogs"))
-        self._next = time.monotonic() + _RUN_LINE_SECONDS
         self.codes: Counter[int] = Counter()
         self._reason = ""
         self._failures = 0
-
-    def __enter__(self) -> Self:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.__exit__(*failure)
 
     def handle(self, moment: FleetMoment) -> None:
         """Show the progress of a run."""
@@ -75,34 +64,12 @@ class RunDisplay:
             if attempt.exit_code:
                 self._failures += 1
                 if self._failures <= _MAX_FAILURES:
-                    self._out.say(_failure(blog_id, attempt, again))
+                    self.out.say(_failure(blog_id, attempt, again))
                 elif self._failures == _MAX_FAILURES + 1:
-                    self._out.say(message("  More blogs fail; fleet status sums them up."))
-        states = moment.counts.states
-        self._bar.update(states[BlogState.SAVED], moment.counts.blogs)
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _RUN_LINE_SECONDS
-            self._out.say(self._line(moment))
-
-    def _line(self, moment: FleetMoment) -> str:
-        states, forecast = moment.counts.states, moment.forecast
-        values = {"saved": states[BlogState.SAVED], "under_way": moment.under_way}
-        if forecast is None or forecast.seconds > _MAX_DAYS * 86_400:
-            return message_n(
-                "{saved:,} of {n:,} blog saved, {under_way:,} under way.",
-                "{saved:,} of {n:,} blogs saved, {under_way:,} under way.",
-                moment.counts.blogs,
-                **values,
-            )
-        return message_n(
-            "{saved:,} of {n:,} blog saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
-            "{saved:,} of {n:,} blogs saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
-            moment.counts.blogs,
-            **values,
-            rate=forecast.rate,
-            time=time_text(forecast.seconds),
-            error=time_text(forecast.error),
-        )
+                    self.out.say(message("  More blogs fail; fleet status sums them up."))
+        self.update(moment.counts.states[BlogState.SAVED], moment.counts.blogs)
+        if self.timer.is_due():
+            self.out.say(_moment_line(moment))
 
     def note(self, moment: FleetMoment) -> dict[str, Any]:
         """Return what ``fleet status`` shows of a run under way."""
@@ -127,9 +94,9 @@ class RunDisplay:
         """Print the summary of a run, and return it as ``fleet run --json`` prints it."""
         states = moment.counts.states
         for line in _state_lines(moment.counts.states, moment.counts.blogs):
-            self._out.say(line)
+            self.out.say(line)
         rate = moment.requests / moment.seconds if moment.seconds else 0.0
-        self._out.say(
+        self.out.say(
             message_n(
                 "{n:,} request in {time}, {rate:.1f} a second.",
                 "{n:,} requests in {time}, {rate:.1f} a second.",
@@ -162,6 +129,25 @@ class RunDisplay:
                 )
             )
         return problem_of(document)
+
+
+def _moment_line(moment: FleetMoment) -> str:
+    forecast = moment.forecast
+    values: dict[str, Any] = {"saved": moment.counts.states[BlogState.SAVED], "under_way": moment.under_way}
+    if forecast is None or forecast.seconds > _MAX_DAYS * 86_400:
+        return message_n(
+            "{saved:,} of {n:,} blog saved, {under_way:,} under way.",
+            "{saved:,} of {n:,} blogs saved, {under_way:,} under way.",
+            moment.counts.blogs,
+            **values,
+        )
+    values |= {"rate": forecast.rate, "time": time_text(forecast.seconds), "error": time_text(forecast.error)}
+    return message_n(
+        "{saved:,} of {n:,} blog saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
+        "{saved:,} of {n:,} blogs saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
+        moment.counts.blogs,
+        **values,
+    )
 
 
 def _stored_reason(reason: str) -> str:
@@ -307,7 +293,7 @@ def _local(text: str) -> str:
     return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
 
 
-class WorkDisplay:
+class WorkDisplay(ProgressBar):
     """Shows work over all archives: a bar on a terminal, elsewhere a line every ten seconds; and failures as they come.
 
     Args:
@@ -316,49 +302,28 @@ class WorkDisplay:
     """
 
     def __init__(self, out: Output, total: int) -> None:
-        self._out = out
+        super().__init__(out, message("archives"))
         self._total = total
-        self._bar = ProgressBar(out, message("archives"))
         self._begun = time.monotonic()
-        self._next = self._begun + _LINE_SECONDS
         self._failures = 0
-
-    def __enter__(self) -> Self:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.__exit__(*failure)
 
     def handle(self, result: ArchiveResult, tally: WorkTally) -> None:
         """Show a result."""
         if result.reason is not None:
             self._failures += 1
             if self._failures <= _MAX_FAILURES:
-                archive, reason = (
-                    printable(str(result.path), 300),
-                    printable(translated(recognised(result.reason)), 300),
-                )
-                self._out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
+                archive, reason = printable(str(result.path), 300), _stored_reason(result.reason)
+                self.out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
         self.advance(tally.archives)
 
     def advance(self, done: int) -> None:
         """Show how many archives are done."""
         total = max(done, self._total)
-        self._bar.update(done, total)
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _LINE_SECONDS
-            rate = done / (now - self._begun)
-            self._out.say(
-                message(
-                    "{done:,} of {total:,} archives, {rate:.1f} a second; done in {time}.",
-                    done=done,
-                    total=total,
-                    rate=rate,
-                    time=time_text((total - done) / rate),
-                )
-            )
+        self.update(done, total)
+        if self.timer.is_due():
+            rate = done / (time.monotonic() - self._begun)
+            numbers = {"done": done, "total": total, "rate": rate, "time": time_text((total - done) / rate)}
+            self.out.say(message("{done:,} of {total:,} archives, {rate:.1f} a second; done in {time}.", **numbers))
 
 
 def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from exporter.library.move import Moved, NewHome
     from exporter.move.outcome import MoveEvent, Thing
 
-_LINE_SECONDS = 10.0
 _NAMED_RECORDS = 5
 _WORDS = {
     "made": message("made"),
@@ -276,8 +274,7 @@ class _Progress:
         self.ended = False
         self._shown = contextlib.ExitStack()
         self._bar: ProgressBar | None = None
-        self._next = time.monotonic() + _LINE_SECONDS
-        self._stage: str = ""
+        self._stage = ""
         self._done, self._total = 0, 0
         self._sends = sends
         self._sent: Counter[Thing] = Counter()
@@ -325,9 +322,9 @@ class _Progress:
         self._done += 1
         if self._bar is not None:
             self._bar.update(self._done, self._total)
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _LINE_SECONDS
-            self.out.say(message("{stage}: {done:,} of {all:,}", stage=self._stage, done=self._done, all=self._total))
+            if self._bar.timer.is_due():
+                counts = {"stage": self._stage, "done": self._done, "all": self._total}
+                self.out.say(message("{stage}: {done:,} of {all:,}", **counts))
 
     def retrying(self, event: RetryEvent) -> None:
         """Show that a retry was scheduled: long waits always, short ones if verbose."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 
-def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+def complete_folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Let the shell complete folders."""
     from click.shell_completion import CompletionItem
 
@@ -44,7 +44,9 @@ def archive_argument(command: Command) -> Command:
         with ending_with_damage(archive):
             return command(archive=archive, **given)
 
-    return click.argument("archive", metavar="DIR", type=click.Path(path_type=Path), shell_complete=_folders)(wrapped)
+    return click.argument("archive", metavar="DIR", type=click.Path(path_type=Path), shell_complete=complete_folders)(
+        wrapped
+    )
 
 
 def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.layout import MANIFEST, SUMS
-from exporter.cli.copy_options import StoreChoice, places, store_options, warn_about_locked
+from exporter.cli.copy_options import identity_option, is_place_of_copies, warn_about_locked
 from exporter.cli.help import option
-from exporter.cli.options import duration_option, opened, setting_options, with_output
+from exporter.cli.options import complete_folders, duration_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.message import listed, message, message_n, said, suggested
@@ -44,8 +44,8 @@ Examples:
         differ."""
     ),
 )
-@click.argument("source", metavar="SOURCE", shell_complete=places)
-@click.argument("target", metavar="TARGET", shell_complete=places)
+@click.argument("source", metavar="SOURCE", shell_complete=complete_folders)
+@click.argument("target", metavar="TARGET", shell_complete=complete_folders)
 @option("--prune", is_flag=True, help=message("Also remove versions at TARGET that a prune has folded."))
 @option("--dry-run", is_flag=True, help=message("Only show the files that would be sent."))
 @option("--new", is_flag=True, help=message("Begin a new copy at TARGET, which is empty and had a copy."))
@@ -55,7 +55,19 @@ Examples:
     help=message("Lock all objects at an s3://… TARGET for this time (90d)."),
 )
 @setting_options("wait_lock")
-@store_options(writing=True)
+@option(
+    "--encrypt-to",
+    multiple=True,
+    metavar="RECIPIENT",
+    help=message("Encrypt to this age recipient (age1…); may be repeated."),
+)
+@option(
+    "--recipients-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=message("Encrypt to the age recipients in a file, one on each line."),
+)
+@identity_option
 @with_output()
 def command(
     *,
@@ -67,23 +79,28 @@ def command(
     new: bool,
     object_lock: str | None,
     wait_lock: str | None,
-    store: StoreChoice,
+    encrypt_to: tuple[str, ...],
+    recipients_file: Path | None,
+    identities: tuple[Path, ...],
 ) -> int:
     """Run ``sync``."""
     from exporter.cli.progress import ProgressBar
+    from exporter.copies.opening import StoreOptions
     from exporter.copies.sync import LockRequest, SyncOptions, sync
     from exporter.settings import resolve
 
     lock = None if object_lock is None else LockRequest(duration_option("--object-lock", object_lock))
     synced: list[SyncResult] = []
-    store = store.to_send(target, out.warn)
     wait = resolve({"wait_lock": wait_lock}).wait_lock
-    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), lock, wait, new)
+    recipients = _recipients(target, encrypt_to, recipients_file, out)
+    store = StoreOptions(recipients, identities)
+    options = SyncOptions(prune, dry_run, store, lambda found: _print_readers(out, found), lock, wait, new)
+    sends_objects = bool(recipients) or is_place_of_copies(target)
     with ProgressBar(out, message("sending")) as bar:
         for each in sync(source, target, options, lambda _name: bar.update):
             synced.append(each)
             _print(out, each, source if each.archive == "." else each.archive, dry_run=dry_run)
-            if each.objects and not dry_run and not store.is_sent_to(target):
+            if each.objects and not dry_run and not sends_objects:
                 # Damaged files are named below, so an error from them in latest/ is not reported again.
                 with suppress(*(ArchiveDamaged,) if each.damaged else ()):
                     _refresh(out, Path(target) / each.archive)
@@ -112,25 +129,23 @@ def command(
                 source=source,
             )
         )
-    if there and not store.is_sent_to(target) and any(_is_document(each.damaged_there) for each in synced):
-        raise ArchiveDamaged(
-            message_n(
+    if there:
+        where: dict[str, Any] = {"target": target, "repair": suggested("verify", "--repair", target)}
+        if not sends_objects and any(_is_document(each.damaged_there) for each in synced):
+            text = message_n(
                 "{n:,} file in {target} is wrong: run {repair}, and sync again.",
                 "{n:,} files in {target} are wrong: run {repair}, remove the files that it names, and sync again.",
                 there,
-                target=target,
-                repair=suggested("verify", "--repair", target),
+                **where,
             )
-        )
-    if there:
-        raise ArchiveDamaged(
-            message_n(
+        else:
+            text = message_n(
                 "{n:,} file in {target} is wrong: remove it there, and run sync again.",
                 "{n:,} files in {target} are wrong: remove them there, and run sync again.",
                 there,
-                target=target,
+                **where,
             )
-        )
+        raise ArchiveDamaged(text)
     if any(each.rolled_back for each in synced):
         raise ArchiveDamaged(
             message(
@@ -138,6 +153,27 @@ def command(
             )
         )
     return 0
+
+
+def _recipients(target: str, given: tuple[str, ...], file: Path | None, out: Output) -> tuple[str, ...]:
+    """Return all age recipients for a target, including those of the file, or else of the settings.
+
+    The settings apply to addresses and to folders with an encrypted copy. To begin an encrypted copy in a folder, the
+    command needs an option.
+
+    Raises:
+        UsageError: the file or a setting is invalid.
+    """
+    if not given and file is None and is_place_of_copies(target):
+        from exporter.settings import resolve
+
+        settings = resolve({}, warn=out.warn)
+        given, file = settings.encrypt_to, settings.recipients_file
+    if file is None:
+        return given
+    from exporter.copies.age_files import recipients_in
+
+    return (*given, *recipients_in(file))
 
 
 def _is_document(names: Sequence[str]) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.copy_options import StoreChoice, places, store_options, warn_about_locked
-from exporter.cli.options import with_output
+from exporter.cli.copy_options import identity_option, is_copy, store_at, warn_about_locked
+from exporter.cli.options import complete_folders, with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
@@ -42,18 +42,18 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
         intact but incomplete."""
     ),
 )
-@click.argument("archive", metavar="DIR", shell_complete=places)
+@click.argument("archive", metavar="DIR", shell_complete=complete_folders)
 @click.option("--quick", is_flag=True, help=message("Check sizes, chains, and the hashes of changed files."))
 @click.option("--repair", "repairs", is_flag=True, help=message("First restore damaged files, without the service."))
 @click.option("--expect", metavar="HASH", help=message("Fail unless HASH is the present head, or an earlier one."))
-@store_options()
+@identity_option
 @with_output()
 def verify_command(
-    *, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, store: StoreChoice
+    *, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, identities: tuple[Path, ...]
 ) -> int:
     """Run ``verify``."""
     digits = None if expect is None else _digits(expect)
-    if store.is_copy(archive):
+    if is_copy(archive, identities):
         if quick or repairs:
             raise UsageError(
                 message(
@@ -61,7 +61,7 @@ def verify_command(
                     "--quick and --repair."
                 )
             )
-        return _verify_copy(out, archive, store, digits)
+        return _verify_copy(out, archive, identities, digits)
     reader = Archive.open(Path(archive))
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
@@ -71,13 +71,13 @@ def verify_command(
         return _report(out, reader, archive, place, found, digits, quick=quick, restored=restored, folder=Path(archive))
 
 
-def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None) -> int:
+def _verify_copy(out: Output, place: str, identities: tuple[Path, ...], digits: str | None) -> int:
     """Check a copy in its store."""
     from exporter.copies.checks import CopyCheck
     from exporter.copies.opening import locks_of
 
     try:
-        opened = store.open(place)
+        opened = store_at(place, identities)
     except CopyEncrypted:
         if digits is not None:
             raise
