@@ -33,36 +33,20 @@ _VALUES_SHOWN: Final = 10
 _MAX_QUESTIONS: Final = 20
 """Combinations of flags asked about, the most frequent first. A blog has a few; all others are not public."""
 
-OnStored = Callable[[str, Path], None]
-
 
 def answers_path() -> Path:
     """Return the file of the kept answers."""
     return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / "exports.json"
 
 
-def stored_printer(out: Output, blog_id: str) -> OnStored:
-    """Return a function that prints the kept answers in use on standard error."""
-    return lambda said, path: out.say(
-        message(
-            "Using the answers kept for {blog_id}: {said} (in {path})",
-            blog_id=printable(blog_id),
-            said=printable(said),
-            path=printable(str(path)),
-        )
-    )
-
-
-def declared_flags(
-    service: Records, settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool
-) -> Declared:
+def declared_flags(service: Records, settings: Settings, blog_id: str, out: Output, *, all_as_draft: bool) -> Declared:
     """Return the meaning of a blog's flags, from the settings or else from the kept answers.
 
     Args:
         service: names the settings that declare it.
         settings: the first source.
         blog_id: the blog.
-        on_stored: called with the kept answers in use, which decide about publication, and with their file.
+        out: prints the kept answers in use, as they decide about publication.
         all_as_draft: whether every entry becomes a draft, so that the kept answers about entries are not used.
 
     Raises:
@@ -84,7 +68,8 @@ def declared_flags(
             if name == flags.comments or not all_as_draft:
                 used[name] = kept[name]
     if used:
-        on_stored(as_settings(used), answers_path())
+        said = {"said": printable(as_settings(used)), "path": printable(str(answers_path()))}
+        out.say(message("Using the answers kept for {blog_id}: {said} (in {path})", blog_id=printable(blog_id), **said))
     return service.declared(found, all_as_draft=all_as_draft)
 
 
@@ -153,46 +138,34 @@ def as_settings(answers: Mapping[str, str | None]) -> str:
     return ", ".join(f'{name} = "{value}"' for name, value in sorted(answers.items()) if value is not None)
 
 
-def store(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
-    """Keep the answers given as options; return the file if it changed."""
-    new = {name: text for name, text in given.items() if text is not None}
+def keep_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
+    """Keep the options about a blog's flags, and print them if they are new."""
+    new = {name: text for name, text in flag_answers(given).items() if text is not None}
     path = answers_path()
-    answers = _read(path)
-    known = answers.get(blog_id, {})
+    kept = _read(path)
+    known = kept.get(blog_id, {})
     if not new or {**known, **new} == known:
-        return None
-    answers[blog_id] = {**known, **new}
-    text = json.dumps(answers, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+        return
+    kept[blog_id] = {**known, **new}
+    text = json.dumps(kept, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    shown = printable(as_settings(new))
     try:
         with atomic.translated(path):
             atomic.make_folder(path.parent)
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
-        unkept = as_settings(new)
         out.warn(
             message(
                 "The answers could not be kept: {reason} Put them into the settings file: {answers}",
                 reason=error,
-                answers=unkept,
+                answers=shown,
             )
         )
-        return None
-    return path
-
-
-def store_given_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
-    """Keep the options about a blog's flags, and print them if they are new."""
-    new = flag_answers(given)
-    path = store(new, blog_id, out)
-    if path is not None:
-        out.say(
-            message(
-                "Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})",
-                blog_id=printable(blog_id),
-                answers=printable(as_settings(new)),
-                path=printable(str(path)),
-            )
-        )
+        return
+    where = {"blog_id": printable(blog_id), "path": printable(str(path))}
+    out.say(
+        message("Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})", answers=shown, **where)
+    )
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

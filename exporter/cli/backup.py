@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.main import as_own_error
 from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
 from exporter.cli.output import OnLoss, Output, report
@@ -41,7 +42,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 """Exit codes, the worst first: problems of this machine, of an archive, of a setting, of a service."""
 
 
-@click.command(
+@cli_command(
     "backup",
     epilog=_EPILOG,
     help=message(
@@ -53,9 +54,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 )
 @click.argument("words", metavar="BLOG_ID|DIR|NAME", required=False)
 @click.option("--all", "every", is_flag=True, help=message("Back up each [blogs.NAME] of the settings file."))
-@click.option(
-    "--archive", type=click.Path(path_type=Path), metavar="DIR", help=message("The archive. [default: ./BLOG_ID]")
-)
+@click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ./BLOG_ID]"))
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "give_up_after", "wait_lock",
     "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",

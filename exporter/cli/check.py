@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import config_option, require_new_file, setting_options, with_output
 from exporter.cli.output import OnLoss, Output, size_text, time_text
 from exporter.cli.target import find_target
@@ -29,7 +30,7 @@ _LINE_COLUMNS = 79
 _LABEL_COLUMNS = 14
 
 
-@click.command(
+@cli_command(
     "check",
     epilog=_EPILOG,
     help=message(
@@ -43,14 +44,14 @@ _LABEL_COLUMNS = 14
 @click.argument("blog", metavar="BLOG_ID|DIR|NAME")
 @click.option(
     "--archive",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help=message("Folder of the archive. [default: ./BLOG_ID]"),
 )
 @click.option(
     "--report",
     "report_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help=message("Write a bug report without any text of the blog."),
 )

@@ -10,6 +10,7 @@ import click
 
 from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, config_option, opened, require_new_file, setting_options, with_output
 from exporter.cli.output import OnLoss, Output, sentence, shown
 from exporter.errors import Incomplete
@@ -43,7 +44,7 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 }
 
 
-@click.command(
+@cli_command(
     "compare",
     epilog=_EPILOG,
     help=message(
@@ -66,9 +67,7 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 )
 @click.option("--no-pictures", is_flag=True, help=message("Compare the addresses of pictures only."))
 @click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
-@click.option(
-    "--report", type=click.Path(path_type=Path), metavar="FILE", help=message("Write the full result as JSON.")
-)
+@click.option("--report", type=PATH, metavar="FILE", help=message("Write the full result as JSON."))
 @click.option("--force", is_flag=True, help=message("Replace an existing report."))
 @setting_options("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
 @config_option

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.help import option
+from exporter.cli.help import PATH, option
 from exporter.cli.options import Command, complete_folders, ending_with_damage
 from exporter.cli.output import Output, counted
 from exporter.copies.store import is_address
@@ -23,7 +23,7 @@ identity_option = option(
     "--identity",
     "identities",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help=message("File of an age identity, to read an encrypted copy."),
 )

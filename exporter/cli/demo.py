@@ -10,6 +10,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.backup import back_up
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.clock import FixedClock
@@ -23,16 +24,12 @@ from exporter.translation import translated
 
 _SAMPLE_START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _SAMPLE_URL = "http://demo.example.jp"
-_SETTINGS = {
-    "file_url": FILE_URL,
-    "entry_url": ENTRY_URL,
-    "allow_private_network": "yes",
-}
+_SETTINGS = {"file_url": FILE_URL, "entry_url": ENTRY_URL, "allow_private_network": "yes"}
 _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
 """Ignores the settings file, which may name the monitor of a real blog."""
 
 
-@click.command(
+@cli_command(
     "demo",
     help=message(
         """Back up a sample blog into DIR (default: ./demo-archive), change the blog, back it up again, and verify.
@@ -40,7 +37,7 @@ _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
         Nothing leaves this machine: the blog is served on a free local port."""
     ),
 )
-@click.argument("directory", metavar="[DIR]", default="demo-archive", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="[DIR]", default="demo-archive", type=PATH)
 @click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Write the same bytes every time."))
 @with_output(OnLoss.WARN)
 def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
@@ -77,12 +74,7 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
             )
         )
     versions = counted(len(reader.versions()), "version")
-    out.say(
-        message(
-            "\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n",
-            versions=versions,
-        )
-    )
+    out.say(message("\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n", versions=versions))
     for what, where in _sights(directory, reader):
         out.say(f"  {left(translated(what), 28)} {where}")
     out.document({"archive": str(directory.absolute()), "blog_id": blog.blog_id, "versions": len(reader.versions())})
@@ -97,13 +89,10 @@ def _begin(out: Output, directory: Path, blog_id: str) -> None:
         require_place(directory, blog_id)
         return
     reader = Archive.open(directory)
-    if reader.info.blog_id != blog_id:
+    found = reader.info.blog_id
+    if found != blog_id:
         raise UsageError(
-            message(
-                "{folder} is the archive of {blog_id}: name a new folder.",
-                folder=directory,
-                blog_id=reader.info.blog_id,
-            )
+            message("{folder} is the archive of {blog_id}: name a new folder.", folder=directory, blog_id=found)
         )
     out.say(
         message(

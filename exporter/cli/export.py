@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from exporter.cli import answers
+from exporter.cli.answers import keep_answers
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.export_options import Job, export_options, run_export, unused_options
-from exporter.cli.help import HelpedCommand
+from exporter.cli.help import PATH, HelpedCommand, cli_command
 from exporter.cli.options import config_option, with_output
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import UsageError
@@ -46,7 +46,7 @@ class _Command(HelpedCommand):
         super().format_epilog(ctx, formatter)
 
 
-@click.command(
+@cli_command(
     "export",
     cls=_Command,
     epilog=_EPILOG,
@@ -59,7 +59,7 @@ class _Command(HelpedCommand):
 )
 @click.argument("form", metavar="[FORMAT]", required=False)
 @readable_archive("PICTURES", "[DIR]")
-@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.argument("target", metavar="[OUT]", required=False, type=PATH)
 @export_options
 @config_option
 @with_output()
@@ -112,7 +112,7 @@ def _export(out: Output, job: Job) -> int:
         _print_doubt(out, target)
     if not dry_run and not NAMED[job.form].whole:
         blog_id = exported[0].document["blog_id"]
-        answers.store_given_answers(job.given, blog_id, out)
+        keep_answers(job.given, blog_id, out)
     exports = [each.document for each in exported]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0

@@ -14,7 +14,7 @@ import click
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.state import State
-from exporter.cli.answers import OnStored, check_answers, declared_flags, flag_answers, stored_printer
+from exporter.cli.answers import check_answers, declared_flags, flag_answers
 from exporter.cli.options import flag_options, settings_of
 from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
@@ -236,27 +236,23 @@ def chosen(
     info: ArchiveInfo,
     found: Settings,
     given: Mapping[str, Any],
-    *,
     form: Format | None = None,
-    on_stored: OnStored | None = None,
 ) -> Choice:
     """Return the part of the blog that the options choose.
 
     Args:
-        out: where warnings go.
+        out: prints the kept answers in use, and warnings.
         archive: the archive's folder.
         info: its ``archive.json``.
         found: the settings for its blog.
         given: the options of the command line by their names.
         form: the format of an export.
-        on_stored: called with the kept answers in use; by default ``out`` prints them.
     """
     service = service_of(found, info.service)
     declared = Declared()
     whole, drafts = (False, True) if form is None else (form.whole, form.drafts)
     if not whole:
-        on_stored = on_stored or stored_printer(out, info.blog_id)
-        declared = declared_flags(service, found, info.blog_id, on_stored, all_as_draft=given["all_as_draft"])
+        declared = declared_flags(service, found, info.blog_id, out, all_as_draft=given["all_as_draft"])
     at, version = given["at"], None
     if at is not None:
         version = read_consistently(archive, lambda reader: reader.version_at(at, found.timezone))
@@ -271,16 +267,13 @@ def chosen(
     return Choice(read_options(given, found, declared, service), version, check)
 
 
-def run_export(
-    job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None
-) -> tuple[list[Exported], Declared]:
+def run_export(job: Job, out: Output, *, dry_run: bool) -> tuple[list[Exported], Declared]:
     """Write every folder of an export; return them, and the declared meaning of the flags.
 
     Args:
         job: the export.
-        out: prints warnings.
+        out: prints the kept answers in use, and warnings.
         dry_run: whether to make only the reports.
-        on_stored: called with the kept answers in use; by default ``out`` prints them.
 
     Raises:
         UsageError: the options are invalid, or nothing says which entries are public; a table was printed then.
@@ -289,7 +282,7 @@ def run_export(
     check_options(job.form, given)
     info = Archive.open(job.archive).info
     found = resolved(given, info.blog_id, out)
-    choice = chosen(out, job.archive, info, found, given, form=NAMED[job.form], on_stored=on_stored)
+    choice = chosen(out, job.archive, info, found, given, NAMED[job.form])
     with ended_by_sigterm(message("nothing was written")):
         exported = export_blog(
             job.archive, job.form, job.target, choice.options,

@@ -14,6 +14,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
+from exporter.cli.help import cli_command
 from exporter.cli.options import at_option, with_output
 from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
@@ -45,7 +46,7 @@ _NAME_COLUMNS = 32
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-@click.command("files", help=message("List the uploads and pictures of the blog in DIR, with their sizes and entries."))
+@cli_command("files", help=message("List the uploads and pictures of the blog in DIR, with their sizes and entries."))
 @readable_archive("PICTURES")
 @click.option("--missing", is_flag=True, help=message("List only files that are not in the archive."))
 @click.option("--csv", "as_csv", is_flag=True, help=message("Print CSV for a spreadsheet."))

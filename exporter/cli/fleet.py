@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.cli.fleet_archives import PoolChoice, catalogue, index, pool_options, rebuild, search, site, verify
-from exporter.cli.help import HelpedGroup, helped, option
+from exporter.cli.help import PATH, HelpedGroup, option
 from exporter.cli.options import config_option, duration_option, setting_options, settings_of, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import BlogExporterError, UsageError
@@ -42,14 +42,10 @@ A list is text (BLOG_ID NAME=VALUE ...), .csv (a header with blog_id) or .toml (
 )
 _EXPORT = message("Write every archive below DIR as FORMAT, each into a separate folder: OUT/ab/BLOG_ID.")
 _NOTE_SECONDS = 2.0
-_DIR = click.Path(path_type=Path)
 
 
 class _Group(HelpedGroup):
     """Imports its command ``export`` only on use, because its options import half of the program."""
-
-    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        super().add_command(helped(cmd), name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), "export"]
@@ -60,7 +56,7 @@ class _Group(HelpedGroup):
         from exporter.cli.fleet_export import command as export_command
         from exporter.cli.language import with_language
 
-        return with_language(helped(export_command))
+        return with_language(export_command)
 
     def headed_commands(self, _ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
         lines = {name: each.short_help or each.help or "" for name, each in self.commands.items()}
@@ -85,8 +81,8 @@ for _each in (catalogue, index, search, site, verify, rebuild):
 
 
 @command.command("run", help=message("Save every due blog of LIST, each into its own archive below DIR."))
-@click.argument("blogs", metavar="LIST", type=_DIR)
-@option("--into", "root", required=True, type=_DIR, metavar="DIR", help=message("The fleet's folder."))
+@click.argument("blogs", metavar="LIST", type=PATH)
+@option("--into", "root", required=True, type=PATH, metavar="DIR", help=message("The fleet's folder."))
 @option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
 @option("--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run."))
 @option(
@@ -278,7 +274,7 @@ async def _save(
 
 
 @command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
-@click.argument("root", metavar="DIR", type=_DIR)
+@click.argument("root", metavar="DIR", type=PATH)
 @option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
 @config_option
 @with_output()

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from exporter.cli.copy_options import identity_option, is_copy, store_at
-from exporter.cli.help import option
+from exporter.cli.help import PATH, cli_command, option
 from exporter.cli.options import Command, complete_folders, config_option, setting_options, settings_of, with_output
 from exporter.cli.output import OnLoss, Output, counted
+from exporter.cli.search import print_hit, search_options, shown_line
 from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
 
@@ -32,7 +33,7 @@ _SHARED: Final = ("root", "target")
 _language_option = option(
     "--lang", "site_lang", type=click.Choice(["ja", "en"]), help=message("Language of the site. [default: ja]")
 )
-fleet_argument = click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
+fleet_argument = click.argument("root", metavar="DIR", type=PATH)
 
 
 class PoolChoice(NamedTuple):
@@ -213,7 +214,7 @@ def with_work(command: Command) -> Command:
     return wrapped
 
 
-@click.command(
+@cli_command(
     "site",
     help=message(
         "Make the offline site of every archive below DIR, in its latest/site.\n\n"
@@ -232,7 +233,7 @@ def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
     return work.run(root, "site", job, JobOptions(given, work.config))
 
 
-@click.command(
+@cli_command(
     "verify",
     help=message(
         "Check every archive below DIR, or of a fleet's copy at an address such as s3://bucket/prefix: whether it is "
@@ -264,7 +265,7 @@ def verify(*, work: FleetWork, root: str, quick: bool, identities: tuple[Path, .
     return alone.print_results(opened.place, "verify", verify_copies(opened, names), len(names))
 
 
-@click.command(
+@cli_command(
     "rebuild",
     help=message(
         "Make latest/ of every archive below DIR again, with the views that exist; versions/ is not touched.\n\n"
@@ -286,7 +287,7 @@ def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -
     return work.run(root, name, wanted, JobOptions(given, work.config))
 
 
-@click.command(
+@cli_command(
     "catalogue",
     epilog=message(
         """\b
@@ -303,8 +304,8 @@ Examples:
     ),
 )
 @click.argument("form", metavar="sqlite")
-@click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.argument("root", metavar="DIR", type=PATH)
+@click.argument("target", metavar="[OUT]", required=False, type=PATH)
 @with_pool()
 def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: WorkerPool, config: Path | None) -> int:
     """Run ``fleet catalogue``."""
@@ -355,7 +356,7 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
     return 3 if result.troubles else 0
 
 
-@click.command(
+@cli_command(
     "index",
     help=message(
         "Make an index page with links to the sites of all blogs below DIR: DIR/index.html.\n\n"
@@ -391,7 +392,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
     return 3 if found.trouble else 0
 
 
-@click.command(
+@cli_command(
     "search",
     help=message(
         "Find WORDS in all blogs below DIR: titles, bodies, comments and file names.\n\n"
@@ -401,23 +402,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
 )
 @fleet_argument
 @click.argument("words", nargs=-1, required=True)
-@click.option("--kind", metavar="KIND", help=message("Only entry, comment or file."))
-@click.option("--since", metavar="DATE", help=message("Only entries and comments written at or after DATE."))
-@click.option(
-    "--sort",
-    type=click.Choice(["relevance", "date"]),
-    default="relevance",
-    show_default=True,
-    help=message("The best first, or the newest."),
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help=message("Show at most N hits."),
-)
+@search_options
 @click.option("--update", is_flag=True, help=message("Update the index first."))
 @with_pool(OnLoss.STOP)
 def search(
@@ -435,7 +420,6 @@ def search(
 ) -> int:
     """Run ``fleet search``."""
     from exporter.cli.fleet_output import report_trouble
-    from exporter.cli.search import print_hit
     from exporter.clock import SystemClock
     from exporter.fleet.local_pool import LocalPool
     from exporter.fleet.search import is_indexed, update_index
@@ -466,8 +450,7 @@ def search(
     blogs = message_n("{n:,} blog", "{n:,} blogs", found.blogs)
     parts: list[str] = [message("{hits} in {blogs}", hits=counted(found.total, "hit"), blogs=blogs)]
     if found.total > limit:
-        newest, best = message("the newest {n:,} are shown", n=limit), message("the best {n:,} are shown", n=limit)
-        parts.append(newest if query.by_date else best)
+        parts.append(shown_line(query))
     if found.outdated:
         parts.append(message("{n:,} of them changed since: use --update", n=found.outdated))
     if not update:

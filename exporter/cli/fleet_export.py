@@ -11,6 +11,7 @@ import click
 from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import check_options, export_options, read_options, unused_options
 from exporter.cli.fleet_archives import FleetWork, with_work
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import setting_options
 from exporter.errors import UsageError
 from exporter.export.formats import NAMED
@@ -27,7 +28,7 @@ Examples:
 )
 
 
-@click.command(
+@cli_command(
     "export",
     epilog=_EPILOG,
     help=message(
@@ -38,8 +39,8 @@ Examples:
     ),
 )
 @click.argument("form", metavar="FORMAT")
-@click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("root", metavar="DIR", type=PATH)
+@click.argument("target", metavar="OUT", type=PATH)
 @export_options
 @setting_options("timezone")
 @with_work

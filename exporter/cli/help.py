@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -17,6 +19,8 @@ from exporter.message import Message, listed, message
 from exporter.text import left, width, wrapped
 from exporter.translation import translated, translated_by_text
 
+PATH: Final = click.Path(path_type=Path)
+"""The type of arguments and options that name files and folders."""
 _MAX_TERM_COLUMNS: Final = 24
 _MAX_OPTIONS: Final = 12
 """``--help`` shows at most this number of options; ``--help-all`` shows all."""
@@ -280,8 +284,14 @@ class HelpedCommand(_Helped):
     """A command with this module's help."""
 
 
+cli_command: Final = partial(click.command, cls=HelpedCommand)
+"""Declares a function as a command with this module's help."""
+
+
 class HelpedGroup(_Helped, click.Group):
     """A group of commands, under headings."""
+
+    command_class = HelpedCommand
 
     def headed_commands(self, ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
         """Yield each heading with its commands and their short helps."""
@@ -309,23 +319,6 @@ class HelpedGroup(_Helped, click.Group):
         if not ctx.resilient_parsing and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise no_such_command(args[0], self.list_commands(ctx), ctx.command_path)
         return super().resolve_command(ctx, args)
-
-
-def helped(command: click.Command) -> click.Command:
-    """Return the same command with this module's help."""
-    if isinstance(command, _Helped):
-        return command
-    kind: Any = HelpedGroup if isinstance(command, click.Group) else HelpedCommand
-    how: dict[str, Any] = {
-        "callback": command.callback, "params": command.params, "help": command.help, "epilog": command.epilog,
-        "short_help": command.short_help, "hidden": command.hidden, "no_args_is_help": command.no_args_is_help,
-        "context_settings": command.context_settings,
-    }  # fmt: skip
-    if isinstance(command, click.Group):
-        how["commands"] = {name: helped(each) for name, each in command.commands.items()}
-        how["invoke_without_command"] = command.invoke_without_command
-    made: click.Command = kind(command.name, **how)
-    return made
 
 
 def _options(parameters: Iterable[click.Parameter]) -> list[click.Option]:

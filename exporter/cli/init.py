@@ -16,6 +16,7 @@ import click
 from exporter.archive import atomic
 from exporter.archive.settings_file import quoted
 from exporter.cli.backup import SAVED, back_up
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
 from exporter.cli.options import config_option, setting_options, with_output
 from exporter.cli.output import OnLoss, Output
@@ -56,7 +57,7 @@ _KEPT: Final = (
 """The options and variables that the blog's table keeps, which a nightly run does not have."""
 
 
-@click.command(
+@cli_command(
     "init",
     help=message(
         """Save a blog for the first time, and schedule a backup every night.
@@ -73,9 +74,7 @@ Examples:
 """,
 )
 @click.argument("address", metavar="[ADDRESS]", required=False)
-@click.option(
-    "--archive", type=click.Path(path_type=Path), metavar="DIR", help=message("The archive. [default: ~/blogs/BLOG_ID]")
-)
+@click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ~/blogs/BLOG_ID]"))
 @setting_options("base_url", "profile", "assets", "file_url", "entry_url", "token_file", "allow_private_network")
 @click.option("--at", metavar="HH:MM|never", help=message("Time of the scheduled backup, or never."))
 @click.option("--no-sign-in", is_flag=True, help=message("Do not sign in."))
@@ -171,8 +170,8 @@ def _planned(
     root = table.archive if table is not None else _where(ask, archive, blog_id)
     wanted, token = sign_in and _may_sign_in(settings), None
     if wanted:
-        question = message("Sign in there now? Without it, drafts and private entries are not saved (y/n)")
-        wanted = bool(yes_or_no(ask.text(question, "y", _no_yes_or_no)))
+        question = message("Sign in there now? Without it, drafts and private entries are not saved.")
+        wanted = ask.agreed(question, default=True)
     elif sign_in and not _is_signed_in(settings):
         token = ask.secret(message("Access token, if the service wants one (it is not shown; Enter for none)"))
     if table is None and "assets" not in given:
@@ -242,10 +241,6 @@ def _where(ask: Questions, archive: Path | None, blog_id: str) -> Path:
     return Path(os.path.abspath(Path(answer).expanduser()))  # noqa: PTH100 - as above
 
 
-def _no_yes_or_no(answer: str) -> str | None:
-    return message("Please type y or n.") if yes_or_no(answer) is None else None
-
-
 def _wrong_time(answer: str) -> bool:
     return bool(answer) and yes_or_no(answer) is not False and _TIME.fullmatch(answer) is None
 
@@ -282,7 +277,8 @@ def _is_signed_in(settings: Settings) -> bool:
 
 
 def _sign_in(settings: Settings, out: Output) -> None:
-    from exporter.cli.login import ask, open_browser, signed_in_lines
+    from exporter.cli.login import open_browser, signed_in_lines
+    from exporter.cli.questions import ask
     from exporter.login.sign_in import sign_in
 
     done = asyncio.run(sign_in(settings, ask=ask, open_browser=open_browser, say=lambda text: out.say(text, level=-1)))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli.help import cli_command
 from exporter.cli.options import config_option, setting_options, settings_of, with_output
 from exporter.cli.output import OnLoss, Output
-from exporter.cli.signals import ended_at_a_question
+from exporter.cli.questions import ask
 from exporter.errors import UsageError
 from exporter.message import message, suggested
 from exporter.settings import Settings
-from exporter.text import printable
-from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.login.facts import TokenFacts
@@ -34,7 +32,7 @@ blog_argument = click.argument("words", metavar="[BLOG_ID|DIR|NAME]", default=""
 service_options = setting_options("base_url", "profile", "account")
 
 
-@click.command(
+@cli_command(
     "login",
     epilog=_EPILOG,
     help=message(
@@ -130,49 +128,18 @@ def open_browser(address: str) -> bool:
         return False
 
 
-def ask(question: str, /, *, hidden: bool = False) -> str:
-    """Ask the user. Without a terminal, the answer to a question for a secret is empty.
-
-    Raises:
-        UsageError: there is no terminal.
-    """
-    if hidden and not sys.stdin.isatty():
-        return ""
-    try:
-        with ended_at_a_question():
-            answer: str = click.prompt(
-                printable(translated(question)), default="", show_default=False, hide_input=hidden, err=True
-            )
-    except click.Abort:
-        if sys.stdin.isatty():
-            raise
-        raise UsageError(
-            message(
-                "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
-                "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
-                question=question,
-            )
-        ) from None
-    return answer.strip()
-
-
 def signed_in_lines(found: SignIn, kept: KeptIn, settings: Settings) -> list[str]:
     """Return lines about the place and the end of a sign-in."""
+    place = {"origin": found.origin, "path": str(kept.path), "reason": kept.reason}
     if kept.path is None:
-        where = message("The sign-in at {origin} is kept in the keyring.", origin=found.origin)
+        where = message("The sign-in at {origin} is kept in the keyring.", **place)
     elif kept.reason:
         where = message(
             "The sign-in at {origin} is kept in {path}, which only you can read, as no keyring took it: {reason}.",
-            origin=found.origin,
-            path=str(kept.path),
-            reason=kept.reason,
+            **place,
         )
     else:
-        where = message(
-            "The sign-in at {origin} is kept in {path}, which only you can read.",
-            origin=found.origin,
-            path=str(kept.path),
-        )
+        where = message("The sign-in at {origin} is kept in {path}, which only you can read.", **place)
     return [message("Signed in."), where, lasting_line(found.renewable, found.ends_at, settings)]
 
 
@@ -197,7 +164,7 @@ def time_of(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).astimezone().isoformat(timespec="seconds")
 
 
-@click.command(
+@cli_command(
     "logout",
     help=message("Delete the stored sign-in at a blog's service, and revoke its tokens if the service can."),
 )
@@ -235,7 +202,7 @@ def logout_command(*, out: Output, words: str, config: Path | None, **options: A
     return 0
 
 
-@click.command(
+@cli_command(
     "whoami",
     help=message(
         """Show which account is signed in at a blog's service, and where its token is stored.

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from exporter import __version__
-from exporter.cli.help import HelpedGroup, helped
+from exporter.cli.help import HelpedGroup
 from exporter.cli.language import speak, with_language
 from exporter.cli.output import (
     OnLoss,
@@ -94,7 +94,7 @@ class _LazyGroup(HelpedGroup):
             return None
         module = importlib.import_module(f"exporter.cli.{MODULES.get(cmd_name, cmd_name)}")
         commands = (each for each in vars(module).values() if isinstance(each, click.Command))
-        return with_language(helped(next(each for each in commands if each.name == cmd_name)))
+        return with_language(next(each for each in commands if each.name == cmd_name))
 
     def headed_commands(self, ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
         for heading, names in GROUPS.items():

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.answers import flag_answers, store_given_answers
+from exporter.cli.answers import flag_answers, keep_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, config_option, setting_options, settings_of, with_output
 from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
@@ -50,7 +51,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
 )
 
 
-@click.command(
+@cli_command(
     "move",
     epilog=_EPILOG,
     help=message(
@@ -68,7 +69,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
 @click.option(
     "--map",
     "map_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help=message("File of old and new records. [default: next to DIR]"),
 )
@@ -111,7 +112,7 @@ def move_command(
         if dry_run:
             out.answer(message("Nothing was changed in {home}.", home=printable(home)))
         else:
-            store_given_answers(given, info.blog_id, out)
+            keep_answers(given, info.blog_id, out)
             if not no_compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same

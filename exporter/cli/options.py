@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.help import option
+from exporter.cli.help import PATH, option
 from exporter.cli.language import adopt
 from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.errors import BlogExporterError, UsageError
@@ -44,9 +44,7 @@ def archive_argument(command: Command) -> Command:
         with ending_with_damage(archive):
             return command(archive=archive, **given)
 
-    return click.argument("archive", metavar="DIR", type=click.Path(path_type=Path), shell_complete=complete_folders)(
-        wrapped
-    )
+    return click.argument("archive", metavar="DIR", type=PATH, shell_complete=complete_folders)(wrapped)
 
 
 def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
@@ -138,12 +136,7 @@ at_option = option(
     help=message("Use version N, or the version of a date."),
     default_text=message("the newest"),
 )
-config_option = option(
-    "--config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=message("Settings file in place of your own."),
-)
+config_option = option("--config", type=PATH, metavar="FILE", help=message("Settings file in place of your own."))
 
 
 def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exporter.cli.help import cli_command
 from exporter.cli.options import config_option, with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
@@ -16,7 +17,7 @@ from exporter.service.registry import PROFILES
 from exporter.settings import ConfigFile, check_profile, known_profiles, no_such_profile, read_config
 
 
-@click.command(
+@cli_command(
     "profiles",
     help=message(
         """List the known blog services and the source of each fact, such as addresses and how to sign in.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from exporter.cli.signals import ended_at_a_question
+from exporter.errors import UsageError
 from exporter.message import message
 from exporter.text import printable
 from exporter.translation import translated
@@ -66,12 +67,33 @@ class Questions:
 
     def secret(self, question: str) -> str | None:
         """Ask for a text that the terminal does not show; ``None`` for no answer, or without a terminal."""
-        if self.silent or not sys.stdin.isatty():
-            return None
+        return None if self.silent else ask(question, hidden=True) or None
+
+
+def ask(question: str, /, *, hidden: bool = False) -> str:
+    """Ask the user. Without a terminal, the answer to a question for a secret is empty.
+
+    Raises:
+        UsageError: there is no terminal.
+    """
+    if hidden and not sys.stdin.isatty():
+        return ""
+    try:
         with ended_at_a_question():
-            shown = printable(translated(question))
-            answer: str = click.prompt(shown, default="", show_default=False, hide_input=True, err=True)
-        return answer.strip() or None
+            answer: str = click.prompt(
+                printable(translated(question)), default="", show_default=False, hide_input=hidden, err=True
+            )
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise UsageError(
+            message(
+                "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
+                "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
+                question=question,
+            )
+        ) from None
+    return answer.strip()
 
 
 def yes_or_no(answer: str) -> bool | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.help import HelpedGroup
 from exporter.cli.options import config_option, setting_options, settings_of, with_output
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord, UsageError
@@ -50,6 +51,7 @@ def _planned(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(
     "schedule",
+    cls=HelpedGroup,
     epilog=_EPILOG,
     help=message(
         "Back up a blog every night, or later if the machine slept.\n\n"
@@ -60,7 +62,7 @@ def command() -> None:
     """Group the commands."""
 
 
-@click.command("print", help=message("Print a schedule for cron, systemd, launchd or Windows."))
+@command.command("print", help=message("Print a schedule for cron, systemd, launchd or Windows."))
 @click.argument("kind", metavar="|".join(_KINDS), type=click.Choice(_KINDS))
 @blog_argument
 @_planned
@@ -76,9 +78,6 @@ def show(*, out: Output, kind: str, words: str, config: Path | None, at: str | N
     return 0
 
 
-command.add_command(show)
-
-
 @command.command("install", help=message("Schedule a nightly backup with systemd or cron."))
 @blog_argument
 @click.option(
@@ -89,36 +88,16 @@ command.add_command(show)
 )
 @_planned
 def install(
-    *,
-    out: Output,
-    words: str,
-    scheduler: str | None,
-    config: Path | None,
-    at: str | None,
-    **given: str | None,
+    *, out: Output, words: str, scheduler: str | None, config: Path | None, at: str | None, **given: str | None
 ) -> int:
     """Install a schedule."""
     from exporter.schedule import schedulers
 
     plan = _plan(out, words, config, at, given)
-    known = schedulers.install(plan, scheduler, words=_typed(words, config, at, given))
-    out.document(
-        {
-            "name": plan.name,
-            "scheduler": known.scheduler,
-            "next": known.next,
-            "command": known.command,
-            "at": str(plan.at),
-        }
-    )
-    out.answer(
-        message(
-            "{blog} is backed up every night by {scheduler}; next: {next}.",
-            blog=plan.blog_id,
-            scheduler=known.scheduler,
-            next=known.next,
-        )
-    )
+    known = schedulers.install(plan, scheduler, words=[words, *_named({**given, "config": config, "at": at})])
+    facts = {"scheduler": known.scheduler, "next": known.next}
+    out.document({"name": plan.name, **facts, "command": known.command, "at": str(plan.at)})
+    out.answer(message("{blog} is backed up every night by {scheduler}; next: {next}.", blog=plan.blog_id, **facts))
     not_running = schedulers.trouble(known)
     if not_running is not None:
         out.warn(not_running)
@@ -166,18 +145,11 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
             message(
                 "Nothing is scheduled for {archive}. To schedule it: {command}",
                 archive=archive,
-                command=suggested("schedule", "install", words, *_named("config", config)),
+                command=suggested("schedule", "install", words, *_named({"config": config})),
             )
         )
-    out.document(
-        {
-            "archive": str(archive),
-            "scheduler": known.scheduler,
-            "next": known.next,
-            "command": known.command,
-            "last_run": last,
-        }
-    )
+    facts = {"scheduler": known.scheduler, "next": known.next, "command": known.command}
+    out.document({"archive": str(archive), **facts, "last_run": last})
     out.answer(message("Next backup: {next}, by {scheduler}", next=known.next or "-", scheduler=known.scheduler))
     if last is None:
         out.answer(message("Last run: none yet"))
@@ -192,14 +164,9 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     return 0
 
 
-def _typed(words: str, config: Path | None, at: str | None, given: Mapping[str, str | None]) -> list[str]:
-    """Return the arguments of a command about the same plan."""
-    options = {**given, "config": config, "at": at}
-    return [words, *(word for name, value in options.items() for word in _named(name, value))]
-
-
-def _named(name: str, value: object) -> list[str]:
-    return [] if value is None else [option_name(name), str(value)]
+def _named(options: Mapping[str, object]) -> list[str]:
+    """Return the arguments of a command line that give these options."""
+    return [word for name, value in options.items() if value is not None for word in (option_name(name), str(value))]
 
 
 def _root(out: Output, words: str, config: Path | None) -> Path:
@@ -216,17 +183,15 @@ def _absolute(path: Path) -> Path:
 def _texts(kind: str, plan: NightPlan) -> dict[str, str]:
     from exporter.schedule import formats
 
-    match kind:
-        case "cron":
-            return {"crontab": formats.cron_lines(plan)}
-        case "systemd":
-            units = {".service": formats.systemd_service, ".timer": formats.systemd_timer}
-            return {plan.name + suffix: write(plan) for suffix, write in units.items()}
-        case "launchd":
-            log = Path.home() / "Library" / "Logs" / f"{plan.name}.log"
-            return {f"{plan.name}.plist": formats.launchd_plist(plan, str(log))}
-        case _:
-            return {f"{plan.name}.xml": formats.windows_task(plan)}
+    if kind == "cron":
+        return {"crontab": formats.cron_lines(plan)}
+    if kind == "systemd":
+        service, timer = formats.systemd_service(plan), formats.systemd_timer(plan)
+        return {f"{plan.name}.service": service, f"{plan.name}.timer": timer}
+    if kind == "launchd":
+        log = Path.home() / "Library" / "Logs" / f"{plan.name}.log"
+        return {f"{plan.name}.plist": formats.launchd_plist(plan, str(log))}
+    return {f"{plan.name}.xml": formats.windows_task(plan)}
 
 
 def _plan(out: Output, words: str, config: Path | None, at: str | None, given: Mapping[str, str | None]) -> NightPlan:
@@ -246,13 +211,9 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
         arguments = [str(root)]
     else:
         arguments = [words] if target.table is not None else [target.blog_id, "--archive", str(root)]
-    for name, value in given.items():
-        if value is not None:
-            text = str(_absolute(Path(value))) if name == "token_file" else value
-            arguments += [option_name(name), text]
-    named = config or os.environ.get(CONFIG_VARIABLE)
-    if named:
-        arguments += ["--config", str(_absolute(Path(named)))]
+    options = {**given, "config": config or os.environ.get(CONFIG_VARIABLE)}
+    paths = {name: _absolute(Path(options[name] or "")) for name in ("token_file", "config") if options[name]}
+    arguments += _named({**options, **paths})
     if _TOKEN in os.environ and target.settings.token_file is None:
         out.warn(
             message(

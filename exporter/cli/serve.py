@@ -11,6 +11,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
+from exporter.cli.help import cli_command
 from exporter.cli.options import at_option, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
@@ -31,7 +32,7 @@ Examples:
 )
 
 
-@click.command(
+@cli_command(
     "serve",
     epilog=_EPILOG,
     help=message(

@@ -9,6 +9,7 @@ import click
 from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
+from exporter.cli.help import cli_command
 from exporter.cli.options import at_option, with_archive
 from exporter.cli.output import OnLoss, Output, shown
 from exporter.clock import for_people
@@ -44,7 +45,7 @@ Examples:
 """
 
 
-@click.command(
+@cli_command(
     "show",
     epilog=_EPILOG,
     help=message(
@@ -189,7 +190,7 @@ Examples:
 """
 
 
-@click.command(
+@cli_command(
     "inspect",
     epilog=_INSPECT_EPILOG,
     help=message(

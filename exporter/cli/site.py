@@ -10,6 +10,7 @@ import click
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.cli.copy_options import readable_archive
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import at_option, config_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
@@ -34,7 +35,7 @@ Examples:
 )
 
 
-@click.command(
+@cli_command(
     "site",
     epilog=_EPILOG,
     help=message(
@@ -44,7 +45,7 @@ Examples:
     ),
 )
 @readable_archive("PICTURES")
-@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.argument("target", metavar="[OUT]", required=False, type=PATH)
 @at_option
 @click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
 @click.option(
@@ -121,14 +122,14 @@ def _copy(
     public_only: bool,
     force: bool,
 ) -> Path:
-    from exporter.cli.answers import check_answers, declared_flags, stored_printer
+    from exporter.cli.answers import check_answers, declared_flags
     from exporter.library.export import copy_site
     from exporter.service.registry import service_of
 
     blog_id, service = archive.info.blog_id, service_of(settings, archive.info.service)
     public = None
     if public_only:
-        public = declared_flags(service, settings, blog_id, stored_printer(out, blog_id), all_as_draft=False)
+        public = declared_flags(service, settings, blog_id, out, all_as_draft=False)
         if service.is_undeclared(public):
             raise UsageError(message("Nothing says yet which entries are public. {hint}", hint=service.flag_hint))
 

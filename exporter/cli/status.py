@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from exporter.cli.copy_options import readable_archive
+from exporter.cli.help import cli_command
 from exporter.cli.options import config_option, duration_option, opened, setting_options, with_output
 from exporter.cli.output import Output, ago_text, counted
 from exporter.cli.summary import completeness_lines, countdown_line, countdown_of, problem_text, saved_and_all
@@ -84,7 +85,7 @@ _PROBLEMS: Mapping[StatusProblem, tuple[Message, type[BlogExporterError], str]] 
 """The headline of each problem, and the error that ends the command."""
 
 
-@click.command(
+@cli_command(
     "status",
     help=message(
         """Show the state of the archive in DIR: one line, then the details.

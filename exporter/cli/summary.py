@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.cli.output import counted, shown, size_text, time_text
+from exporter.cli.output import Output, counted, shown, size_text, time_text
 from exporter.message import Message, listed, message, message_n
 from exporter.model.kinds import Kind
 from exporter.text import printable, right
@@ -361,7 +361,7 @@ def closing_report(root: Path, settings: Settings, outcome: Outcome, now: dateti
     if remaining is None:
         return None
     service, blog_id = service_of(settings, archive.info.service), archive.info.blog_id
-    declared = declared_flags(service, settings, blog_id, lambda _said, _path: None, all_as_draft=False)
+    declared = declared_flags(service, settings, blog_id, Output(verbosity=-1), all_as_draft=False)
     state = archive.state()
     try:
         unseen = unseen_entries(state, service, declared)

@@ -10,7 +10,7 @@ import click
 
 from exporter.archive.layout import MANIFEST, SUMS
 from exporter.cli.copy_options import identity_option, is_place_of_copies, warn_about_locked
-from exporter.cli.help import option
+from exporter.cli.help import PATH, cli_command, option
 from exporter.cli.options import complete_folders, duration_option, opened, setting_options, with_output
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import ArchiveDamaged, Incomplete
@@ -32,7 +32,7 @@ Examples:
 """
 
 
-@click.command(
+@cli_command(
     "sync",
     epilog=_EPILOG,
     help=message(
@@ -63,7 +63,7 @@ Examples:
 )
 @option(
     "--recipients-file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help=message("Encrypt to the age recipients in a file, one on each line."),
 )

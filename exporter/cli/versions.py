@@ -13,6 +13,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import require_new_file, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.summary import KIND_NAMES, changes_text
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
 
 
-@click.command(
+@cli_command(
     "log",
     help=message("List the versions of the archive in DIR, with new (+), changed (~) and gone (-) records."),
 )
@@ -83,7 +84,7 @@ Examples:
 )
 
 
-@click.command(
+@cli_command(
     "diff",
     epilog=_EPILOG,
     help=message(
@@ -96,7 +97,7 @@ Examples:
 @click.argument("a", metavar="[A]", required=False)
 @click.argument("b", metavar="[B]", required=False)
 @click.option("--stat", is_flag=True, help=message("Print only the numbers of new, changed and gone records."))
-@click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help=message("Write a page of HTML."))
+@click.option("--html", "page", type=PATH, metavar="OUT", help=message("Write a page of HTML."))
 @click.option("--force", is_flag=True, help=message("Replace an existing page."))
 @with_archive(on_loss=OnLoss.STOP)
 def diff_command(

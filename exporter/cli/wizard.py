@@ -5,20 +5,19 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from exporter.archive.archive import Archive
 from exporter.archive.state import State
-from exporter.cli import answers
-from exporter.cli.answers import FlagQuestions, flag_answers
+from exporter.cli.answers import FlagQuestions, check_answers, declared_flags, keep_answers
 from exporter.cli.destinations import DESTINATIONS, OUT, WEB_SPACE, Destination
 from exporter.cli.export_options import Job, check_options, old_urls, resolved, run_export
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
-from exporter.errors import BlogExporterError, UsageError
+from exporter.errors import UsageError
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import NAMED, Format
 from exporter.export.interface import Comments
@@ -29,24 +28,18 @@ from exporter.export.report import inferred_line
 from exporter.export.targets import TARGETS, Matter, Target
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
-from exporter.message import message, said
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings, option_name
 from exporter.translation import translated
 
-_REPEATED: Final = {
-    "limits_of": "--target",
-    **{
-        name: option_name(name)
-        for name in (
-            "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "all_as_draft",
-            "media_folder", "vertical", "by_year", "preset", "comments",
-        )
-    },
-}  # fmt: skip
-"""The options that the same export needs again, by the names of their values."""
+_REPEATED: Final = (
+    "limits_of", "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "all_as_draft",
+    "media_folder", "vertical", "by_year", "preset", "comments",
+)  # fmt: skip
+"""The values of options that the same export needs again."""
 _CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
 """The options, shared with other commands, that choose a part of the blog."""
 _COMMENTS: Final = {
@@ -90,13 +83,13 @@ class _Wizard:
         self._ask_options(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
-        # The kept answers were printed before.
-        tried, _ = run_export(job, out, dry_run=True, on_stored=_ignore)
+        quiet = Output(verbosity=-1)  # the kept answers were printed before
+        tried, _ = run_export(job, quiet, dry_run=True)
         if self._confirmed(tried, NAMED[place.form].target):
-            done, _ = run_export(job, out, dry_run=False, on_stored=_ignore)
+            done, _ = run_export(job, quiet, dry_run=False)
             redirects = self._redirects(place, job)
             if redirects is not None:
-                run_export(redirects, out, dry_run=False, on_stored=_ignore)
+                run_export(redirects, quiet, dry_run=False)
             self._finish(out, place, job, done, redirects)
         return 0
 
@@ -169,19 +162,11 @@ class _Wizard:
 
     def _flags(self, out: Output, settings: Settings, state: State, questions: FlagQuestions, form: Format) -> None:
         """Ask which flag values are public, unless they are declared."""
-        given, blog_id = self._given, state.blog_id
-
-        def on_stored(said: str, path: Path) -> None:
-            self._ask.say(
-                message(
-                    "Using the answers kept for {blog_id}: {said} (in {path})", blog_id=blog_id, said=said, path=path
-                )
-            )
-
+        given = self._given
         names, drafts = questions.service.flag_settings, given["all_as_draft"]
-        declared = answers.declared_flags(questions.service, settings, blog_id, on_stored, all_as_draft=drafts)
+        declared = declared_flags(questions.service, settings, state.blog_id, out, all_as_draft=drafts)
         if not questions.service.is_undeclared(declared):
-            answers.check_answers(declared, given, state, questions.service, out.warn)
+            check_answers(declared, given, state, questions.service, out.warn)
             return
         self._ask.say()
         self._ask.say(
@@ -318,7 +303,7 @@ class _Wizard:
                 say(message("{path} holds content that is not public: never import or publish it.", path=side.folder))
         if redirects is not None:
             say(message("Redirects from the old addresses to the new ones: {path}", path=redirects.target))
-        self._keep(out, job, done[0].document["blog_id"], say)
+        keep_answers(job.given, done[0].document["blog_id"], out)
         if NAMED[place.form].whole or not done[0].private:
             say()
             say(message("Next steps"))
@@ -375,19 +360,10 @@ class _Wizard:
             command = _again("compare", job, str(job.archive), home, *left_out)
             yield message("In the end, check that everything arrived: {command}", command=command)
 
-    def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
-        try:
-            path = answers.store(flag_answers(job.given), blog_id, out)
-        except BlogExporterError as error:
-            out.warn(said(error))
-            return
-        if path is not None:
-            say(message("Your answers are kept in {path}, and will not be asked for again.", path=path))
-
 
 def command_line(job: Job) -> str:
     """Return the command that repeats an export without a question; the answers about the flags are kept."""
-    return f"{_again('export', job, job.form, str(job.archive), str(job.target), names=tuple(_REPEATED))} --force"
+    return f"{_again('export', job, job.form, str(job.archive), str(job.target), names=_REPEATED)} --force"
 
 
 def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOSEN) -> str:
@@ -396,13 +372,10 @@ def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOS
     for name in names:
         value = job.given[name]
         if value and (name, value) != ("only", "public"):
-            parts += [_REPEATED[name]] if value is True else [_REPEATED[name], str(value)]
+            option = "--target" if name == "limits_of" else option_name(name)
+            parts += [option] if value is True else [option, str(value)]
     parts += [part for pattern in job.given["old_urls"] for part in ("--old-url", pattern)]
     return shlex.join(parts)
-
-
-def _ignore(_said: str, _path: Path) -> None:
-    pass
 
 
 def _is_address(answer: str) -> bool:
