@@ -16,8 +16,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-import platformdirs
-
 from exporter.errors import UsageError
 from exporter.message import message, system_reason
 from exporter.service.interface import Profile
@@ -232,6 +230,8 @@ class ConfigFile:
 
 def config_folder() -> Path:
     """Return the user's configuration folder."""
+    import platformdirs  # noqa: PLC0415 - no help needs a folder
+
     return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False))
 
 

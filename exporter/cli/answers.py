@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import platformdirs
-
 from exporter.archive import atomic
 from exporter.cli.output import Output, counted
 from exporter.cli.questions import Questions
@@ -26,7 +24,7 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus, Verdict
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS
-from exporter.settings import SETTINGS, Settings, option_name
+from exporter.settings import SETTINGS, Settings, config_folder, option_name
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10
@@ -36,7 +34,7 @@ _MAX_QUESTIONS: Final = 20
 
 def answers_path() -> Path:
     """Return the file of the kept answers."""
-    return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / "exports.json"
+    return config_folder() / "exports.json"
 
 
 def declared_flags(service: Records, settings: Settings, blog_id: str, out: Output, *, all_as_draft: bool) -> Declared:

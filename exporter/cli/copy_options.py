@@ -12,7 +12,6 @@ import click
 from exporter.cli.help import PATH, option
 from exporter.cli.options import Command, complete_folders, ending_with_damage
 from exporter.cli.output import Output, counted
-from exporter.copies.store import is_address
 from exporter.message import message, message_n
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ def is_place_of_copies(place: str) -> bool:
     Raises:
         UsageError: the address is of an unsupported kind.
     """
+    from exporter.copies.store import is_address
+
     return is_address(place) or (Path(place) / "encrypted-copy.json").is_file()
 
 

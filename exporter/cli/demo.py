@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from exporter.archive.archive import Archive
 from exporter.cli.backup import back_up
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import with_output
@@ -21,6 +21,9 @@ from exporter.model.kinds import Kind
 from exporter.settings import CONFIG_VARIABLE, resolve
 from exporter.text import left
 from exporter.translation import translated
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
 
 _SAMPLE_START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _SAMPLE_URL = "http://demo.example.jp"
@@ -42,6 +45,7 @@ _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
 @with_output(OnLoss.WARN)
 def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     """Run ``demo``."""
+    from exporter.archive.archive import Archive
     from exporter.demo.content import demo_blog, later_changes
     from exporter.demo.service import DemoService
 
@@ -83,6 +87,7 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
 
 def _begin(out: Output, directory: Path, blog_id: str) -> None:
     """Refuse a folder with anything but an earlier demo, which gets new versions."""
+    from exporter.archive.archive import Archive
     from exporter.archive.writer import require_place
 
     if not Archive.exists(directory):

@@ -348,7 +348,7 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
         message_n("{n:,} blog", "{n:,} blogs", result.blogs),
         counted(result.entries, "entry"),
         message_n("{n:,} archive read", "{n:,} archives read", result.read),
-        message_n("{n:,} unchanged", "{n:,} unchanged", result.kept),
+        message("{n:,} unchanged", n=result.kept),
     ]
     if result.dropped:
         parts.append(message("{n:,} gone", n=result.dropped))

@@ -179,22 +179,19 @@ def _state_lines(states: Mapping[Any, int], listed: int) -> Iterator[str]:
     if states["partial"]:
         yield message_n("{n:,} saved, but not all of it.", "{n:,} saved, but not all of each.", states["partial"])
     if states["failed"]:
-        yield message_n("{n:,} failed.", "{n:,} failed.", states["failed"])
+        yield message("{n:,} failed.", n=states["failed"])
     if states["new"]:
-        yield message_n("{n:,} not saved yet.", "{n:,} not saved yet.", states["new"])
+        yield message("{n:,} not saved yet.", n=states["new"])
 
 
 def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield what ``fleet status`` shows of an overview."""
     yield from _state_lines(document["blogs"], document["blogs"]["listed"])
     if document["due"]:
-        yield message_n("{n:,} due now.", "{n:,} due now.", document["due"])
+        yield message("{n:,} due now.", n=document["due"])
     if document["due_later"]:
-        yield message_n(
-            "{n:,} to be tried again, from {time} on.",
-            "{n:,} to be tried again, from {time} on.",
-            document["due_later"],
-            time=_local(document["next_due"]),
+        yield message(
+            "{n:,} to be tried again, from {time} on.", n=document["due_later"], time=_local(document["next_due"])
         )
     run = document["run"]
     if run is not None:
@@ -331,12 +328,12 @@ def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
     states = tally.states
     parts = [
         message_n("{n:,} archive done", "{n:,} archives done", states[MADE]),
-        message_n("{n:,} up to date", "{n:,} up to date", states[CURRENT]),
+        message("{n:,} up to date", n=states[CURRENT]),
     ]
     if states[EMPTY]:
-        parts.append(message_n("{n:,} without a version yet", "{n:,} without a version yet", states[EMPTY]))
+        parts.append(message("{n:,} without a version yet", n=states[EMPTY]))
     if states[FAILED]:
-        parts.append(message_n("{n:,} failed", "{n:,} failed", states[FAILED]))
+        parts.append(message("{n:,} failed", n=states[FAILED]))
     rate = tally.archives / seconds if seconds else 0.0
     yield message("{parts}; {time}, {rate:.1f} a second.", parts=listed(parts), time=time_text(seconds), rate=rate)
     if states[FAILED] > _MAX_FAILURES:
@@ -348,7 +345,7 @@ def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> N
     for name, reason in trouble[:_MAX_UNREADABLE]:
         out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=recognised(reason)))
     if count > _MAX_UNREADABLE:
-        out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _MAX_UNREADABLE))
+        out.warn(message("{n:,} more could not be read.", n=count - _MAX_UNREADABLE))
 
 
 def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, str]]:

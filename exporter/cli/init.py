@@ -144,6 +144,8 @@ def _planned(
     sign_in: bool,
 ) -> _Plan:
     """Ask the questions that the command line does not answer."""
+    from exporter.login.facts import is_signed_in
+
     ask.say(
         message(
             "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
@@ -172,7 +174,7 @@ def _planned(
     if wanted:
         question = message("Sign in there now? Without it, drafts and private entries are not saved.")
         wanted = ask.agreed(question, default=True)
-    elif sign_in and not _is_signed_in(settings):
+    elif sign_in and not is_signed_in(settings):
         token = ask.secret(message("Access token, if the service wants one (it is not shown; Enter for none)"))
     if table is None and "assets" not in given:
         question = message("Which pictures and uploads should be saved?")
@@ -266,14 +268,10 @@ def _when(ask: Questions, root: Path) -> str | None:
 
 def _may_sign_in(settings: Settings) -> bool:
     """Return whether the service has sign-ins, and the user is not signed in yet."""
+    from exporter.login.facts import is_signed_in
+
     known = settings.oauth_authorize_url is not None and settings.oauth_token_url is not None
-    return known and not _is_signed_in(settings)
-
-
-def _is_signed_in(settings: Settings) -> bool:
-    from exporter.login.facts import token_facts
-
-    return bool(settings.token or settings.token_command) or token_facts(settings).account is not None
+    return known and not is_signed_in(settings)
 
 
 def _sign_in(settings: Settings, out: Output) -> None:

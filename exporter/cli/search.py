@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
 from exporter.cli.options import Command, at_option, with_archive
@@ -19,6 +18,7 @@ from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.search.folding import Excerpt
     from exporter.search.index import Hit
     from exporter.search.query import Query

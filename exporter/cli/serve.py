@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
 from exporter.cli.options import at_option, with_archive
@@ -19,6 +18,7 @@ from exporter.message import message
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.cli.signals import Signals
     from exporter.serve.app import Server
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter import lossless_json
-from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
 from exporter.cli.options import at_option, with_archive
@@ -23,6 +22,7 @@ from exporter.translation import translated
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from exporter.archive.archive import Archive
     from exporter.archive.history import LastKnown, RecordVersion
 
 

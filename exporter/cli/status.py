@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,12 +16,14 @@ from exporter.cli.output import Output, ago_text, counted
 from exporter.cli.summary import completeness_lines, countdown_line, countdown_of, problem_text, saved_and_all
 from exporter.clock import SystemClock, for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
-from exporter.library.status import SUCCESSES, Status, StatusProblem, status
 from exporter.message import Message, filled, listed, message, message_template, suggested
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import recognised, translated
+
+if TYPE_CHECKING:
+    from exporter.library.status import Status, StatusProblem
 
 OUTCOMES = {
     "saved": message("saved"),
@@ -38,18 +40,18 @@ _NOUNS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-_PROBLEMS: Mapping[StatusProblem, tuple[Message, type[BlogExporterError], str]] = {
-    StatusProblem.LAST_RUN_FAILED: (
+_PROBLEMS: Mapping[str, tuple[Message, type[BlogExporterError], str]] = {
+    "LAST_RUN_FAILED": (
         message("FAILED"),
         LastRunFailed,
         message_template("The last run of {blog} in {archive} at {time} {how}: {reason}"),
     ),
-    StatusProblem.LAST_RUN_DIED: (
+    "LAST_RUN_DIED": (
         message("FAILED"),
         LastRunFailed,
         message_template("The last run of {blog} in {archive} did not finish. The next backup resumes it: {command}"),
     ),
-    StatusProblem.IN_THE_FUTURE: (
+    "IN_THE_FUTURE": (
         message("STALE"),
         Stale,
         message_template(
@@ -57,32 +59,32 @@ _PROBLEMS: Mapping[StatusProblem, tuple[Message, type[BlogExporterError], str]] 
             "then back up: {command}"
         ),
     ),
-    StatusProblem.DAMAGED: (
+    "DAMAGED": (
         message("DAMAGED"),
         ArchiveDamaged,
         message_template("{blog} in {archive} is damaged: {paths}. For the possible repairs: {command}"),
     ),
-    StatusProblem.STALE: (
+    "STALE": (
         message("STALE"),
         Stale,
         message_template(
             "The last successful run of {blog} in {archive} ended {since}, more than {limit} ago. Back up: {command}"
         ),
     ),
-    StatusProblem.FIRST_RUN: (
+    "FIRST_RUN": (
         message("FIRST BACKUP UNDER WAY"),
         Incomplete,
         message_template(
             "The first backup of {blog} is under way, by process {pid} since {since}: there is nothing to show yet."
         ),
     ),
-    StatusProblem.INCOMPLETE: (
+    "INCOMPLETE": (
         message("INCOMPLETE"),
         Incomplete,
         message_template("{blog} in {archive} is incomplete: {reason}. The next backup tries again: {command}"),
     ),
 }
-"""The headline of each problem, and the error that ends the command."""
+"""The headline of each :class:`~exporter.library.status.StatusProblem`, and the error that ends the command."""
 
 
 @cli_command(
@@ -111,6 +113,8 @@ def status_command(
     prometheus: bool,
 ) -> int:
     """Run ``status``."""
+    from exporter.library.status import status
+
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
     _require_begun(archive)
@@ -173,7 +177,7 @@ def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
 
 def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None) -> BlogExporterError:
     last, archive = document["last_run"] or {}, document["archive"]
-    command = "verify" if problem is StatusProblem.DAMAGED else "backup"
+    command = "verify" if problem.name == "DAMAGED" else "backup"
     values = {
         "blog": printable(document["blog_id"]),
         "archive": archive,
@@ -181,25 +185,25 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
         "since": document["last_success"],
         "limit": max_age,
     }
-    if problem is StatusProblem.LAST_RUN_FAILED:
+    if problem.name == "LAST_RUN_FAILED":
         values |= {"time": last.get("finished_at"), "how": OUTCOMES.get(str(last.get("outcome")), OUTCOMES["failed"])}
         if not last.get("error"):
             return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **values))
         values["reason"] = recognised(str(last["error"]))
-    elif problem is StatusProblem.DAMAGED:
+    elif problem.name == "DAMAGED":
         values["paths"] = listed(printable(path, 120) for path in document["damaged"][:3])
-    elif problem is StatusProblem.FIRST_RUN:
+    elif problem.name == "FIRST_RUN":
         values |= {name: str(document["writer"].get(name)) for name in ("pid", "since")}
-    elif problem is StatusProblem.INCOMPLETE:
+    elif problem.name == "INCOMPLETE":
         values["reason"] = next(map(problem_text, document["problems"]), message("runs.jsonl does not say why"))
-    _, kind, template = _PROBLEMS[problem]
+    _, kind, template = _PROBLEMS[problem.name]
     return kind(filled(template, **values))
 
 
 def _headline(found: Status) -> Message:
     """Return the one line: ``OK · last success 6 h ago · 300 entries · 47 of 48 pictures``."""
-    state = message("OK") if found.problem is None else _PROBLEMS[found.problem][0]
-    if found.problem is StatusProblem.FIRST_RUN:
+    state = message("OK") if found.problem is None else _PROBLEMS[found.problem.name][0]
+    if state == _PROBLEMS["FIRST_RUN"][0]:
         return state
     if found.age is None:
         return message("{state} · no success yet", state=state)
@@ -220,6 +224,8 @@ def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
 
 
 def _print(out: Output, document: dict[str, Any], found: Status) -> None:
+    from exporter.library.status import SUCCESSES
+
     newest, last, writer = document["newest"], document["last_run"], document["writer"]
     out.answer(_headline(found))
     versions = counted(document["versions"], "version")
@@ -238,7 +244,7 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
         out.answer(line)
         if last.get("outcome") not in SUCCESSES:
             out.answer(message("As of the last run that finished:"))
-    if found.problem is not StatusProblem.FIRST_RUN:
+    if found.problem is None or found.problem.name != "FIRST_RUN":
         for each in completeness_lines(document["completeness"], document["problems"]):
             out.answer(each)
     if document["interrupted_run"]:

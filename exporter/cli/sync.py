@@ -113,10 +113,9 @@ def command(
     there = sum(len(each.damaged_there) for each in synced)
     if failed:
         raise Incomplete(
-            message_n(
+            message(
                 "{n:,} of {all:,} archives could not be synced; the lines above say why.",
-                "{n:,} of {all:,} archives could not be synced; the lines above say why.",
-                len(failed),
+                n=len(failed),
                 all=len(synced),
             )
         )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.archive.archive import Archive
 from exporter.cli.help import cli_command
 from exporter.cli.options import archive_argument, with_archive, without_views
 from exporter.cli.output import Output, counted, size_text
 from exporter.message import listed, message
 from exporter.settings import Settings
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
+
 
 _EPILOG = """\b
 Examples:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.archive.archive import Archive
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import require_new_file, with_archive
@@ -28,6 +27,7 @@ from exporter.translation import current_language, translated
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from exporter.archive.archive import Archive
     from exporter.archive.history import Revision
     from exporter.service.interface import Records
 
