@@ -60,9 +60,8 @@ def declared_flags(service: Records, settings: Settings, blog_id: str, out: Outp
                 found[name] = SETTINGS[name].read(kept[name])
             except ValueError as error:
                 about = {"path": answers_path(), "name": name, "blog_id": blog_id, "text": kept[name]}
-                raise UsageError(
-                    message("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error)
-                ) from error
+                text = message("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error)
+                raise UsageError(text) from error
             if name == flags.comments or not all_as_draft:
                 used[name] = kept[name]
     if used:
@@ -152,18 +151,18 @@ def keep_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
             atomic.make_folder(path.parent)
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
-        out.warn(
-            message(
-                "The answers could not be kept: {reason} Put them into the settings file: {answers}",
-                reason=error,
-                answers=shown,
-            )
+        sentence = message(
+            "The answers could not be kept: {reason} Put them into the settings file: {answers}",
+            reason=error,
+            answers=shown,
         )
+        out.warn(sentence)
         return
     where = {"blog_id": printable(blog_id), "path": printable(str(path))}
-    out.say(
-        message("Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})", answers=shown, **where)
+    sentence = message(
+        "Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})", answers=shown, **where
     )
+    out.say(sentence)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
@@ -172,9 +171,8 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise UsageError(
-            message("{path} cannot be read ({reason}); repair or remove it.", path=path, reason=error)
-        ) from error
+        text = message("{path} cannot be read ({reason}); repair or remove it.", path=path, reason=error)
+        raise UsageError(text) from error
     if not isinstance(document, dict) or not all(isinstance(answers, dict) for answers in document.values()):
         raise UsageError(message("{path} must hold an object for each blog; repair or remove it.", path=path))
     return document
@@ -215,13 +213,12 @@ class FlagQuestions:
             if code is None or (self._is_periodic(one) and answers.get(code) and not all(answers[code])):
                 continue
             if self._verdict(one, code, period=True).status is PostStatus.PRIVATE:
-                self._ask.say(
-                    message(
-                        "Entries with {flags}: {count:,}. They are marked as private, and stay private.",
-                        flags=_shown(one),
-                        count=one.count,
-                    )
+                text = message(
+                    "Entries with {flags}: {count:,}. They are marked as private, and stay private.",
+                    flags=_shown(one),
+                    count=one.count,
                 )
+                self._ask.say(text)
                 continue
             public = self._is_public(one)
             if self._is_periodic(one):
@@ -244,28 +241,26 @@ class FlagQuestions:
         raw = self._raw(Kind.ENTRIES, one.first)
         date = self.service.post(raw).date
         self._ask.say()
-        self._ask.say(
-            message(
-                "Entries with {flags}: {count:,}. Sample: “{title}” ({day})",
-                flags=_shown(one),
-                count=one.count,
-                title=one.samples[0],
-                day="-" if date is None else f"{date:%Y-%m-%d}",
-            )
+        text = message(
+            "Entries with {flags}: {count:,}. Sample: “{title}” ({day})",
+            flags=_shown(one),
+            count=one.count,
+            title=one.samples[0],
+            day="-" if date is None else f"{date:%Y-%m-%d}",
         )
+        self._ask.say(text)
         self._say_address(raw)
         return self._ask.agreed(message("Can everybody read it?"), default=False)
 
     def _is_visible(self, one: Combination) -> bool:
         entry_id = self.service.post_id(self._raw(Kind.COMMENTS, one.first))
-        self._ask.say(
-            message(
-                "Comments with {flags}: {count:,}. Sample: “{title}”",
-                flags=_shown(one),
-                count=one.count,
-                title=one.samples[0],
-            )
+        text = message(
+            "Comments with {flags}: {count:,}. Sample: “{title}”",
+            flags=_shown(one),
+            count=one.count,
+            title=one.samples[0],
         )
+        self._ask.say(text)
         self._say_address(self._raw(Kind.ENTRIES, entry_id))
         return self._ask.agreed(message("Can everybody see that comment?"), default=False)
 

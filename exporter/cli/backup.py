@@ -104,9 +104,8 @@ def backup_command(
 
     if every:
         if words is not None or archive is not None:
-            raise UsageError(
-                message("--all backs up every blog of the settings file: leave out the blog and --archive.")
-            )
+            text = message("--all backs up every blog of the settings file: leave out the blog and --archive.")
+            raise UsageError(text)
         return _back_up_all(options, config, out, one, dry_run=dry_run)
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
@@ -285,13 +284,12 @@ def _back_up(
     if notice is not None:
         out.warn(notice)
     if replaced:
-        out.say(
-            message_n(
-                "{n:,} character that no text file can hold became U+FFFD in the views.",
-                "{n:,} characters that no text file can hold became U+FFFD in the views.",
-                replaced,
-            )
+        text = message_n(
+            "{n:,} character that no text file can hold became U+FFFD in the views.",
+            "{n:,} characters that no text file can hold became U+FFFD in the views.",
+            replaced,
         )
+        out.say(text)
     document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
     out.document({**document, "characters_replaced": replaced})
     return outcome

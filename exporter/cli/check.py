@@ -94,11 +94,10 @@ def command(
         found = Archive.open(target.root).info.service if Archive.exists(target.root) else None
         service = service_of(settings, found or settings.service)
         write_report(report_file, result, settings, service, force=force)
-        out.say(
-            message(
-                "Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report_file
-            )
+        text = message(
+            "Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report_file
         )
+        out.say(text)
     return result.exit_code
 
 

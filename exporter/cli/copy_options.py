@@ -55,18 +55,18 @@ def warn_about_locked(out: Output, locked: Locked) -> None:
     """Show the locks of a copy."""
     files = counted(locked.objects, "file")
     if locked.until is None:
-        out.answer(
-            message_n("{n:,} of {files} has no lock.", "{n:,} of {files} have no lock.", locked.unlocked, files=files)
+        text = message_n(
+            "{n:,} of {files} has no lock.", "{n:,} of {files} have no lock.", locked.unlocked, files=files
         )
+        out.answer(text)
         return
-    out.answer(
-        message(
-            "Locked until {date} at least: {files}, {renewed:,} of them renewed.",
-            date=f"{locked.until:%Y-%m-%d}",
-            files=files,
-            renewed=locked.renewed,
-        )
+    text = message(
+        "Locked until {date} at least: {files}, {renewed:,} of them renewed.",
+        date=f"{locked.until:%Y-%m-%d}",
+        files=files,
+        renewed=locked.renewed,
     )
+    out.answer(text)
 
 
 def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Command]:

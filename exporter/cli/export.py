@@ -72,14 +72,13 @@ def export_command(*, out: Output, form: str | None, archive: Path | None, targe
 
 def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(
-            message(
-                "Name the format: export FORMAT DIR OUT, with FORMAT one of {formats}, or a target, one of {targets}. "
-                "Questions need a terminal.",
-                formats=listed(FORMATS),
-                targets=listed(TARGETS),
-            )
+        text = message(
+            "Name the format: export FORMAT DIR OUT, with FORMAT one of {formats}, or a target, one of {targets}. "
+            "Questions need a terminal.",
+            formats=listed(FORMATS),
+            targets=listed(TARGETS),
         )
+        raise UsageError(text)
     from exporter.cli.wizard import ask_and_export
 
     return ask_and_export(out, archive, given)
@@ -127,39 +126,36 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
         parts = listed([files, total])
         out.say(message("{folder} would hold {parts}; nothing was written.", folder=folder, parts=parts))
     else:
-        out.done(
-            message(
-                "{folder}: {parts}; the whole report is {report}.",
-                folder=folder,
-                parts=listed([files, total]),
-                report=report_path(folder),
-            )
+        text = message(
+            "{folder}: {parts}; the whole report is {report}.",
+            folder=folder,
+            parts=listed([files, total]),
+            report=report_path(folder),
         )
+        out.done(text)
     if document["in"]["entries"] and not document["out"]["entries"]:
         out.warn(message("No entry is in {folder}; the lines above say why.", folder=folder))
     _print_hidden_since(out, exported)
     hidden = report.hidden_comments()
     if hidden and not declared.visible_comment_flags:
-        out.warn(
-            message(
-                "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
-                comments=counted(hidden, "comment"),
-            )
+        text = message(
+            "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
+            comments=counted(hidden, "comment"),
         )
+        out.warn(text)
 
 
 def _print_hidden_since(out: Output, exported: Exported) -> None:
     """Print that the export of an older version leaves out entries that were hidden or removed later."""
     hidden = exported.report.hidden_since()
     if hidden and not exported.private:
-        out.warn(
-            message(
-                "{entries} of version {version} left out: hidden or removed since. --only all or --only private writes "
-                "them into OUT.NOT-PUBLIC.",
-                entries=counted(hidden, "entry"),
-                version=exported.document["version"],
-            )
+        text = message(
+            "{entries} of version {version} left out: hidden or removed since. --only all or --only private writes "
+            "them into OUT.NOT-PUBLIC.",
+            entries=counted(hidden, "entry"),
+            version=exported.document["version"],
         )
+        out.warn(text)
 
 
 def _print_limits(out: Output, form: str, exported: Exported) -> None:
@@ -168,28 +164,26 @@ def _print_limits(out: Output, form: str, exported: Exported) -> None:
     for name, target in TARGETS.items():
         limited = form in target.forms and target.max_entries
         if limited and (exported.document["out"]["entries"] > target.max_entries or largest > target.max_bytes):
-            out.say(
-                message(
-                    "{title} reads at most {entries} and {size} in a file; for smaller files, add --target {name}.",
-                    title=target.title,
-                    entries=counted(target.max_entries, "entry"),
-                    size=size_text(target.max_bytes),
-                    name=name,
-                )
+            text = message(
+                "{title} reads at most {entries} and {size} in a file; for smaller files, add --target {name}.",
+                title=target.title,
+                entries=counted(target.max_entries, "entry"),
+                size=size_text(target.max_bytes),
+                name=name,
             )
+            out.say(text)
 
 
 def _print_doubt(out: Output, target: Target) -> None:
     """Print a doubt if no reliable source confirms that a target accepts the format."""
     if not target.keeps(Matter.FORMAT):
-        out.say(
-            message(
-                "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as "
-                "with --since DAY.",
-                title=target.title,
-                form=target.form,
-            )
+        text = message(
+            "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as "
+            "with --since DAY.",
+            title=target.title,
+            form=target.form,
         )
+        out.say(text)
         for fact in target.facts:
             if fact.matter is Matter.FORMAT:
                 out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))

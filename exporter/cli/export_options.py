@@ -180,9 +180,8 @@ def check_choice(given: Mapping[str, Any]) -> None:
     """
     since, until = given["since"], given["until"]
     if since is not None and until is not None and since > until:
-        raise UsageError(
-            message("No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until)
-        )
+        text = message("No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until)
+        raise UsageError(text)
 
 
 def _check_target(form: str, name: str | None) -> None:

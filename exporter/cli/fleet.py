@@ -158,19 +158,19 @@ def run(
 
 
 def _print_listing(out: Output, listing: Listing) -> None:
-    out.say(
-        message_n("{n:,} blog listed, {new:,} new.", "{n:,} blogs listed, {new:,} new.", listing.blogs, new=listing.new)
+    text = message_n(
+        "{n:,} blog listed, {new:,} new.", "{n:,} blogs listed, {new:,} new.", listing.blogs, new=listing.new
     )
+    out.say(text)
     if listing.repeated:
         out.say(message_n("{n:,} line names a blog again.", "{n:,} lines name a blog again.", listing.repeated))
     if listing.left_out:
-        out.warn(
-            message_n(
-                "{n:,} blog of the earlier list is missing from this one; its archive stays.",
-                "{n:,} blogs of the earlier list are missing from this one; their archives stay.",
-                listing.left_out,
-            )
+        text = message_n(
+            "{n:,} blog of the earlier list is missing from this one; its archive stays.",
+            "{n:,} blogs of the earlier list are missing from this one; their archives stay.",
+            listing.left_out,
         )
+        out.warn(text)
 
 
 def _moment(text: str | None) -> float | None:
@@ -180,11 +180,10 @@ def _moment(text: str | None) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(
-            message(
-                "option --deadline is {text}: give a date such as 2026-12-31, or 2026-12-31T18:00.", text=repr(text)
-            )
-        ) from error
+        sentence = message(
+            "option --deadline is {text}: give a date such as 2026-12-31, or 2026-12-31T18:00.", text=repr(text)
+        )
+        raise UsageError(sentence) from error
     if len(text) == len("2026-12-31"):
         moment += timedelta(days=1)
     return moment.timestamp()

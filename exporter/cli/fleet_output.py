@@ -96,15 +96,14 @@ class RunDisplay(ProgressBar):
         for line in _state_lines(moment.counts.states, moment.counts.blogs):
             self.out.say(line)
         rate = moment.requests / moment.seconds if moment.seconds else 0.0
-        self.out.say(
-            message_n(
-                "{n:,} request in {time}, {rate:.1f} a second.",
-                "{n:,} requests in {time}, {rate:.1f} a second.",
-                moment.requests,
-                time=time_text(moment.seconds),
-                rate=rate,
-            )
+        text = message_n(
+            "{n:,} request in {time}, {rate:.1f} a second.",
+            "{n:,} requests in {time}, {rate:.1f} a second.",
+            moment.requests,
+            time=time_text(moment.seconds),
+            rate=rate,
         )
+        self.out.say(text)
         return {
             "fleet": str(root.absolute()),
             "blogs": {"listed": moment.counts.blogs, **states},
@@ -270,20 +269,18 @@ def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
     blogs, run = document["blogs"], document["run"]
     place = printable(str(document["fleet"]))
     if isinstance(run, dict) and not run["running"] and run["exit_code"] not in {0, Incomplete.exit_code}:
-        return LastRunFailed(
-            message("The newest run of the fleet in {folder} did not end well: run it again.", folder=place)
-        )
+        text = message("The newest run of the fleet in {folder} did not end well: run it again.", folder=place)
+        return LastRunFailed(text)
     missing = blogs["listed"] - blogs["saved"]
     if not missing:
         return None
-    return Incomplete(
-        message_n(
-            "{n:,} blog of the fleet in {folder} is not saved whole: run it again.",
-            "{n:,} blogs of the fleet in {folder} are not saved whole: run it again.",
-            missing,
-            folder=place,
-        )
+    text = message_n(
+        "{n:,} blog of the fleet in {folder} is not saved whole: run it again.",
+        "{n:,} blogs of the fleet in {folder} are not saved whole: run it again.",
+        missing,
+        folder=place,
     )
+    return Incomplete(text)
 
 
 def _local(text: str) -> str:

@@ -102,9 +102,8 @@ def init_command(
         if plan.sign_in:
             _sign_in(plan.settings, out)
     except (click.Abort, KeyboardInterrupt):
-        raise Interrupted(
-            message("Interrupted; nothing was written. Begin again: {command}", command=suggested("init"))
-        ) from None
+        text = message("Interrupted; nothing was written. Begin again: {command}", command=suggested("init"))
+        raise Interrupted(text) from None
     return _done(plan, out, config)
 
 
@@ -146,11 +145,10 @@ def _planned(
     """Ask the questions that the command line does not answer."""
     from exporter.login.facts import is_signed_in
 
-    ask.say(
-        message(
-            "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
-        )
+    text = message(
+        "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
     )
+    ask.say(text)
     blog_id = _which(ask, address)
     file = read_config(config)
     table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
@@ -159,13 +157,12 @@ def _planned(
     given = {name: value for name, value in options.items() if value is not None}
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     if settings.base_url is None:
-        raise UsageError(
-            message(
-                "No known service has {blog}. Give the address of its API: {command}",
-                blog=blog_id,
-                command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
-            )
+        text = message(
+            "No known service has {blog}. Give the address of its API: {command}",
+            blog=blog_id,
+            command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
         )
+        raise UsageError(text)
     known = profile_for(blog_id, reversed(known_profiles(file).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
@@ -202,11 +199,10 @@ def _which(ask: Questions, address: str | None) -> str:
         try:
             return blog_id_in(address)
         except ValueError as error:
-            raise UsageError(
-                message(
-                    "{text} is no address of a blog: {expected}.", text=repr(_without_password(address)), expected=error
-                )
-            ) from None
+            text = message(
+                "{text} is no address of a blog: {expected}.", text=repr(_without_password(address)), expected=error
+            )
+            raise UsageError(text) from None
 
     if ask.silent:
         command = suggested("init", "ADDRESS", "--yes")
@@ -301,9 +297,8 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     scheduled = _scheduled(plan, out, config)
     out.say()
     if outcome.exit_code:
-        out.say(
-            message("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
-        )
+        text = message("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
+        out.say(text)
     else:
         out.say(message("Your blog is safe in {folder}.", folder=plan.root))
     site = plan.root / "latest" / "site" / "index.html"
@@ -344,14 +339,13 @@ def _looked(plan: _Plan, out: Output) -> int:
     out.say(message("Checking the blog with a few requests …"))
     result = asyncio.run(check(plan.blog_id, plan.settings, plan.root, warn=out.warn))
     if result.estimate is not None:
-        out.say(
-            message(
-                "It has about {entries:,} entries, {comments:,} comments and {files:,} files.",
-                entries=result.estimate.entries,
-                comments=result.estimate.comments,
-                files=result.estimate.files,
-            )
+        text = message(
+            "It has about {entries:,} entries, {comments:,} comments and {files:,} files.",
+            entries=result.estimate.entries,
+            comments=result.estimate.comments,
+            files=result.estimate.files,
         )
+        out.say(text)
     for finding in result.findings:
         if finding.exit_code:
             out.warn(printable(translated(finding.said)))
@@ -372,9 +366,8 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
     outcome = back_up(target.root, target.blog_id, target.settings, own, label=target.label, new=True)
     damage = [finding for finding in Archive.open(target.root).verify() if finding.damage]
     if damage:
-        raise ArchiveDamaged(
-            message("{path} is damaged though it was just written: check this disk.", path=damage[0].path)
-        )
+        text = message("{path} is damaged though it was just written: check this disk.", path=damage[0].path)
+        raise ArchiveDamaged(text)
     out.say(message("Verified: every file exists and contains the bytes that were read."))
     remember_options(target, {}, out)
     note_archive(target.root, target.label)

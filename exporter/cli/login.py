@@ -102,12 +102,11 @@ def resolved(out: Output, words: str, config: Path | None, options: dict[str, An
     if not words:
         settings = settings_of(out, config, options)
         if settings.base_url is None:
-            raise UsageError(
-                message(
-                    "Which service? Name a blog, the folder of an archive, --profile or --base-url: {command}",
-                    command=suggested(command, "--base-url", _EXAMPLE),
-                )
+            text = message(
+                "Which service? Name a blog, the folder of an archive, --profile or --base-url: {command}",
+                command=suggested(command, "--base-url", _EXAMPLE),
             )
+            raise UsageError(text)
         return "", settings
     target = find_target(words, options, config=config, command=command, warn=out.warn)
     if target.settings.base_url is None:
@@ -185,20 +184,18 @@ def logout_command(*, out: Output, words: str, config: Path | None, **options: A
     elif done.revoked:
         out.say(message("Signed out: the stored tokens are deleted, and the service revoked them."))
     elif done.revoked is None:
-        out.say(
-            message(
-                "Signed out: the stored tokens are deleted. The service has no address to revoke them. To end this "
-                "program's access at once, use the service's own pages."
-            )
+        text = message(
+            "Signed out: the stored tokens are deleted. The service has no address to revoke them. To end this "
+            "program's access at once, use the service's own pages."
         )
+        out.say(text)
     else:
-        out.warn(
-            message(
-                "the stored tokens are deleted, but the service did not revoke them ({reason}): "
-                "end this program's access on the service's own pages",
-                reason=done.reason or message("it refused"),
-            )
+        text = message(
+            "the stored tokens are deleted, but the service did not revoke them ({reason}): "
+            "end this program's access on the service's own pages",
+            reason=done.reason or message("it refused"),
         )
+        out.warn(text)
     return 0
 
 

@@ -152,9 +152,8 @@ def _with_loss(code: int, stdout: SafeStream) -> int:
     """Return the exit code of a command; not 0 if its answer could not be written."""
     lost = stdout.report()
     if lost is not None and stdout.on_loss is OnLoss.WARN:
-        Output().warn(
-            message("Standard output could not be written; the backup itself is not affected. {reason}", reason=lost)
-        )
+        text = message("Standard output could not be written; the backup itself is not affected. {reason}", reason=lost)
+        Output().warn(text)
     elif lost is not None and code == 0:
         report(lost, as_json=False)
         code = lost.exit_code

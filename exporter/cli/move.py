@@ -116,11 +116,10 @@ def move_command(
             if not no_compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same
-            out.answer(
-                message(
-                    "{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file
-                )
+            text = message(
+                "{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file
             )
+            out.answer(text)
     out.document(
         {
             "archive": str(archive.resolve()),
@@ -134,20 +133,18 @@ def move_command(
     )
     exposed = sum(len(each.outcome.exposed) for each in moved)
     if exposed:
-        raise PrivateExposed(
-            message_n(
-                "{home} shows everybody {n:,} private thing; the line above names it. Hide or delete it now.",
-                "{home} shows everybody {n:,} private things; the lines above name them. Hide or delete them now.",
-                exposed,
-                home=printable(home),
-            )
+        text = message_n(
+            "{home} shows everybody {n:,} private thing; the line above names it. Hide or delete it now.",
+            "{home} shows everybody {n:,} private things; the lines above name them. Hide or delete them now.",
+            exposed,
+            home=printable(home),
         )
+        raise PrivateExposed(text)
     if not whole:
-        raise Incomplete(
-            message(
-                "{home}: something is missing or different; the lines above give the reasons.", home=printable(home)
-            )
+        text = message(
+            "{home}: something is missing or different; the lines above give the reasons.", home=printable(home)
         )
+        raise Incomplete(text)
     return 0
 
 
@@ -222,40 +219,36 @@ def _print(out: Output, moved: Moved) -> None:
         reason = shown(translated(recognised(why)))
         out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some))
     for thing, missing in outcome.missing.items():
-        out.warn(
-            message(
-                "{things} not found at the last check, but should exist{some}",
-                things=counted(len(missing), thing.noun),
-                some=shown(_some(outcome.public_keys(thing, missing))),
-            )
+        text = message(
+            "{things} not found at the last check, but should exist{some}",
+            things=counted(len(missing), thing.noun),
+            some=shown(_some(outcome.public_keys(thing, missing))),
         )
+        out.warn(text)
     for found in outcome.exposed:
-        out.warn(
-            message(
-                "Everybody can see a private {noun}, number {number}, in {place}.",
-                noun=found.thing.noun,
-                number=found.key,
-                place=shown(found.place),
-            )
+        text = message(
+            "Everybody can see a private {noun}, number {number}, in {place}.",
+            noun=found.thing.noun,
+            number=found.key,
+            place=shown(found.place),
         )
+        out.warn(text)
     if outcome.links:
-        out.say(
-            message(
-                "Public posts link to {links:,} addresses on {hosts:,} hosts. Links are written so that WordPress "
-                "notifies none of them (no pingbacks).",
-                links=outcome.links.total(),
-                hosts=len(outcome.links),
-            )
+        text = message(
+            "Public posts link to {links:,} addresses on {hosts:,} hosts. Links are written so that WordPress "
+            "notifies none of them (no pingbacks).",
+            links=outcome.links.total(),
+            hosts=len(outcome.links),
         )
+        out.say(text)
     for key, numbers in outcome.twice.items():
         others = ", ".join(map(str, numbers[:_NAMED_RECORDS]))
-        out.warn(
-            message(
-                "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
-                key=shown(key),
-                numbers=others,
-            )
+        text = message(
+            "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
+            key=shown(key),
+            numbers=others,
         )
+        out.warn(text)
 
 
 def _some(keys: list[str]) -> str:

@@ -141,13 +141,12 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     known = schedulers.find(archive)
     last = next(Archive.open(archive).newest_runs(), None) if Archive.exists(archive) else None
     if known is None:
-        raise NoSuchRecord(
-            message(
-                "Nothing is scheduled for {archive}. To schedule it: {command}",
-                archive=archive,
-                command=suggested("schedule", "install", words, *_named({"config": config})),
-            )
+        text = message(
+            "Nothing is scheduled for {archive}. To schedule it: {command}",
+            archive=archive,
+            command=suggested("schedule", "install", words, *_named({"config": config})),
         )
+        raise NoSuchRecord(text)
     facts = {"scheduler": known.scheduler, "next": known.next, "command": known.command}
     out.document({"archive": str(archive), **facts, "last_run": last})
     out.answer(message("Next backup: {next}, by {scheduler}", next=known.next or "-", scheduler=known.scheduler))
@@ -215,15 +214,13 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
     paths = {name: _absolute(Path(options[name] or "")) for name in ("token_file", "config") if options[name]}
     arguments += _named({**options, **paths})
     if _TOKEN in os.environ and target.settings.token_file is None:
-        out.warn(
-            message(
-                "schedulers do not know {variable}: put the token into a file that only you can read, and give it with "
-                "--token-file.",
-                variable=_TOKEN,
-            )
+        text = message(
+            "schedulers do not know {variable}: put the token into a file that only you can read, and give it with "
+            "--token-file.",
+            variable=_TOKEN,
         )
+        out.warn(text)
     if is_temporary():
-        out.warn(
-            message("the program runs from a cache that may be emptied: install it with pipx, uv tool or pip first.")
-        )
+        text = message("the program runs from a cache that may be emptied: install it with pipx, uv tool or pip first.")
+        out.warn(text)
     return plan_for(root, target.blog_id, arguments, at=at)

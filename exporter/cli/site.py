@@ -78,9 +78,8 @@ def site_command(
     found, settings = opened(out, archive, options, config)
     version = None if at is None else read_consistently(archive, lambda one: one.version_at(at, settings.timezone))
     if not has_pillow():
-        out.say(
-            message("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
-        )
+        text = message("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
+        out.say(text)
     if target is None:
         start = _refresh(out, found, settings, found.resolve(version))
     else:
@@ -102,12 +101,11 @@ def _refresh(out: Output, archive: Archive, settings: Settings, version: int) ->
     place, files = printable(str(start)), counted(made.files, "file")
     out.answer(message("{path} shows version {version}; {files} were made.", path=place, version=version, files=files))
     if version != archive.newest():
-        out.say(
-            message(
-                "All of latest/ shows version {version} now; the next backup, rebuild or site brings back the newest.",
-                version=version,
-            )
+        text = message(
+            "All of latest/ shows version {version} now; the next backup, rebuild or site brings back the newest.",
+            version=version,
         )
+        out.say(text)
     return start
 
 

@@ -161,9 +161,8 @@ def _require_begun(path: Path) -> None:
 
     layout = Layout(path)
     if not is_archive(layout) and ArchiveLock(layout.lock).holder():
-        raise NoArchive(
-            message("The first backup into {path} has just begun, and still waits for the service.", path=path)
-        )
+        text = message("The first backup into {path} has just begun, and still waits for the service.", path=path)
+        raise NoArchive(text)
 
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:

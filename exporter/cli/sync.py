@@ -112,22 +112,18 @@ def command(
     damaged = sum(len(each.damaged) for each in synced)
     there = sum(len(each.damaged_there) for each in synced)
     if failed:
-        raise Incomplete(
-            message(
-                "{n:,} of {all:,} archives could not be synced; the lines above say why.",
-                n=len(failed),
-                all=len(synced),
-            )
+        text = message(
+            "{n:,} of {all:,} archives could not be synced; the lines above say why.", n=len(failed), all=len(synced)
         )
+        raise Incomplete(text)
     if damaged:
-        raise ArchiveDamaged(
-            message_n(
-                "{n:,} file in {source} is damaged or missing and was not sent: run verify {source}.",
-                "{n:,} files in {source} are damaged or missing and were not sent: run verify {source}.",
-                damaged,
-                source=source,
-            )
+        text = message_n(
+            "{n:,} file in {source} is damaged or missing and was not sent: run verify {source}.",
+            "{n:,} files in {source} are damaged or missing and were not sent: run verify {source}.",
+            damaged,
+            source=source,
         )
+        raise ArchiveDamaged(text)
     if there:
         where: dict[str, Any] = {"target": target, "repair": suggested("verify", "--repair", target)}
         if not sends_objects and any(_is_document(each.damaged_there) for each in synced):
@@ -146,11 +142,10 @@ def command(
             )
         raise ArchiveDamaged(text)
     if any(each.rolled_back for each in synced):
-        raise ArchiveDamaged(
-            message(
-                "{target} was rolled back since the last sync: find out why, and run verify {target}.", target=target
-            )
+        text = message(
+            "{target} was rolled back since the last sync: find out why, and run verify {target}.", target=target
         )
+        raise ArchiveDamaged(text)
     return 0
 
 
@@ -184,21 +179,19 @@ def _print_readers(out: Output, store: EncryptedStore) -> None:
     """Warn about recipients who can decrypt only some objects."""
     changed = store.changed_readers()
     if changed.added:
-        out.warn(
-            message(
-                "{who} can only decrypt new objects in {place}: to include the old ones, sync to a new place.",
-                who=listed(changed.added),
-                place=store.place,
-            )
+        text = message(
+            "{who} can only decrypt new objects in {place}: to include the old ones, sync to a new place.",
+            who=listed(changed.added),
+            place=store.place,
         )
+        out.warn(text)
     if changed.dropped:
-        out.warn(
-            message(
-                "{who} cannot decrypt new objects in {place}, but can still decrypt the old ones.",
-                who=listed(changed.dropped),
-                place=store.place,
-            )
+        text = message(
+            "{who} cannot decrypt new objects in {place}, but can still decrypt the old ones.",
+            who=listed(changed.dropped),
+            place=store.place,
         )
+        out.warn(text)
 
 
 def _document(
@@ -223,15 +216,14 @@ def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
     for path in each.damaged_there:
         out.warn(message("{path} at the target is wrong.", path=printable(path, 200)))
     if each.rolled_back is not None:
-        out.warn(
-            message(
-                "{name}: the copy had version {before} after the last sync and now has only version {found}: an older "
-                "state replaced it, or versions were removed.",
-                name=printable(name, 200),
-                before=each.rolled_back[0],
-                found=each.rolled_back[1],
-            )
+        text = message(
+            "{name}: the copy had version {before} after the last sync and now has only version {found}: an older "
+            "state replaced it, or versions were removed.",
+            name=printable(name, 200),
+            before=each.rolled_back[0],
+            found=each.rolled_back[1],
         )
+        out.warn(text)
     values = {
         "name": printable(name, 200),
         "versions": counted(len(each.versions), "version"),
@@ -260,6 +252,5 @@ def _refresh(out: Output, root: Path) -> None:
     if archive.layout.latest.is_dir():
         refresh(archive, settings)
     else:
-        out.say(
-            message("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root), level=1
-        )
+        text = message("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root)
+        out.say(text, level=1)

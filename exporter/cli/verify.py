@@ -55,12 +55,11 @@ def verify_command(
     digits = None if expect is None else _digits(expect)
     if is_copy(archive, identities):
         if quick or repairs:
-            raise UsageError(
-                message(
-                    "A copy is always checked completely, and sync from an intact archive repairs it: leave out "
-                    "--quick and --repair."
-                )
+            text = message(
+                "A copy is always checked completely, and sync from an intact archive repairs it: leave out "
+                "--quick and --repair."
             )
+            raise UsageError(text)
         return _verify_copy(out, archive, identities, digits)
     reader = Archive.open(Path(archive))
     reader.resolve()
@@ -117,14 +116,13 @@ def _look_from_outside(out: Output, place: str) -> int:
     )
     if damage:
         raise ArchiveDamaged(_damaged(place, damage))
-    out.answer(
-        message(
-            "No file is missing or truncated: {versions}, {files}. Their content was not checked, since that needs "
-            "--identity.",
-            versions=counted(seen.versions, "version"),
-            files=counted(seen.objects, "file"),
-        )
+    text = message(
+        "No file is missing or truncated: {versions}, {files}. Their content was not checked, since that needs "
+        "--identity.",
+        versions=counted(seen.versions, "version"),
+        files=counted(seen.objects, "file"),
     )
+    out.answer(text)
     return 0
 
 
@@ -196,13 +194,12 @@ def _report(
     }
     out.document({**document, "quick": False, "restored": [], "locked": None, **about})
     if known is False:
-        raise ArchiveDamaged(
-            message(
-                "{archive} never had the head {digits}: it is an older state, or another archive. Use the newest copy.",
-                archive=place,
-                digits=digits,
-            )
+        text = message(
+            "{archive} never had the head {digits}: it is an older state, or another archive. Use the newest copy.",
+            archive=place,
+            digits=digits,
         )
+        raise ArchiveDamaged(text)
     if damage:
         raise ArchiveDamaged(_damaged(place, damage))
     there = counted(versions, "version")
@@ -216,19 +213,17 @@ def _report(
     if document["complete"]:
         return 0
     if backup is not None:
-        raise Incomplete(
-            message(
-                "{archive} is intact, but not everything could be read. The next backup tries again: {command}",
-                archive=place,
-                command=backup,
-            )
-        )
-    raise Incomplete(
-        message(
-            "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
+        text = message(
+            "{archive} is intact, but not everything could be read. The next backup tries again: {command}",
             archive=place,
+            command=backup,
         )
+        raise Incomplete(text)
+    text = message(
+        "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
+        archive=place,
     )
+    raise Incomplete(text)
 
 
 def _damaged(name: str, damage: int) -> Message:
@@ -254,12 +249,11 @@ def _repair(out: Output, archive: Archive) -> list[str]:
 def _digits(text: str) -> str:
     digits = text.strip().lower()
     if not _DIGITS.fullmatch(digits):
-        raise UsageError(
-            message(
-                "option --expect is {text!r}: give the head's 64 hexadecimal digits, or 8 or more.",
-                text=printable(text, 80),
-            )
+        sentence = message(
+            "option --expect is {text!r}: give the head's 64 hexadecimal digits, or 8 or more.",
+            text=printable(text, 80),
         )
+        raise UsageError(sentence)
     return digits
 
 
@@ -269,11 +263,10 @@ def _has_been(reader: Archive, digits: str) -> bool:
 
     found = count_heads(reader.layout, digits)
     if found > 1:
-        raise UsageError(
-            message(
-                "option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits.",
-                digits=digits,
-                found=found,
-            )
+        text = message(
+            "option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits.",
+            digits=digits,
+            found=found,
         )
+        raise UsageError(text)
     return found == 1

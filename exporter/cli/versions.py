@@ -171,13 +171,12 @@ def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) ->
         return archive.version_at(a, zone), after
     before = [number for number in archive.versions() if number < after]
     if not before:
-        raise NoSuchRecord(
-            message(
-                "{archive} has no version before {version}, so there is nothing to compare it with.",
-                archive=archive.path,
-                version=after,
-            )
+        text = message(
+            "{archive} has no version before {version}, so there is nothing to compare it with.",
+            archive=archive.path,
+            version=after,
         )
+        raise NoSuchRecord(text)
     return before[-1], after
 
 
@@ -187,12 +186,11 @@ def _stat(out: Output, archive: Archive, before: int, after: int, service: Recor
     for kind in kinds:
         what = changes_text(new=counts[kind, "new"], changed=counts[kind, "changed"], gone=counts[kind, "gone"])
         out.answer(f"{left(translated(KIND_NAMES[kind]), 12)} {translated(what)}")
-    out.answer(
-        message_n(
-            "{n:,} record differs between versions {before} and {after}.",
-            "{n:,} records differ between versions {before} and {after}.",
-            sum(counts.values()),
-            before=before,
-            after=after,
-        )
+    text = message_n(
+        "{n:,} record differs between versions {before} and {after}.",
+        "{n:,} records differ between versions {before} and {after}.",
+        sum(counts.values()),
+        before=before,
+        after=after,
     )
+    out.answer(text)

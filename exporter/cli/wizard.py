@@ -169,28 +169,25 @@ class _Wizard:
             check_answers(declared, given, state, questions.service, out.warn)
             return
         self._ask.say()
-        self._ask.say(
-            message(
-                "Nothing says yet which entries are public. Here is a sample of each kind: open it in a browser where "
-                "you are not signed in."
-            )
+        text = message(
+            "Nothing says yet which entries are public. Here is a sample of each kind: open it in a browser where "
+            "you are not signed in."
         )
+        self._ask.say(text)
         found = questions.entries()
         while not found.public and not form.drafts:
-            self._ask.say(
-                message(
-                    "This format has no drafts, so without a public entry there is nothing to write. Once more; Ctrl-C "
-                    "ends here."
-                )
+            text = message(
+                "This format has no drafts, so without a public entry there is nothing to write. Once more; Ctrl-C "
+                "ends here."
             )
+            self._ask.say(text)
             found = questions.entries()
         if found.public:
             given[names.public] = ",".join(found.public)
             given[names.period] = given[names.period] or found.period
         else:
-            self._ask.say(
-                message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
-            )
+            text = message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
+            self._ask.say(text)
             given["all_as_draft"] = True
         if form.comments and not declared.visible_comment_flags:
             given[names.comments] = ",".join(questions.comments()) or None
