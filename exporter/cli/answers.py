@@ -109,18 +109,14 @@ def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str]
         message("{value} ({count})", value=printable(value, 40), count=counted(count, noun))
         for value, count in found.most_common(_VALUES_SHOWN)
     ]
-    parts: dict[str, Any] = {"name": name, "values": ",".join(sorted(values)), "flag": flag, "known": either(known)}
-    parts["option"] = option_name(name)
-    if noun == "entry":
-        return message(
-            "{name} is {values}, which no entry has: {flag} is {known}. Choose one of these with {option}, or see "
-            "inspect DIR.",
-            **parts,
-        )
     return message(
-        "{name} is {values}, which no comment has: {flag} is {known}. Choose one of these with {option}, or see "
+        "{name} is {values}, which does not occur: {flag} is {known}. Choose one of these with {option}, or see "
         "inspect DIR.",
-        **parts,
+        name=name,
+        values=",".join(sorted(values)),
+        flag=flag,
+        known=either(known),
+        option=option_name(name),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +37,8 @@ Examples:
 The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
 """
 )
+_RUN_OPTIONS: Final = ("retry_lost", "accept_doubtful", "accept_removals", "new", "dry_run")
+"""The options for :func:`back_up` that are no settings."""
 SAVED: Final = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code})
 ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 """Exit codes, the worst first: problems of this machine, of an archive, of a setting, of a service."""
@@ -75,24 +77,23 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 @config_option
 @with_output(OnLoss.WARN)
 def backup_command(
-    *, out: Output, words: str | None, every: bool, archive: Path | None, config: Path | None, retry_lost: bool,
-    accept_doubtful: bool, accept_removals: bool, new: bool, dry_run: bool, no_remember: bool,
+    *, out: Output, words: str | None, every: bool, archive: Path | None, config: Path | None, no_remember: bool,
     unless_newer: str | None, **options: Any,
 ) -> int:  # fmt: skip
     """Run ``backup``."""
     from exporter.library.backup import recording_refusal
 
-    run_options = {
-        "retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "accept_removals": accept_removals, "new": new,
-        "dry_run": dry_run,
-    }  # fmt: skip
+    run_options = {name: options.pop(name) for name in _RUN_OPTIONS}
+    dry_run = run_options["dry_run"]
 
     def one(target: BlogTarget, out: Output) -> int:
         if unless_newer is not None and not _is_due(target.root, unless_newer):
-            age = unless_newer
-            out.say(message("Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=age))
-            skipped = {"archive": str(target.root.absolute()), "dry_run": dry_run, "outcome": "skipped"}
-            out.document({"blog_id": target.blog_id, **skipped})
+            text = message(
+                "Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=unless_newer
+            )
+            out.say(text)
+            place = {"blog_id": target.blog_id, "archive": str(target.root.absolute())}
+            out.document({**place, "dry_run": dry_run, "outcome": "skipped"})
             return 0
         outcome = _back_up_target(target, out, **run_options)
         if not dry_run and not no_remember and outcome.exit_code in SAVED:
@@ -111,17 +112,9 @@ def backup_command(
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
     place = named_archive(words, archive, config)
     with recording_refusal(place, unattended=out.verbosity < 0, dry_run=dry_run):
-        return one(find_target(words, options, archive=archive, config=config, new=new, warn=out.warn), out)
-
-
-@dataclass(frozen=True, slots=True)
-class _NamedOutput(Output):
-    """The output of one blog among several: its documents contain the name."""
-
-    name: str = ""
-
-    def document(self, value: dict[str, Any]) -> None:
-        Output.document(self, {"name": self.name, **value})
+        return one(
+            find_target(words, options, archive=archive, config=config, new=run_options["new"], warn=out.warn), out
+        )
 
 
 def _back_up_all(
@@ -151,7 +144,7 @@ def _back_up_all(
     codes = []
     for name, table in blogs.items():
         out.say(message("{name}: {blog_id}", name=name, blog_id=table.blog_id))
-        own = _NamedOutput(out.as_json, out.verbosity, name)
+        own = replace(out, name=name)
         try:
             with recording_refusal(table.archive, unattended=out.verbosity < 0, dry_run=dry_run):
                 code = back_up(find_target(name, options, config=config, warn=out.warn), own)

@@ -19,6 +19,7 @@ from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from exporter.cli.signals import Signals
     from exporter.compare.posts import Scope
     from exporter.library.compare import Arrivals, Compared
 
@@ -104,8 +105,6 @@ def compare_command(
 
 def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, given: Mapping[str, Any]) -> Compared:
     """Read the new home, with lines of progress, and compare it."""
-    import asyncio
-
     from exporter.cli.signals import catch_signals
     from exporter.compare.posts import Aspect, Scope
 
@@ -118,16 +117,27 @@ def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, gi
             out.say(_READ[what](count))
 
     with catch_signals(lambda: message("nothing was written")) as signals:
-        return asyncio.run(signals.cancelling(_read(place, settings, progress, expected, scope)))
+        return compared_with(place, settings, expected, scope, signals, progress)
 
 
-async def _read(
-    place: str, settings: Settings, progress: Callable[[str, int], None], expected: Arrivals, scope: Scope
+def compared_with(
+    place: str,
+    settings: Settings,
+    expected: Arrivals,
+    scope: Scope,
+    signals: Signals,
+    progress: Callable[[str, int], None] = lambda _what, _count: None,
 ) -> Compared:
+    """Read the new home at ``place`` and compare it with the archive, until a signal comes."""
+    import asyncio
+
     from exporter.library.compare import compare, open_home
 
-    async with open_home(place, settings, progress=progress) as home:
-        return await compare(home, expected, scope)
+    async def run() -> Compared:
+        async with open_home(place, settings, progress=progress) as home:
+            return await compare(home, expected, scope)
+
+    return asyncio.run(signals.cancelling(run()))
 
 
 def _write(report: Path, result: dict[str, Any]) -> None:

@@ -87,12 +87,7 @@ def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
 def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, Any]) -> Job:
     format_named(form)
     if archive is None or target is None:
-        if archive is None:
-            text = message(
-                "export {form} needs DIR, the archive, and OUT, a new folder: export FORMAT DIR OUT.", form=form
-            )
-        else:
-            text = message("export {form} needs OUT, a new folder: export FORMAT DIR OUT.", form=form)
+        text = message("export {form} needs DIR, the archive, and OUT, a new folder: export FORMAT DIR OUT.", form=form)
         raise UsageError(text)
     return Job(form, archive, target, given)
 

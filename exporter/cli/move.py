@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from exporter.cli.progress import ProgressBar
     from exporter.cli.signals import Signals
     from exporter.http.retry import RetryEvent
-    from exporter.library.compare import Compared
-    from exporter.library.export import Only
     from exporter.library.move import Moved, NewHome
     from exporter.move.outcome import MoveEvent, Thing
 
@@ -181,26 +179,20 @@ def _compare(
     settings: Settings,
     options: ExportOptions,
     signals: Signals,
-    *,
-    at: int | None,
-    only: Only,
+    **how: Any,
 ) -> tuple[dict[str, Any], bool]:
     """Compare the new home with the archive; return the document for ``--json``, and whether nothing differs."""
-    import asyncio
-
+    from exporter.cli.compare import compared_with
     from exporter.compare.posts import Aspect, Scope
     from exporter.compare.report import document, lines
-    from exporter.library.compare import compare, expected_posts, open_home
+    from exporter.library.compare import expected_posts
 
-    async def run() -> Compared:
-        async with open_home(home, settings) as opened:
-            return await compare(opened, expected, Scope(frozenset(Aspect), old_hosts=expected.old_hosts))
-
-    expected = expected_posts(archive, options, at=at, only=only)
-    found = asyncio.run(signals.cancelling(run()))
-    for line in lines(found.comparison):
+    expected = expected_posts(archive, options, **how)
+    scope = Scope(frozenset(Aspect), old_hosts=expected.old_hosts)
+    kind, comparison = compared_with(home, settings, expected, scope, signals)
+    for line in lines(comparison):
         out.say(shown(line))
-    return document(found.comparison, home={"kind": found.kind, "place": home}), found.comparison.whole
+    return document(comparison, home={"kind": kind, "place": home}), comparison.whole
 
 
 def _print(out: Output, moved: Moved) -> None:

@@ -127,16 +127,12 @@ def diff_command(
         from exporter.html.pages import diff_page
 
         require_new_file(page, force=force)
-        names = [
-            message("version {number} ({time})", number=number, time=_finished(archive, number, settings))
-            for number in (before, after)
-        ]
-        changes = archive.diff(before, after, service)
+        first, last = (translated(_version_text(archive, number, settings)) for number in (before, after))
         data = diff_page(
-            changes,
+            archive.diff(before, after, service),
             blog_id=archive.info.blog_id,
-            before=translated(names[0]),
-            after=translated(names[1]),
+            before=first,
+            after=last,
             names=name,
             kinds=KIND_NAMES,
             language=current_language(),
@@ -160,8 +156,9 @@ def diff_command(
     return 0
 
 
-def _finished(archive: Archive, number: int, settings: Settings) -> str:
-    return for_people(archive.manifest(number).finished_at, settings.timezone)
+def _version_text(archive: Archive, number: int, settings: Settings) -> str:
+    time = for_people(archive.manifest(number).finished_at, settings.timezone)
+    return message("version {number} ({time})", number=number, time=time)
 
 
 def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:

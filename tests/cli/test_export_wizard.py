@@ -332,7 +332,7 @@ def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
 def test_what_was_said_wrongly_ends_before_more_is_asked(home: Path) -> None:
     asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "9")
     asked.reply("number", NUMBERS["data"])
-    assert "public_open_flg is 9, which no entry has: open_flg is 1 (58 entries) or 2 (2 entries)" in asked.end()
+    assert "public_open_flg is 9, which does not occur: open_flg is 1 (58 entries) or 2 (2 entries)" in asked.end()
     assert asked.code == 2
     drafts = Asked(home, "en_US.UTF-8", "my-blog", "--all-as-draft")
     drafts.reply("number", NUMBERS["csv"])
