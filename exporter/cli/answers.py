@@ -120,12 +120,6 @@ def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str]
     )
 
 
-def flag_answers(given: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the options about the blog's flags, as settings write them."""
-    found = {name: given[name] for name in FLAG_SETTINGS}
-    return {name: "yes" if value is True else value or None for name, value in found.items()}
-
-
 def as_settings(answers: Mapping[str, str | None]) -> str:
     """Return answers as a settings file has them, with commas between them."""
     return ", ".join(f'{name} = "{value}"' for name, value in sorted(answers.items()) if value is not None)
@@ -133,7 +127,7 @@ def as_settings(answers: Mapping[str, str | None]) -> str:
 
 def keep_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
     """Keep the options about a blog's flags, and print them if they are new."""
-    new = {name: text for name, text in flag_answers(given).items() if text is not None}
+    new = {name: given[name] for name in FLAG_SETTINGS if given[name] is not None}
     path = answers_path()
     kept = _read(path)
     known = kept.get(blog_id, {})

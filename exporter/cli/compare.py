@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import archive_argument, config_option, opened, require_new_file, setting_options, with_output
+from exporter.cli.options import (
+    archive_argument,
+    config_option,
+    given_settings,
+    opened,
+    require_new_file,
+    setting_options,
+    with_output,
+)
 from exporter.cli.output import OnLoss, Output, sentence, shown
 from exporter.errors import Incomplete
 from exporter.message import message
-from exporter.settings import SETTINGS, Settings
+from exporter.settings import Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -84,7 +91,7 @@ def compare_command(
         require_new_file(report, force=given["force"])
     from exporter.library.compare import expected_posts
 
-    options = {name: value for name, value in given.items() if name in SETTINGS} | flag_answers(given)
+    options = given_settings(given)
     found, settings = opened(out, archive, options, config)
     choice = chosen(out, found.path, found.info, settings, given)
     expected = expected_posts(found.path, choice.options, at=choice.version, only=given["only"], check=choice.check)

@@ -14,8 +14,8 @@ import click
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.state import State
-from exporter.cli.answers import check_answers, declared_flags, flag_answers
-from exporter.cli.options import flag_options, settings_of
+from exporter.cli.answers import check_answers, declared_flags
+from exporter.cli.options import given_settings, setting_options, settings_of
 from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
@@ -121,7 +121,7 @@ _EXPORT: Final[dict[str, dict[str, Any]]] = {
 
 def choice_options(command: Command) -> Command:
     """Add the options that choose a part of the blog, shared by all new homes."""
-    return flag_options(_all(_CHOICE, command))
+    return setting_options(*FLAG_SETTINGS)(_all(_CHOICE, command))
 
 
 def export_options(command: Command) -> Command:
@@ -292,7 +292,7 @@ def run_export(job: Job, out: Output, *, dry_run: bool) -> tuple[list[Exported],
 
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     """Return the settings of an export."""
-    return settings_of(out, given["config"], flag_answers(given), blog_id)
+    return settings_of(out, given["config"], given_settings(given), blog_id)
 
 
 def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:

@@ -12,15 +12,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.answers import flag_answers, keep_answers
+from exporter.cli.answers import keep_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import archive_argument, config_option, setting_options, settings_of, with_output
+from exporter.cli.options import (
+    archive_argument,
+    config_option,
+    given_settings,
+    setting_options,
+    settings_of,
+    with_output,
+)
 from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
 from exporter.export.interface import ExportOptions
 from exporter.message import listed, message, message_n
-from exporter.settings import SETTINGS, Settings
+from exporter.settings import Settings
 from exporter.text import left, printable, right
 from exporter.translation import recognised, translated, translated_by_text
 
@@ -94,8 +101,7 @@ def move_command(
 
     check_choice(given)
     info = Archive.open(archive).info
-    answered = {**{name: value for name, value in given.items() if name in SETTINGS}, **flag_answers(given)}
-    settings = settings_of(out, config, answered, info.blog_id)
+    settings = settings_of(out, config, given_settings(given), info.blog_id)
     choice = chosen(out, archive, info, settings, given)
     place = NewHome(home, map_file or map_path(archive, home))
     progress, compared = _Progress(out, sends=not dry_run), None

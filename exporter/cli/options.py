@@ -17,8 +17,8 @@ from exporter.cli.language import adopt
 from exporter.cli.output import OnLoss, Output, SafeStream
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
-from exporter.service.registry import FLAG_SETTINGS, PROFILES
-from exporter.setting_types import duration, yes_or_no
+from exporter.service.registry import PROFILES
+from exporter.setting_types import duration
 from exporter.settings import SETTINGS, Settings, option_name, resolve
 
 if TYPE_CHECKING:
@@ -94,13 +94,9 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def flag_options(command: Command) -> Command:
-    """Add the options with which a blog's owner declares the meaning of its flags."""
-    for name in reversed(FLAG_SETTINGS):
-        setting = SETTINGS[name]
-        how: dict[str, Any] = {"is_flag": True} if setting.read is yes_or_no else {"metavar": "VALUE"}
-        command = option(option_name(name), name, help=setting.help, **how)(command)
-    return command
+def given_settings(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings among the options of a command line that were given."""
+    return {name: value for name, value in options.items() if name in SETTINGS and value is not None}
 
 
 def offered(choices: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -148,9 +144,9 @@ def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Comman
     def decorate(command: Command) -> Command:
         @wraps(command)
         def wrapped(*, out: Output, archive: Path, config: Path | None, **options: Any) -> Any:
-            given = {name: options.pop(name) for name in list(options) if name in SETTINGS}
-            found, settings = opened(out, archive, given, config)
-            code = command(out=out, archive=found, settings=settings, **options)
+            found, settings = opened(out, archive, given_settings(options), config)
+            others = {name: value for name, value in options.items() if name not in SETTINGS}
+            code = command(out=out, archive=found, settings=settings, **others)
             if found.damage:
                 raise found.damage[0]
             return code

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.cli.language import adopt
+from exporter.cli.options import given_settings
 from exporter.cli.output import Output
 from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import listed, message, suggested
@@ -176,7 +177,7 @@ def find_target(
     """
     from exporter.archive.settings_file import read_archive_settings, require_archive_if_known, table_of
 
-    given = {name: value for name, value in options.items() if name in SETTINGS and value is not None}
+    given = given_settings(options)
     blogs = read_config(config).blogs
     table = blogs.get(words) if archive is None else None
     if table is not None:
@@ -219,7 +220,7 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
     from exporter.archive.settings_file import FILE_NAME, OF_ONE_RUN, is_kept, remember
 
     table = {} if target.table is None else target.table.settings
-    chosen = {name: value for name, value in given.items() if name in SETTINGS and value is not None}
+    chosen = given_settings(given)
     try:
         news = remember(target.root, {**table, **chosen})
     except BlogExporterError as error:

@@ -184,7 +184,7 @@ class _Wizard:
             found = questions.entries()
         if found.public:
             given[names.public] = ",".join(found.public)
-            given[names.period] = given[names.period] or found.period
+            given[names.period] = given[names.period] or ("yes" if found.period else None)
         else:
             text = message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
             self._ask.say(text)
