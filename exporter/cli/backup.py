@@ -14,7 +14,7 @@ import click
 
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.main import as_own_error
-from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
+from exporter.cli.options import duration_option, setting_options, with_config, without_views
 from exporter.cli.output import OnLoss, Output, report
 from exporter.cli.target import BlogTarget, find_target, named_archive, remember_options
 from exporter.clock import SystemClock
@@ -74,8 +74,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     "--unless-newer", metavar="AGE", help=message("Skip a blog that was saved less than AGE ago, such as 20h.")
 )
 @without_views
-@config_option
-@with_output(OnLoss.WARN)
+@with_config(on_loss=OnLoss.WARN)
 def backup_command(
     *, out: Output, words: str | None, every: bool, archive: Path | None, config: Path | None, no_remember: bool,
     unless_newer: str | None, **options: Any,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import config_option, require_new_file, setting_options, with_output
+from exporter.cli.options import require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, size_text, time_text
 from exporter.cli.target import find_target
 from exporter.message import PROGRAM, message
@@ -56,9 +56,9 @@ _LABEL_COLUMNS = 14
     help=message("Write a bug report without any text of the blog."),
 )
 @click.option("--force", is_flag=True, help=message("Replace an existing report."))
-@setting_options("base_url", "profile", "token_file", "account", "assets", "file_url", "allow_private_network")
-@config_option
-@with_output(OnLoss.STOP)
+@with_config(
+    "base_url", "profile", "token_file", "account", "assets", "file_url", "allow_private_network", on_loss=OnLoss.STOP
+)
 def command(
     *,
     out: Output,

@@ -10,15 +10,7 @@ import click
 
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import (
-    archive_argument,
-    config_option,
-    given_settings,
-    opened,
-    require_new_file,
-    setting_options,
-    with_output,
-)
+from exporter.cli.options import archive_argument, given_settings, opened, require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, sentence, shown
 from exporter.errors import Incomplete
 from exporter.message import message
@@ -77,9 +69,7 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 @click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
 @click.option("--report", type=PATH, metavar="FILE", help=message("Write the full result as JSON."))
 @click.option("--force", is_flag=True, help=message("Replace an existing report."))
-@setting_options("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
-@config_option
-@with_output(OnLoss.STOP)
+@with_config("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network", on_loss=OnLoss.STOP)
 def compare_command(
     *, out: Output, archive: Path, home: str, report: Path | None, config: Path | None, **given: Any
 ) -> int:

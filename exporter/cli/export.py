@@ -12,7 +12,7 @@ from exporter.cli.answers import keep_answers
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.export_options import Job, export_options, run_export, unused_options
 from exporter.cli.help import PATH, HelpedCommand, cli_command
-from exporter.cli.options import config_option, with_output
+from exporter.cli.options import with_config
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
@@ -61,8 +61,7 @@ class _Command(HelpedCommand):
 @readable_archive("PICTURES", "[DIR]")
 @click.argument("target", metavar="[OUT]", required=False, type=PATH)
 @export_options
-@config_option
-@with_output()
+@with_config()
 def export_command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
     """Run ``export``."""
     if form is None or (form not in NAMED and archive is None and Path(form).is_dir()):

@@ -14,7 +14,7 @@ import click
 
 from exporter.cli.fleet_archives import PoolChoice, catalogue, index, pool_options, rebuild, search, site, verify
 from exporter.cli.help import PATH, HelpedGroup, option
-from exporter.cli.options import config_option, duration_option, setting_options, settings_of, with_output
+from exporter.cli.options import duration_option, setting_options, settings_of, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import Message, message, message_n
@@ -103,8 +103,7 @@ for _each in (catalogue, index, search, site, verify, rebuild):
 @pool_options
 @option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
 @option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
-@config_option
-@with_output(OnLoss.WARN)
+@with_config(on_loss=OnLoss.WARN)
 def run(
     *, out: Output, blogs: Path, root: Path, at_once: int, tries: int, retry_after: str, retry_now: bool,
     again_after: str | None, new: bool, deadline: str | None, pools: PoolChoice, config: Path | None,
@@ -275,8 +274,7 @@ async def _save(
 @command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
 @click.argument("root", metavar="DIR", type=PATH)
 @option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
-@config_option
-@with_output()
+@with_config()
 def status(*, out: Output, root: Path, prometheus: bool, config: Path | None) -> int:
     """Run ``fleet status``."""
     from exporter.cli.fleet_output import overview_lines, problem_of

@@ -14,7 +14,7 @@ import click
 
 from exporter.cli.copy_options import identity_option, is_copy, store_at
 from exporter.cli.help import PATH, cli_command, option
-from exporter.cli.options import Command, complete_folders, config_option, setting_options, settings_of, with_output
+from exporter.cli.options import Command, complete_folders, setting_options, settings_of, with_config
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.cli.search import print_hit, search_options, shown_line
 from exporter.errors import UsageError
@@ -104,8 +104,7 @@ def with_pool(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         @pool_options
-        @config_option
-        @with_output(on_loss)
+        @with_config(on_loss=on_loss)
         @wraps(command)
         def wrapped(*, pools: PoolChoice, **given: Any) -> Any:
             from exporter.cli.signals import catch_signals

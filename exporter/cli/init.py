@@ -18,7 +18,7 @@ from exporter.archive.settings_file import quoted
 from exporter.cli.backup import SAVED, back_up
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.options import setting_options, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.target import BlogTarget, blog_id_in, find_target, remember_options
@@ -79,8 +79,7 @@ Examples:
 @click.option("--at", metavar="HH:MM|never", help=message("Time of the scheduled backup, or never."))
 @click.option("--no-sign-in", is_flag=True, help=message("Do not sign in."))
 @click.option("-y", "--yes", is_flag=True, help=message("Ask nothing: take the default answers."))
-@config_option
-@with_output(OnLoss.WARN)
+@with_config(on_loss=OnLoss.WARN)
 def init_command(
     *,
     out: Output,

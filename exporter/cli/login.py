@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.cli.help import cli_command
-from exporter.cli.options import config_option, setting_options, settings_of, with_output
+from exporter.cli.options import settings_of, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import ask
 from exporter.errors import UsageError
@@ -29,7 +29,7 @@ Examples:
 _EXAMPLE: Final = "https://api.example.jp"
 
 blog_argument = click.argument("words", metavar="[BLOG_ID|DIR|NAME]", default="")
-service_options = setting_options("base_url", "profile", "account")
+_OF_A_SERVICE: Final = ("base_url", "profile", "account")
 
 
 @cli_command(
@@ -43,15 +43,12 @@ service_options = setting_options("base_url", "profile", "account")
     ),
 )
 @blog_argument
-@service_options
-@setting_options("sign_in_store")
 @click.option(
     "--no-browser",
     is_flag=True,
     help=message("Open no browser: show the address and ask for the result."),
 )
-@config_option
-@with_output(OnLoss.FAIL)
+@with_config(*_OF_A_SERVICE, "sign_in_store")
 def login_command(*, out: Output, words: str, config: Path | None, no_browser: bool, **options: Any) -> int:
     """Sign in."""
     import asyncio
@@ -168,9 +165,7 @@ def time_of(seconds: float | None) -> str | None:
     help=message("Delete the stored sign-in at a blog's service, and revoke its tokens if the service can."),
 )
 @blog_argument
-@service_options
-@config_option
-@with_output(OnLoss.FAIL)
+@with_config(*_OF_A_SERVICE)
 def logout_command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
     """Sign out."""
     import asyncio
@@ -208,9 +203,7 @@ def logout_command(*, out: Output, words: str, config: Path | None, **options: A
     ),
 )
 @blog_argument
-@service_options
-@config_option
-@with_output(OnLoss.STOP)
+@with_config(*_OF_A_SERVICE, on_loss=OnLoss.STOP)
 def whoami_command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
     """Show the account."""
     import asyncio

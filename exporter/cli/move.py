@@ -15,14 +15,7 @@ from exporter.archive.archive import Archive
 from exporter.cli.answers import keep_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import (
-    archive_argument,
-    config_option,
-    given_settings,
-    setting_options,
-    settings_of,
-    with_output,
-)
+from exporter.cli.options import archive_argument, given_settings, settings_of, with_config
 from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
 from exporter.export.interface import ExportOptions
@@ -88,9 +81,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     help=message("Bodies as unchanged HTML, or as blocks to edit."),
 )
 @choice_options
-@setting_options("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
-@config_option
-@with_output()
+@with_config("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
 def move_command(
     *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, no_compare: bool,
     config: Path | None, **given: Any,

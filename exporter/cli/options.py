@@ -80,7 +80,7 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         for name in reversed(names):
             setting, spelled = SETTINGS[name], option_name(name)
-            if setting.default == "no":
+            if setting.choices == ("yes", "no") and setting.default != "yes":
                 command = option(spelled, name, flag_value="yes", default=None, help=setting.help)(command)
                 continue
             how: dict[str, Any] = {"metavar": setting.metavar, "shell_complete": offered(setting.choices)}
@@ -132,7 +132,16 @@ at_option = option(
     help=message("Use version N, or the version of a date."),
     default_text=message("the newest"),
 )
-config_option = option("--config", type=PATH, metavar="FILE", help=message("Settings file in place of your own."))
+_config_option = option("--config", type=PATH, metavar="FILE", help=message("Settings file in place of your own."))
+
+
+def with_config(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
+    """Add options for these settings, ``--config`` and the options of :func:`with_output`."""
+
+    def decorate(command: Command) -> Command:
+        return setting_options(*names)(_config_option(with_output(on_loss)(command)))
+
+    return decorate
 
 
 def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
@@ -151,7 +160,7 @@ def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Comman
                 raise found.damage[0]
             return code
 
-        return setting_options(*names)(config_option(with_output(on_loss)(wrapped)))
+        return with_config(*names, on_loss=on_loss)(wrapped)
 
     return decorate
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exporter.cli.help import cli_command
-from exporter.cli.options import config_option, with_output
+from exporter.cli.options import with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
 from exporter.message import message
@@ -32,8 +32,7 @@ Examples:
 """,
 )
 @click.argument("name", metavar="[NAME]", required=False)
-@config_option
-@with_output(OnLoss.STOP)
+@with_config(on_loss=OnLoss.STOP)
 def command(*, out: Output, name: str | None, config: Path | None) -> int:
     """Show all profiles, or one."""
     file = read_config(config)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.help import HelpedGroup
-from exporter.cli.options import config_option, setting_options, settings_of, with_output
+from exporter.cli.options import settings_of, with_config
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import both, message, suggested
@@ -46,7 +46,7 @@ at_option = click.option(
 
 def _planned(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a plan."""
-    return at_option(setting_options(*_PASSED_ON)(config_option(with_output()(command))))
+    return at_option(with_config(*_PASSED_ON)(command))
 
 
 @click.group(
@@ -108,8 +108,7 @@ def install(
 
 @command.command("remove", help=message("Remove the schedule; the archive stays."))
 @blog_argument
-@config_option
-@with_output()
+@with_config()
 def remove(*, out: Output, words: str, config: Path | None) -> int:
     """Remove a schedule."""
     from exporter.schedule import schedulers
@@ -129,8 +128,7 @@ def remove(*, out: Output, words: str, config: Path | None) -> int:
     help=message("Show the next backup and the result of the last run.\n\nExits with 5 if nothing is scheduled."),
 )
 @blog_argument
-@config_option
-@with_output()
+@with_config()
 def status(*, out: Output, words: str, config: Path | None) -> int:
     """Show a schedule."""
     from exporter.archive.archive import Archive

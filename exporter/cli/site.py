@@ -11,7 +11,7 @@ import click
 from exporter.archive.archive import Archive, read_consistently
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import at_option, config_option, opened, setting_options, with_output
+from exporter.cli.options import at_option, opened, with_config
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
@@ -57,9 +57,7 @@ Examples:
 @click.option("--public-only", is_flag=True, help=message("Copy only public content, to publish OUT."))
 @click.option("--open", "opens", is_flag=True, help=message("Open it in the browser."))
 @click.option("--force", is_flag=True, help=message("Replace an earlier site in OUT."))
-@setting_options("entry_url", *FLAG_SETTINGS, "wait_lock")
-@config_option
-@with_output()
+@with_config("entry_url", *FLAG_SETTINGS, "wait_lock")
 def site_command(
     *,
     out: Output,

@@ -11,7 +11,7 @@ import click
 
 from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
-from exporter.cli.options import config_option, duration_option, opened, setting_options, with_output
+from exporter.cli.options import duration_option, opened, with_config
 from exporter.cli.output import Output, ago_text, counted
 from exporter.cli.summary import completeness_lines, countdown_line, countdown_of, problem_text, saved_and_all
 from exporter.clock import SystemClock, for_people
@@ -100,9 +100,7 @@ _PROBLEMS: Mapping[str, tuple[Message, type[BlogExporterError], str]] = {
 @readable_archive("MANIFESTS")
 @click.option("--max-age", metavar="AGE", help=message("Exit with 6 if the last success is older, such as 2d."))
 @click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus."))
-@setting_options("closing")
-@config_option
-@with_output()
+@with_config("closing")
 def status_command(
     *,
     out: Output,
