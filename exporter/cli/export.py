@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from exporter.cli.answers import keep_answers
-from exporter.cli.copy_options import readable_archive
 from exporter.cli.export_options import Job, export_options, run_export, unused_options
 from exporter.cli.help import PATH, HelpedCommand, cli_command
-from exporter.cli.options import with_config
+from exporter.cli.options import readable_archive, with_config
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
-from exporter.cli.options import at_option, with_output
+from exporter.cli.options import at_option, readable_archive, with_output
 from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message

@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from exporter.cli.copy_options import identity_option, is_copy, store_at
 from exporter.cli.help import PATH, cli_command, option
-from exporter.cli.options import Command, complete_folders, setting_options, settings_of, with_config
+from exporter.cli.options import (
+    Command,
+    complete_folders,
+    identity_option,
+    is_copy,
+    setting_options,
+    settings_of,
+    store_at,
+    with_config,
+)
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.cli.search import print_hit, search_options, shown_line
 from exporter.errors import UsageError

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
-from exporter.cli.options import Command, at_option, with_archive
+from exporter.cli.options import Command, at_option, readable_archive, with_archive
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.message import listed, message
 from exporter.model.kinds import Kind

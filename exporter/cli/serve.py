@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
-from exporter.cli.options import at_option, with_archive
+from exporter.cli.options import at_option, readable_archive, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
 from exporter.message import message

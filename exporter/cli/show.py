@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter import lossless_json
-from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
-from exporter.cli.options import at_option, with_archive
+from exporter.cli.options import at_option, readable_archive, with_archive
 from exporter.cli.output import OnLoss, Output, shown
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError

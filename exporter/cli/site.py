@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive, read_consistently
-from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import at_option, opened, with_config
+from exporter.cli.options import at_option, opened, readable_archive, with_config
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import cli_command
-from exporter.cli.options import duration_option, opened, with_config
+from exporter.cli.options import duration_option, opened, readable_archive, with_config
 from exporter.cli.output import Output, ago_text, counted
 from exporter.cli.summary import completeness_lines, countdown_line, countdown_of, problem_text, saved_and_all
 from exporter.clock import SystemClock, for_people

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.layout import MANIFEST, SUMS
-from exporter.cli.copy_options import identity_option, is_place_of_copies, warn_about_locked
 from exporter.cli.help import PATH, cli_command, option
-from exporter.cli.options import complete_folders, duration_option, opened, setting_options, with_output
+from exporter.cli.options import (
+    complete_folders,
+    duration_option,
+    identity_option,
+    is_place_of_copies,
+    opened,
+    setting_options,
+    warn_about_locked,
+    with_output,
+)
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.message import listed, message, message_n, said, suggested

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.copy_options import identity_option, is_copy, store_at, warn_about_locked
 from exporter.cli.help import cli_command
-from exporter.cli.options import complete_folders, with_output
+from exporter.cli.options import complete_folders, identity_option, is_copy, store_at, warn_about_locked, with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError

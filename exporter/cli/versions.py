@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.cli.copy_options import readable_archive
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import require_new_file, with_archive
+from exporter.cli.options import readable_archive, require_new_file, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.summary import KIND_NAMES, changes_text
 from exporter.clock import for_people
