@@ -28,7 +28,6 @@ from exporter.setting_types import (
     day,
     duration,
     hosts,
-    nearest,
     parameter_name,
     positive_duration,
     rate,
@@ -38,6 +37,7 @@ from exporter.setting_types import (
     size,
     some_text,
     unset,
+    with_guess,
     words,
     yes_or_no,
     zone,
@@ -432,10 +432,7 @@ def _profile(sources: Iterable[tuple[Source, Mapping[str, Any]]], file: ConfigFi
 
 def no_such_profile(name: str, profiles: Iterable[str]) -> str:
     """Return a message that no profile has this name, with the most similar name."""
-    near = nearest(name, profiles)
-    if near is None:
-        return message("There is no profile {name}.", name=repr(name))
-    return message("There is no profile {name} (did you mean {near}?).", name=repr(name), near=near)
+    return message("There is no profile {name}.", name=with_guess(repr(name), name, profiles))
 
 
 def check_setting(name: str, value: Any) -> None:
@@ -453,10 +450,8 @@ def _read_value(source: Source, name: str, value: Any) -> Any:
     place = source.place(name)
     setting = SETTINGS.get(name)
     if setting is None:
-        near = nearest(name, SETTINGS)
-        if near is None:
-            raise UsageError(message("{place} is not a setting.", place=place))
-        raise UsageError(message("{place} is not a setting (did you mean {near}?).", place=place, near=near))
+        unknown = message("{place} is not a setting", place=place)
+        raise UsageError(message("{sentence}.", sentence=with_guess(unknown, name, SETTINGS)))
     if not isinstance(value, str | int | float | date):
         raise UsageError(message("{place} must be text, a number, true or false.", place=place))
     text = setting_text(value)

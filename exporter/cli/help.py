@@ -41,7 +41,9 @@ _MAIN: Final[dict[str, tuple[str, ...]]] = {
 
 def no_such_command(word: str, known: Iterable[str], path: str) -> UsageError:
     """Return the error for an unknown command, with the most similar one."""
-    said = _with_guess(repr(word), word, known)
+    from exporter.setting_types import with_guess
+
+    said = with_guess(repr(word), word, known)
     return UsageError(message("There is no command {word}; see {help}.", word=said, help=f"{path} --help"))
 
 
@@ -60,6 +62,8 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
         ctx: its context.
         given: its arguments.
     """
+    from exporter.setting_types import with_guess
+
     place = f"{ctx.command_path} --help"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         name = _name(error.param, ctx)
@@ -69,7 +73,7 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
         text = _wrong_value(error, error.param, command, ctx, given, place)
     elif isinstance(error, click.NoSuchOption):
         known = [name for each in command.get_params(ctx) for name in each.opts if name.startswith("-")]
-        word = _with_guess(error.option_name, error.option_name, known)
+        word = with_guess(error.option_name, error.option_name, known)
         text = message("There is no option {word}; see {help}.", word=word, help=place)
     elif isinstance(error, click.BadOptionUsage):
         if any(error.option_name in each.opts and getattr(each, "is_flag", False) for each in command.params):
@@ -94,39 +98,30 @@ def _wrong_value(
     """Return the invalid and the expected value; click says it in its own words and language."""
     name, kind = _name(parameter, ctx), parameter.type
     typed = command.make_parser(ctx).parse_args(list(given))[0].get(parameter.name or "")
-    if isinstance(typed, str) and isinstance(kind, click.Choice):
+    reason = _expected(kind, typed) if isinstance(typed, str) else None
+    if reason is None:
+        return message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
+    return message("{name} is {value!r}: {reason}.", name=name, value=typed, reason=reason)
+
+
+def _expected(kind: click.ParamType[Any], typed: str) -> str | None:
+    """Return what the value of an option must be; ``None`` if only click knows it."""
+    from exporter.setting_types import with_guess
+
+    if isinstance(kind, click.Choice):
         choices = [str(each) for each in kind.choices]
-        parts, near = {"name": name, "value": typed, "choices": listed(choices)}, _nearest(typed, choices)
-        if near is not None:
-            return message(
-                "{name} is {value!r}: one of {choices} is expected (did you mean {near}?).", **parts, near=near
-            )
-        return message("{name} is {value!r}: one of {choices} is expected.", **parts)
-    if isinstance(typed, str) and isinstance(kind, click.IntRange) and kind.min is not None:
-        limits = {"name": name, "value": typed, "least": kind.min, "most": kind.max}
-        if kind.max is not None:
-            return message("{name} is {value!r}: a whole number from {least} to {most} is expected.", **limits)
-        return message("{name} is {value!r}: a whole number of {least} or more is expected.", **limits)
-    if isinstance(typed, str) and kind is click.INT:
-        return message("{name} is {value!r}: a whole number is expected.", name=name, value=typed)
-    return message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
+        return with_guess(message("one of {names} is expected", names=listed(choices)), typed, choices)
+    if isinstance(kind, click.IntRange) and kind.min is not None:
+        if kind.max is None:
+            return message("a whole number of {least} or more is expected", least=kind.min)
+        return message("a whole number from {least} to {most} is expected", least=kind.min, most=kind.max)
+    return message("a whole number is expected") if kind is click.INT else None
 
 
 def _name(parameter: click.Parameter, ctx: click.Context) -> str:
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len)
     return parameter.make_metavar(ctx).strip("[]")
-
-
-def _with_guess(shown: str, word: str, known: Iterable[str]) -> str:
-    near = _nearest(word, known)
-    return shown if near is None else message("{word} (did you mean {near}?)", word=shown, near=near)
-
-
-def _nearest(word: str, known: Iterable[str]) -> str | None:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(word, list(known), 1)), None)
 
 
 def said(text: str | None) -> str:
