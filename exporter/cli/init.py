@@ -23,7 +23,7 @@ from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.target import BlogTarget, blog_id_in, find_target, remember_options
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
-from exporter.message import message, said, suggested
+from exporter.message import message, suggested
 from exporter.service.registry import profile_for
 from exporter.settings import (
     PREFIX,
@@ -189,7 +189,7 @@ def _kept(given: dict[str, Any], settings: Settings) -> dict[str, str]:
     for name in _KEPT:
         if settings.sources[name].origin in {Origin.OPTION, Origin.VARIABLE}:
             text = str(given.get(name, os.environ.get(f"{PREFIX}{name.upper()}")))
-            kept[name] = os.path.abspath(text) if name.endswith("_file") else text  # noqa: PTH100 - links stay
+            kept[name] = str(_absolute(text)) if name.endswith("_file") else text
     return kept
 
 
@@ -198,23 +198,22 @@ def _which(ask: Questions, address: str | None) -> str:
         try:
             return blog_id_in(address)
         except ValueError as error:
-            text = message(
-                "{text} is no address of a blog: {expected}.", text=repr(_without_password(address)), expected=error
-            )
-            raise UsageError(text) from None
+            shown = repr(_without_password(address))
+            raise UsageError(
+                message("{text} is no address of a blog: {expected}.", text=shown, expected=error)
+            ) from None
 
     if ask.silent:
         command = suggested("init", "ADDRESS", "--yes")
         raise UsageError(message("With --yes, name the blog: {command}", command=command))
 
-    def check(answer: str) -> str | None:
+    def read(answer: str) -> str:
         try:
-            blog_id_in(answer)
+            return blog_id_in(answer)
         except ValueError as error:
-            return message("Please again: {expected}.", expected=error)
-        return None
+            raise UsageError(message("Please again: {expected}.", expected=error)) from None
 
-    return blog_id_in(ask.text(message("Which blog? Paste its address"), check=check))
+    return ask.value(message("Which blog? Paste its address"), "", read)
 
 
 def _without_password(address: str) -> str:
@@ -222,20 +221,19 @@ def _without_password(address: str) -> str:
 
 
 def _where(ask: Questions, archive: Path | None, blog_id: str) -> Path:
-    if archive is not None:
-        return Path(os.path.abspath(archive.expanduser()))  # noqa: PTH100 - links on the way stay what they are
-
-    def check(answer: str) -> str | None:
+    def read(answer: str) -> Path:
         from exporter.archive.writer import require_place
 
-        try:
-            require_place(Path(answer).expanduser(), blog_id)
-        except BlogExporterError as error:
-            return said(error)
-        return None
+        require_place(Path(answer).expanduser(), blog_id)
+        return _absolute(answer)
 
-    answer = ask.text(message("Where should its archive be?"), f"~/blogs/{blog_id}", check)
-    return Path(os.path.abspath(Path(answer).expanduser()))  # noqa: PTH100 - as above
+    if archive is not None:
+        return _absolute(archive)
+    return ask.value(message("Where should its archive be?"), f"~/blogs/{blog_id}", read)
+
+
+def _absolute(path: Path | str) -> Path:
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - links on the way stay what they are
 
 
 def _wrong_time(answer: str) -> bool:
@@ -252,13 +250,14 @@ def _when(ask: Questions, root: Path) -> str | None:
     except BlogExporterError:  # installing the schedule reports it
         pass
 
-    def check(answer: str) -> str | None:
-        wrong = answer != "night" and _wrong_time(answer.lower())
-        return message("Please type a time such as 03:30, night, or n.") if wrong else None
+    def read(answer: str) -> str:
+        time = answer.lower()
+        if time != "night" and _wrong_time(time):
+            raise ValueError(message("Please type a time such as 03:30, night, or n."))
+        return "" if time == "night" else time
 
     question = message("When should it be saved again, every day? A time such as 03:30, night, or n for never")
-    answer = ask.text(question, "night", check).lower()
-    return "" if answer == "night" else answer
+    return ask.value(question, "night", read)
 
 
 def _may_sign_in(settings: Settings) -> bool:
@@ -303,7 +302,7 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say(message("  to read it, open:   {path}", path=site))
-    chosen = [] if config is None else ["--config", os.path.abspath(config)]  # noqa: PTH100 - as above
+    chosen = [] if config is None else ["--config", str(_absolute(config))]
     out.say(message("  to see its state:   {command}", command=suggested("status", plan.root)))
     out.say(message("  to save it again:   {command}", command=suggested("backup", name, *chosen)))
     out.document(
@@ -384,7 +383,7 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
             return None if known is None else known.scheduler
         words = [str(plan.root)]
         if config is not None:
-            words += ["--config", os.path.abspath(config)]  # noqa: PTH100 - as above
+            words += ["--config", str(_absolute(config))]
         known = install(plan_for(plan.root, plan.blog_id, words, at=plan.at or None))
     except BlogExporterError as error:
         out.warn(message("The backup is not scheduled yet. {reason}", reason=error))

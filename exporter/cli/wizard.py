@@ -17,7 +17,6 @@ from exporter.cli.destinations import DESTINATIONS, OUT, WEB_SPACE, Destination
 from exporter.cli.export_options import Job, check_options, old_urls, resolved, run_export
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
-from exporter.errors import UsageError
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import NAMED, Format
 from exporter.export.interface import Comments
@@ -47,8 +46,6 @@ _COMMENTS: Final = {
     Comments.SIDECAR: message("Put them into separate files (to show them with Disqus, for example)"),
     Comments.NONE: message("Leave them out (the archive keeps them)"),
 }
-_NO_ADDRESS: Final = message("Please answer with an address that begins with https://.")
-_NO_HOME: Final = message("Please answer with an address that begins with https://, or leave it empty.")
 
 
 def ask_and_export(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
@@ -97,13 +94,14 @@ class _Wizard:
         here = sorted(path.parent for path in Path().glob("*/archive.json"))
         default = str(here[0]) if len(here) == 1 else ""
 
-        def check(answer: str) -> str | None:
-            if answer and Path(answer).expanduser().joinpath("archive.json").is_file():
-                return None
-            return message("{path} is not an archive; name a folder with an archive.json in it.", path=answer)
+        def read(answer: str) -> Path:
+            path = Path(answer).expanduser()
+            if not answer or not (path / "archive.json").is_file():
+                text = message("{path} is not an archive; name a folder with an archive.json in it.", path=answer)
+                raise ValueError(text)
+            return path
 
-        question = message("Which archive do you want to export (its folder)")
-        return Path(self._ask.text(question, default, check)).expanduser()
+        return self._ask.value(message("Which archive do you want to export (its folder)"), default, read)
 
     def _about_the_blog(self, out: Output, reader: Archive, place: Destination) -> None:
         """Ask about the blog's old and new addresses, and what its flags mean.
@@ -134,19 +132,16 @@ class _Wizard:
         """Ask for the new blog's address and for the patterns of entry addresses; return the old patterns."""
         given = self._given
         question = message("Address of the new blog (such as https://example.com/; empty if there is none yet)")
-        self._home = self._ask.text(question, "", partial(_no_address, _NO_HOME))
-        if self._home:
-            self._home = f"{self._home.rstrip('/')}/"
+        home = self._ask.value(question, "", _address_or_none)
+        self._home = f"{home.rstrip('/')}/" if home else ""
         combinations = entry_combinations(state, service)
         if not known and combinations:
-            entry_id = combinations[0].first
             question = message(
                 "Address of the entry “{title}” on the old blog (empty if you do not know)",
                 title=combinations[0].samples[0],
             )
-            answer = self._ask.text(question, "", partial(_no_old, entry_id))
-            pattern = _pattern_of(answer, entry_id, service.key_fields[Kind.ENTRIES])
-            known = (AddressPattern(pattern or "", "--old-url"),) if answer else ()
+            read = partial(_old_pattern, combinations[0].first, service.key_fields[Kind.ENTRIES])
+            known = self._ask.value(question, "", read)
         given["old_urls"] = tuple(pattern.text for pattern in known)
         if self._home and known and not given["new_url"]:
             fields = (*service.post_fields, *MADE_FIELDS)
@@ -157,7 +152,7 @@ class _Wizard:
                 "Pattern of entry addresses on the new blog ({fields} can be used; empty if you do not know)",
                 fields=shown,
             )
-            given["new_url"] = self._ask.text(question, default, partial(_no_new, fields)) or None
+            given["new_url"] = self._ask.value(question, default, partial(_new_pattern, fields))
         return known
 
     def _flags(self, out: Output, settings: Settings, state: State, questions: FlagQuestions, form: Format) -> None:
@@ -220,7 +215,7 @@ class _Wizard:
             return
         question = message("Address of that place (such as https://example.com/media/; empty if you have none)")
         proposed = f"{self._home}{place.media}" if self._home and place.media else ""
-        base = self._ask.text(question, proposed, partial(_no_address, _NO_ADDRESS))
+        base = self._ask.value(question, proposed, _address_or_none)
         if base:
             self._given["media_base_url"], self._given["media_folder"] = base, True
         else:
@@ -237,20 +232,14 @@ class _Wizard:
         self._given["comments"] = None if way is form.shows else str(way)
 
     def _target(self, archive: Path, proposed: str) -> Path:
-        def check(answer: str) -> str | None:
+        def read(answer: str) -> Path:
             path = Path(answer).expanduser()
-            try:
-                for folder in _folders(path):
-                    check_apart(folder, archive)
-                    check_target(folder, force=self._given["force"])
-            except UsageError:
-                return message(
-                    "{path} cannot be written to: name a folder that does not exist yet, outside the archive.",
-                    path=answer,
-                )
-            return None
+            for folder in _folders(path):
+                check_apart(folder, archive)
+                check_target(folder, force=self._given["force"])
+            return path
 
-        return Path(self._ask.text(message("New folder to write into"), _free(proposed), check)).expanduser()
+        return self._ask.value(message("New folder to write into"), _free(proposed), read)
 
     def _confirmed(self, tried: list[Exported], target: Target | None) -> bool:
         """Show the export's content, and ask whether to write it."""
@@ -379,26 +368,27 @@ def _is_address(answer: str) -> bool:
     return answer.startswith(("https://", "http://")) and absolute(answer, "") is not None
 
 
-def _no_address(wrong: str, answer: str) -> str | None:
-    return None if not answer or _is_address(answer) else wrong
+def _address_or_none(answer: str) -> str:
+    if answer and not _is_address(answer):
+        raise ValueError(message("Please answer with an address that begins with https://, or leave it empty."))
+    return answer
 
 
-def _no_old(entry_id: str, answer: str) -> str | None:
-    if not answer or (_is_address(answer) and _pattern_of(answer, entry_id, "") is not None):
-        return None
-    return message(
-        "Please answer with an address that contains the number of this entry, {id}, once, or leave it empty.",
-        id=entry_id,
-    )
+def _old_pattern(entry_id: str, field: str, answer: str) -> tuple[AddressPattern, ...]:
+    pattern = _pattern_of(answer, entry_id, field) if _is_address(answer) else None
+    if answer and pattern is None:
+        text = message(
+            "Please answer with an address that contains the number of this entry, {id}, once, or leave it empty.",
+            id=entry_id,
+        )
+        raise ValueError(text)
+    return () if pattern is None else (AddressPattern(pattern, "--old-url"),)
 
 
-def _no_new(fields: Sequence[str], answer: str) -> str | None:
-    try:
-        if answer:
-            AddressPattern(answer, "--new-url", path=True).check(fields)
-    except UsageError as error:
-        return message("That cannot be used. {wrong}", wrong=error)
-    return None
+def _new_pattern(fields: Sequence[str], answer: str) -> str | None:
+    if answer:
+        AddressPattern(answer, "--new-url", path=True).check(fields)
+    return answer or None
 
 
 def _pattern_of(address: str, entry_id: str, field: str) -> str | None:
