@@ -42,12 +42,7 @@ _LABEL_COLUMNS = 14
     ),
 )
 @click.argument("blog", metavar="BLOG_ID|DIR|NAME")
-@click.option(
-    "--archive",
-    type=PATH,
-    metavar="DIR",
-    help=message("Folder of the archive. [default: ./BLOG_ID]"),
-)
+@click.option("--archive", type=PATH, metavar="DIR", help=message("Folder of the archive. [default: ./BLOG_ID]"))
 @click.option(
     "--report",
     "report_file",

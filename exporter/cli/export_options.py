@@ -230,12 +230,7 @@ class Choice:
 
 
 def chosen(
-    out: Output,
-    archive: Path,
-    info: ArchiveInfo,
-    found: Settings,
-    given: Mapping[str, Any],
-    form: Format | None = None,
+    out: Output, archive: Path, info: ArchiveInfo, found: Settings, given: Mapping[str, Any], form: Format | None = None
 ) -> Choice:
     """Return the part of the blog that the options choose.
 

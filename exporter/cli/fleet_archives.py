@@ -92,9 +92,7 @@ def pool_options(command: Command) -> Command:
         help=message("Work in processes on this machine, or in a Dask cluster (extra: fleet)."),
     )
     @option(
-        "--scheduler",
-        metavar="URL",
-        help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers."),
+        "--scheduler", metavar="URL", help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers.")
     )
     @wraps(command)
     def wrapped(*, workers: int | None, engine: str, scheduler: str | None, **given: Any) -> Any:

@@ -43,11 +43,7 @@ _OF_A_SERVICE: Final = ("base_url", "profile", "account")
     ),
 )
 @blog_argument
-@click.option(
-    "--no-browser",
-    is_flag=True,
-    help=message("Open no browser: show the address and ask for the result."),
-)
+@click.option("--no-browser", is_flag=True, help=message("Open no browser: show the address and ask for the result."))
 @with_config(*_OF_A_SERVICE, "sign_in_store")
 def login_command(*, out: Output, words: str, config: Path | None, no_browser: bool, **options: Any) -> int:
     """Sign in."""
@@ -161,8 +157,7 @@ def time_of(seconds: float | None) -> str | None:
 
 
 @cli_command(
-    "logout",
-    help=message("Delete the stored sign-in at a blog's service, and revoke its tokens if the service can."),
+    "logout", help=message("Delete the stored sign-in at a blog's service, and revoke its tokens if the service can.")
 )
 @blog_argument
 @with_config(*_OF_A_SERVICE)

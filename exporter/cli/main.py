@@ -14,15 +14,7 @@ import click
 from exporter import __version__
 from exporter.cli.help import HelpedGroup
 from exporter.cli.language import speak, with_language
-from exporter.cli.output import (
-    OnLoss,
-    Output,
-    ReaderClosed,
-    SafeStream,
-    open_closed_streams,
-    report,
-    safe_streams,
-)
+from exporter.cli.output import OnLoss, Output, ReaderClosed, SafeStream, open_closed_streams, report, safe_streams
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
 

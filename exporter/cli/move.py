@@ -65,11 +65,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     "--to", "home", metavar="URL", required=True, help=message("Address of the new home, as in your browser.")
 )
 @click.option(
-    "--map",
-    "map_file",
-    type=PATH,
-    metavar="FILE",
-    help=message("File of old and new records. [default: next to DIR]"),
+    "--map", "map_file", type=PATH, metavar="FILE", help=message("File of old and new records. [default: next to DIR]")
 )
 @click.option("--no-compare", is_flag=True, help=message("Do not read everything back at the end."))
 @click.option("--dry-run", is_flag=True, help=message("Change nothing there; print the plan."))
@@ -170,13 +166,7 @@ def _move(
 
 
 def _compare(
-    out: Output,
-    archive: Path,
-    home: str,
-    settings: Settings,
-    options: ExportOptions,
-    signals: Signals,
-    **how: Any,
+    out: Output, archive: Path, home: str, settings: Settings, options: ExportOptions, signals: Signals, **how: Any
 ) -> tuple[dict[str, Any], bool]:
     """Compare the new home with the archive; return the document for ``--json``, and whether nothing differs."""
     from exporter.cli.compare import compared_with

@@ -69,10 +69,7 @@ def retry_text(event: RetryEvent) -> str:
     """Return the line about a scheduled retry."""
     reason = printable(translated(event.reason), 120)
     return message(
-        "  {operation}: {reason}; again in {wait}",
-        operation=event.operation,
-        reason=reason,
-        wait=time_text(event.wait),
+        "  {operation}: {reason}; again in {wait}", operation=event.operation, reason=reason, wait=time_text(event.wait)
     )
 
 

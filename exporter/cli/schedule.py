@@ -38,9 +38,7 @@ _TOKEN = PREFIX + "TOKEN"
 
 blog_argument = click.argument("words", metavar="DIR|BLOG_ID|NAME")
 at_option = click.option(
-    "--at",
-    metavar="HH:MM",
-    help=message("Local time. [default: a minute between 3 and 4 at night]"),
+    "--at", metavar="HH:MM", help=message("Local time. [default: a minute between 3 and 4 at night]")
 )
 
 

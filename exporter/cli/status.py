@@ -101,13 +101,7 @@ _PROBLEMS: Mapping[str, tuple[Message, type[BlogExporterError], str]] = {
 @click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus."))
 @with_config("closing")
 def status_command(
-    *,
-    out: Output,
-    archive: Path,
-    config: Path | None,
-    closing: str | None,
-    max_age: str | None,
-    prometheus: bool,
+    *, out: Output, archive: Path, config: Path | None, closing: str | None, max_age: str | None, prometheus: bool
 ) -> int:
     """Run ``status``."""
     from exporter.library.status import status

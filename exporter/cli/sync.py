@@ -57,11 +57,7 @@ Examples:
 @option("--prune", is_flag=True, help=message("Also remove versions at TARGET that a prune has folded."))
 @option("--dry-run", is_flag=True, help=message("Only show the files that would be sent."))
 @option("--new", is_flag=True, help=message("Begin a new copy at TARGET, which is empty and had a copy."))
-@option(
-    "--object-lock",
-    metavar="TIME",
-    help=message("Lock all objects at an s3://… TARGET for this time (90d)."),
-)
+@option("--object-lock", metavar="TIME", help=message("Lock all objects at an s3://… TARGET for this time (90d)."))
 @setting_options("wait_lock")
 @option(
     "--encrypt-to",

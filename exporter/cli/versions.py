@@ -35,8 +35,7 @@ _KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
 
 
 @cli_command(
-    "log",
-    help=message("List the versions of the archive in DIR, with new (+), changed (~) and gone (-) records."),
+    "log", help=message("List the versions of the archive in DIR, with new (+), changed (~) and gone (-) records.")
 )
 @readable_archive("MANIFESTS")
 @click.option("--entry", metavar="ID", help=message("List the versions of one entry."))
