@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +25,6 @@ from exporter.service.registry import SERVICE_OPTIONS
 from exporter.settings import Settings, own_config_path, read_config
 
 if TYPE_CHECKING:
-    from exporter.cli.signals import Signals
     from exporter.crawl.outcome import Outcome
     from exporter.library.backup import Backup
     from exporter.notify.delivery import Monitor
@@ -262,12 +262,28 @@ def _back_up(
 ) -> Outcome:
     import asyncio
 
+    from exporter.cli.progress import progress_for
     from exporter.cli.signals import catch_signals
     from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
+    from exporter.library.backup import backup, open_service
 
     begun = time.monotonic()
-    with catch_signals() as signals:
-        done = asyncio.run(_run(root, blog_id, settings, out, signals, monitor, dry_run=dry_run, **how))
+    progress = progress_for(out, settings.timezone)
+
+    async def run() -> Backup:
+        async with (
+            contextlib.nullcontext() if monitor is None else monitor.started(),
+            open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service,
+        ):
+            made = backup(root, service, settings, dry_run=dry_run, **how)
+            with signals.passed_to(made.stop):
+                async with made:
+                    async for event in made:
+                        progress.handle(event)
+            return made
+
+    with catch_signals() as signals, contextlib.closing(progress):
+        done = asyncio.run(run())
     outcome, replaced = done.outcome, done.refreshed.replaced
     took = timedelta(seconds=time.monotonic() - begun)
     for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
@@ -285,27 +301,3 @@ def _back_up(
     document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
     out.document({**document, "characters_replaced": replaced})
     return outcome
-
-
-async def _run(
-    root: Path, blog_id: str, settings: Settings, out: Output, signals: Signals, monitor: Monitor | None, **how: Any
-) -> Backup:
-    import contextlib
-
-    from exporter.cli.progress import progress_for
-    from exporter.library.backup import backup, open_service
-
-    progress = progress_for(out, settings.timezone)
-    try:
-        async with (
-            contextlib.nullcontext() if monitor is None else monitor.started(),
-            open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service,
-        ):
-            run = backup(root, service, settings, **how)
-            with signals.passed_to(run.stop):
-                async with run:
-                    async for event in run:
-                        progress.handle(event)
-            return run
-    finally:
-        progress.close()

@@ -19,6 +19,7 @@ from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import Kind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import fitted, left, printable, right, width
 from exporter.translation import recognised, translated
@@ -54,7 +55,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def files_command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """Run ``files``."""
     from exporter.archive.assets import inventory
-    from exporter.service.registry import service_of
 
     if as_csv and out.as_json:
         raise UsageError(message("--csv and --json cannot both be given."))

@@ -6,7 +6,6 @@ import contextlib
 import os
 import time
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,10 @@ from exporter.cli.fleet_archives import PoolChoice, catalogue, index, pool_optio
 from exporter.cli.help import PATH, HelpedGroup, option
 from exporter.cli.options import duration_option, setting_options, settings_of, with_config
 from exporter.cli.output import OnLoss, Output
+from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import Message, message, message_n
+from exporter.settings import variables
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -113,7 +114,6 @@ def run(
     from exporter.archive.atomic import make_folder, translated
     from exporter.archive.settings_file import note_archive, require_fleet_if_known
     from exporter.cli.signals import catch_signals
-    from exporter.clock import SystemClock
     from exporter.fleet.blog_list import read_list
     from exporter.fleet.fleet_run import FleetPlan
     from exporter.fleet.host_workers import HostTask, recover
@@ -206,7 +206,7 @@ def _run(
         if hosts > 1 and (pools.engine == "dask" or pools.workers != 1):
             pool = stack.enter_context(pools.pool([task.root], hosts))
         progress = stack.enter_context(RunDisplay(out, plan))
-        backups = partial(_backups, task, settings, pool, hosts)
+        backups = _backups(task, settings, pool, hosts)
         moment, error = asyncio.run(_save(ledger, plan, backups, signals, progress))
     document = {"run": number, **progress.summary(task.root, moment)}
     out.document(document)
@@ -221,12 +221,10 @@ async def _backups(
     task: HostTask, settings: Callable[[DueBlog], Settings], pool: WorkerPool | None, hosts: int
 ) -> AsyncIterator[Backups]:
     """Save blogs in this process, or with a pool in one worker for each group of hosts."""
-    from exporter.clock import SystemClock
     from exporter.fleet.host_workers import HostWorkers
     from exporter.fleet.overview import fleet_lock
     from exporter.fleet.saving import BlogSaver, rare_collections
     from exporter.http.engine import Engine
-    from exporter.settings import variables
 
     if pool is not None:
         shared = task._replace(
@@ -246,17 +244,16 @@ async def _backups(
 async def _save(
     ledger: FleetLedger,
     plan: FleetPlan,
-    backups_of: Callable[[], AbstractAsyncContextManager[Backups]],
+    opened: AbstractAsyncContextManager[Backups],
     signals: Signals,
     progress: RunDisplay,
 ) -> tuple[FleetMoment, BlogExporterError | None]:
     """Run a fleet; return its last moment, and the error that ended it early."""
-    from exporter.clock import SystemClock
     from exporter.fleet.fleet_run import FleetRun
 
     clock = SystemClock()
     noted = 0.0
-    async with backups_of() as backups:
+    async with opened as backups:
         fleet = FleetRun(ledger, backups, plan, clock)
         moment = fleet.moment()
         with signals.passed_to(fleet.stop):

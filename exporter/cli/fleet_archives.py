@@ -25,6 +25,7 @@ from exporter.cli.options import (
 )
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.cli.search import print_hit, search_options, shown_line
+from exporter.clock import SystemClock
 from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
 
@@ -117,7 +118,7 @@ def with_pool(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
 
             if pools.engine == "dask":
                 given = {name: value.absolute() if isinstance(value, Path) else value for name, value in given.items()}
-            folders = [Path(given[name]) for name in _SHARED if given.get(name) is not None]
+            folders = [Path(given[name]).absolute() for name in _SHARED if given.get(name) is not None]
             pool = pools.pool(folders)
             with catch_signals(lambda: _KEPT):
                 return command(pool=pool, **given)
@@ -316,7 +317,6 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
     """Run ``fleet catalogue``."""
     from exporter.archive.fleet_folder import folders_in, require_fleet
     from exporter.cli.fleet_output import WorkDisplay, report_trouble, trouble_document
-    from exporter.clock import SystemClock
     from exporter.fleet.catalogue import update
 
     if form != "sqlite":
@@ -424,7 +424,6 @@ def search(
 ) -> int:
     """Run ``fleet search``."""
     from exporter.cli.fleet_output import report_trouble
-    from exporter.clock import SystemClock
     from exporter.fleet.local_pool import LocalPool
     from exporter.fleet.search import is_indexed, update_index
     from exporter.fleet.search import search as find

@@ -206,7 +206,7 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
         arguments = [str(root)]
     else:
         arguments = [words] if target.table is not None else [target.blog_id, "--archive", str(root)]
-    options = {**given, "config": config or os.environ.get(CONFIG_VARIABLE)}
+    options = {**given, "config": config or os.environ.get(CONFIG_VARIABLE) or None}
     paths = {name: _absolute(Path(options[name] or "")) for name in ("token_file", "config") if options[name]}
     arguments += _named({**options, **paths})
     if _TOKEN in os.environ and target.settings.token_file is None:

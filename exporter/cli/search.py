@@ -12,6 +12,7 @@ from exporter.cli.options import Command, at_option, readable_archive, with_arch
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.message import listed, message
 from exporter.model.kinds import Kind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import translated
@@ -79,7 +80,6 @@ def search_command(
     """Run ``search``."""
     from exporter.search.index import Index
     from exporter.search.query import parse_query
-    from exporter.service.registry import service_of
 
     query = parse_query(
         words, kind, since, regex=regex, limit=limit, by_date=sort == "date", timezone=settings.timezone

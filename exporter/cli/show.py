@@ -14,6 +14,7 @@ from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import BY_NAME, Kind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import translated
@@ -137,7 +138,6 @@ def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings
     """Return a page without files, with links in place of pictures."""
     from exporter.html.page_body import BodyWriter
     from exporter.html.pages import record_page
-    from exporter.service.registry import service_of
 
     data, service = stored.data(), service_of(settings, archive.info.service)
     writer = BodyWriter(lambda _: None, f"https://{archive.info.blog_id}/", "en", alone=True)
@@ -147,7 +147,6 @@ def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings
 
 def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: Settings) -> bytes:
     from exporter.export.entry_page import render_comments, render_entry
-    from exporter.service.registry import service_of
 
     service = service_of(settings, archive.info.service)
     if stored.kind is Kind.COMMENTS:
@@ -198,7 +197,6 @@ Examples:
 def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
     from exporter.export.posts import comment_combinations, entry_combinations, flag_lines
-    from exporter.service.registry import service_of
 
     version = archive.version_at(at, settings.timezone)
     state, service = archive.state(version), service_of(settings, archive.info.service)

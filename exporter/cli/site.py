@@ -14,7 +14,7 @@ from exporter.cli.options import at_option, opened, readable_archive, with_confi
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
-from exporter.service.registry import FLAG_SETTINGS
+from exporter.service.registry import FLAG_SETTINGS, service_of
 from exporter.settings import Settings
 from exporter.site import has_pillow
 from exporter.text import printable
@@ -119,7 +119,6 @@ def _copy(
 ) -> Path:
     from exporter.cli.answers import check_answers, declared_flags
     from exporter.library.export import copy_site
-    from exporter.service.registry import service_of
 
     blog_id, service = archive.info.blog_id, service_of(settings, archive.info.service)
     public = None

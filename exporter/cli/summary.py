@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.cli.output import Output, counted, shown, size_text, time_text
 from exporter.message import Message, listed, message, message_n
 from exporter.model.kinds import Kind
+from exporter.service.registry import service_of
 from exporter.text import printable, right
 from exporter.translation import recognised, translated
 
@@ -339,7 +340,6 @@ def closing_report(root: Path, settings: Settings, outcome: Outcome, now: dateti
     from exporter.cli.answers import declared_flags
     from exporter.login.facts import is_signed_in
     from exporter.notify.closing import ClosingReport, unseen_entries, what_is_outside
-    from exporter.service.registry import service_of
 
     archive = Archive.open(root)
     remaining = countdown_of(archive, settings, now)

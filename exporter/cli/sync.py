@@ -23,6 +23,7 @@ from exporter.cli.options import (
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.message import listed, message, message_n, said, suggested
+from exporter.settings import resolve
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -91,7 +92,6 @@ def command(
     from exporter.cli.progress import ProgressBar
     from exporter.copies.opening import StoreOptions
     from exporter.copies.sync import LockRequest, SyncOptions, sync
-    from exporter.settings import resolve
 
     lock = None if object_lock is None else LockRequest(duration_option("--object-lock", object_lock))
     synced: list[SyncResult] = []
@@ -163,8 +163,6 @@ def _recipients(target: str, given: tuple[str, ...], file: Path | None, out: Out
         UsageError: the file or a setting is invalid.
     """
     if not given and file is None and is_place_of_copies(target):
-        from exporter.settings import resolve
-
         settings = resolve({}, warn=out.warn)
         given, file = settings.encrypt_to, settings.recipients_file
     if file is None:

@@ -19,6 +19,7 @@ from exporter.clock import for_people
 from exporter.errors import NoSuchRecord
 from exporter.message import message, message_n
 from exporter.model.kinds import Kind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import left, printable
 from exporter.translation import current_language, translated
@@ -110,8 +111,6 @@ def diff_command(
     force: bool,
 ) -> int:
     """Run ``diff``."""
-    from exporter.service.registry import service_of
-
     before, after = _ends(archive, settings, a, b)
     service = service_of(settings, archive.info.service)
 
