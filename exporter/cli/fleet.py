@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.cli.fleet_archives import PoolChoice, catalogue, index, pool_options, rebuild, search, site, verify
-from exporter.cli.help import PATH, HelpedGroup, option
+from exporter.cli.help import PATH, HelpedGroup
 from exporter.cli.options import duration_option, setting_options, settings_of, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.clock import SystemClock
@@ -83,27 +83,29 @@ for _each in (catalogue, index, search, site, verify, rebuild):
 
 @command.command("run", help=message("Save every due blog of LIST, each into its own archive below DIR."))
 @click.argument("blogs", metavar="LIST", type=PATH)
-@option("--into", "root", required=True, type=PATH, metavar="DIR", help=message("The fleet's folder."))
-@option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
-@option("--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run."))
-@option(
+@click.option("--into", "root", required=True, type=PATH, metavar="DIR", help=message("The fleet's folder."))
+@click.option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
+@click.option("--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run."))
+@click.option(
     "--retry-after",
     metavar="TIME",
     default="1m",
     help=message("Wait after a blog's first failure; each further wait is three times as long, a day at most."),
 )
-@option("--retry-now", is_flag=True, help=message("Retry failed blogs at once."))
-@option("--again-after", metavar="AGE", help=message("Save blogs again after AGE. [default: never again]"))
-@option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing."))
-@option("--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it."))
+@click.option("--retry-now", is_flag=True, help=message("Retry failed blogs at once."))
+@click.option("--again-after", metavar="AGE", help=message("Save blogs again after AGE. [default: never again]"))
+@click.option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing."))
+@click.option(
+    "--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it.")
+)
 @setting_options(
     "base_url", "profile", "concurrency", "rate", "retries", "give_up_after", "refresh", "max_age", "token_file",
     "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback",
     "skip_asset_hosts", "allow_private_network", "strict_assets",
 )  # fmt: skip
 @pool_options
-@option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
-@option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
+@click.option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
+@click.option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
 @with_config(on_loss=OnLoss.WARN)
 def run(
     *, out: Output, blogs: Path, root: Path, at_once: int, tries: int, retry_after: str, retry_now: bool,
@@ -270,7 +272,7 @@ async def _save(
 
 @command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
 @click.argument("root", metavar="DIR", type=PATH)
-@option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
+@click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
 @with_config()
 def status(*, out: Output, root: Path, prometheus: bool, config: Path | None) -> int:
     """Run ``fleet status``."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from exporter.cli.help import PATH, cli_command, option
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import (
     Command,
     complete_folders,
@@ -39,7 +39,7 @@ _KEPT: Final = message("finished results are kept; run the same command again to
 _SHARED: Final = ("root", "target")
 """Parameters that name folders which the work reads or writes."""
 
-_language_option = option(
+_language_option = click.option(
     "--lang", "site_lang", type=click.Choice(["ja", "en"]), help=message("Language of the site. [default: ja]")
 )
 fleet_argument = click.argument("root", metavar="DIR", type=PATH)
@@ -80,19 +80,19 @@ class PoolChoice(NamedTuple):
 def pool_options(command: Command) -> Command:
     """Add ``--workers``, ``--engine`` and ``--scheduler``; the command gets them as ``pools``."""
 
-    @option(
+    @click.option(
         "--workers",
         type=click.IntRange(1, 1000),
         metavar="N",
         help=message("Number of processes. [default: one for each processor]"),
     )
-    @option(
+    @click.option(
         "--engine",
         type=click.Choice(["local", "dask"]),
         default="local",
         help=message("Work in processes on this machine, or in a Dask cluster (extra: fleet)."),
     )
-    @option(
+    @click.option(
         "--scheduler", metavar="URL", help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers.")
     )
     @wraps(command)
@@ -206,7 +206,7 @@ def _report_file(report: Path | None) -> Iterator[BinaryIO | None]:
 def with_work(command: Command) -> Command:
     """Add ``--report`` and the options of :func:`with_pool`; the command gets a :class:`FleetWork` as ``work``."""
 
-    @option(
+    @click.option(
         "--report",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
@@ -249,7 +249,7 @@ def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
     ),
 )
 @click.argument("root", metavar="DIR", shell_complete=complete_folders)
-@option(
+@click.option(
     "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
 )
 @identity_option
@@ -279,9 +279,9 @@ def verify(*, work: FleetWork, root: str, quick: bool, identities: tuple[Path, .
     ),
 )
 @fleet_argument
-@option("--search", is_flag=True, help=message("Make only search indexes."))
-@option("--site", flag_value="yes", default=None, help=message("Also make missing sites."))
-@option("--markdown", flag_value="yes", default=None, help=message("Also make missing Markdown."))
+@click.option("--search", is_flag=True, help=message("Make only search indexes."))
+@click.option("--site", flag_value="yes", default=None, help=message("Also make missing sites."))
+@click.option("--markdown", flag_value="yes", default=None, help=message("Also make missing Markdown."))
 @setting_options("timezone", "entry_url", "wait_lock")
 @with_work
 def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -> int:

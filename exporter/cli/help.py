@@ -7,7 +7,7 @@ declarations itself.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -134,20 +134,6 @@ def said(text: str | None) -> str:
     return translated(text) if isinstance(text, Message) else translated_by_text(text)
 
 
-class Option(click.Option):
-    """An option whose help may have fields, and whose default is shown in the reader's language."""
-
-    def __init__(self, *declarations: Any, default_text: str | None = None, **how: Any) -> None:
-        super().__init__(*declarations, **how)
-        self.message: str | None = how.get("help")
-        self.default_text = default_text
-
-
-def option(*declarations: str, **how: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an :class:`Option`; its help shows ``default_text`` as the default."""
-    return click.option(*declarations, cls=Option, **how)
-
-
 class _Formatter(click.HelpFormatter):
     """Counts columns in place of characters."""
 
@@ -204,12 +190,12 @@ def _metavar(parameter: click.Parameter, context: click.Context) -> str:
 
 
 def _meaning(parameter: click.Option) -> str:
-    text, default = said(parameter.help), None
-    if isinstance(parameter, Option):
-        text, default = said(parameter.message), parameter.default_text
-    if default is None and parameter.show_default:
+    text, default = said(parameter.help), parameter.show_default
+    if not default:
+        return text
+    if default is True:
         default = str(parameter.default)
-    return text if default is None else f"{text} {translated(message('[default: {default}]', default=default))}"
+    return f"{text} {translated(message('[default: {default}]', default=default))}"
 
 
 class _Helped(click.Command):

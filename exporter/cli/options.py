@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.help import PATH, option
+from exporter.cli.help import PATH
 from exporter.cli.language import adopt
 from exporter.cli.output import OnLoss, Output, SafeStream, counted
 from exporter.errors import BlogExporterError, UsageError
@@ -57,9 +57,9 @@ def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
     """
 
     def decorate(command: Command) -> Command:
-        @option("--json", "as_json", is_flag=True, help=message("Print one JSON object on standard output."))
-        @option("-q", "--quiet", is_flag=True, help=message("Print only warnings and errors."))
-        @option("-v", "--verbose", count=True, help=message("Print more; twice, even more."))
+        @click.option("--json", "as_json", is_flag=True, help=message("Print one JSON object on standard output."))
+        @click.option("-q", "--quiet", is_flag=True, help=message("Print only warnings and errors."))
+        @click.option("-v", "--verbose", count=True, help=message("Print more; twice, even more."))
         @wraps(command)
         def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: int, **options: Any) -> Any:
             stdout = click.get_current_context().find_object(SafeStream)
@@ -83,14 +83,16 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
         for name in reversed(names):
             setting, spelled = SETTINGS[name], option_name(name)
             if setting.choices == ("yes", "no") and setting.default != "yes":
-                command = option(spelled, name, flag_value="yes", default=None, help=setting.help)(command)
+                command = click.option(spelled, name, flag_value="yes", default=None, help=setting.help)(command)
                 continue
             how: dict[str, Any] = {"metavar": setting.metavar, "shell_complete": offered(setting.choices)}
             if name == "profile":
                 how = {"metavar": "|".join((*PROFILES, "NAME")), "shell_complete": offered(PROFILES)}
             elif name.endswith("_url"):
                 how["metavar"] = "URL"
-            command = option(spelled, name, help=setting.help, default_text=setting.default or None, **how)(command)
+            command = click.option(spelled, name, help=setting.help, show_default=setting.default or None, **how)(
+                command
+            )
         return command
 
     return decorate
@@ -112,7 +114,7 @@ def without_views(command: Command) -> Command:
         ("site", message("Write no offline site into latest/.")),
         ("markdown", message("Write no Markdown into latest/.")),
     ):
-        command = option(f"--no-{name}", name, flag_value="no", default=None, help=words)(command)
+        command = click.option(f"--no-{name}", name, flag_value="no", default=None, help=words)(command)
     return command
 
 
@@ -128,13 +130,15 @@ def duration_option(name: str, text: str) -> timedelta:
         raise UsageError(message("option {name} is {text!r}: {reason}.", name=name, text=text, reason=error)) from error
 
 
-at_option = option(
+at_option = click.option(
     "--at",
     metavar="N|DATE",
     help=message("Use version N, or the version of a date."),
-    default_text=message("the newest"),
+    show_default=message("the newest"),
 )
-_config_option = option("--config", type=PATH, metavar="FILE", help=message("Settings file in place of your own."))
+_config_option = click.option(
+    "--config", type=PATH, metavar="FILE", help=message("Settings file in place of your own.")
+)
 
 
 def with_config(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
@@ -217,7 +221,7 @@ def opened(out: Output, path: Path, options: Mapping[str, str | None], config: P
     return archive, adopt(settings_to_read_with(archive, options, config, out.warn))
 
 
-identity_option = option(
+identity_option = click.option(
     "--identity",
     "identities",
     multiple=True,

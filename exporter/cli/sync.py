@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.layout import MANIFEST, SUMS
-from exporter.cli.help import PATH, cli_command, option
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import (
     complete_folders,
     duration_option,
@@ -55,18 +55,20 @@ Examples:
 )
 @click.argument("source", metavar="SOURCE", shell_complete=complete_folders)
 @click.argument("target", metavar="TARGET", shell_complete=complete_folders)
-@option("--prune", is_flag=True, help=message("Also remove versions at TARGET that a prune has folded."))
-@option("--dry-run", is_flag=True, help=message("Only show the files that would be sent."))
-@option("--new", is_flag=True, help=message("Begin a new copy at TARGET, which is empty and had a copy."))
-@option("--object-lock", metavar="TIME", help=message("Lock all objects at an s3://… TARGET for this time (90d)."))
+@click.option("--prune", is_flag=True, help=message("Also remove versions at TARGET that a prune has folded."))
+@click.option("--dry-run", is_flag=True, help=message("Only show the files that would be sent."))
+@click.option("--new", is_flag=True, help=message("Begin a new copy at TARGET, which is empty and had a copy."))
+@click.option(
+    "--object-lock", metavar="TIME", help=message("Lock all objects at an s3://… TARGET for this time (90d).")
+)
 @setting_options("wait_lock")
-@option(
+@click.option(
     "--encrypt-to",
     multiple=True,
     metavar="RECIPIENT",
     help=message("Encrypt to this age recipient (age1…); may be repeated."),
 )
-@option(
+@click.option(
     "--recipients-file",
     type=PATH,
     metavar="FILE",
