@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta, tzinfo
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.message import message, system_reason
@@ -163,8 +163,7 @@ class Origin(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The source of a setting's value.
 
     Attributes:
@@ -192,8 +191,7 @@ class Source:
         return message("{path}: {name}", path=self.where, name=name)
 
 
-@dataclass(frozen=True, slots=True)
-class BlogTable:
+class BlogTable(NamedTuple):
     """A ``[blogs.NAME]`` table of the settings file.
 
     Attributes:
@@ -317,8 +315,7 @@ def _refuse_shared_archives(path: Path, blogs: Mapping[str, BlogTable]) -> None:
         seen[place] = name
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(NamedTuple):
     """The settings that an archive stores and that may be used.
 
     Attributes:
@@ -425,40 +422,41 @@ def _profile(sources: Iterable[tuple[Source, Mapping[str, Any]]], file: ConfigFi
     named = next((values["profile"] for _, values in sources if "profile" in values), None)
     if named is None:
         return profile_for(blog_id, reversed(profiles.values()))
-    if named not in profiles:
-        raise UsageError(no_such_profile(str(named), profiles))
-    return profiles[named]
+    return profile_named(str(named), profiles)
 
 
-def no_such_profile(name: str, profiles: Iterable[str]) -> str:
-    """Return a message that no profile has this name, with the most similar name."""
-    return message("There is no profile {name}.", name=with_guess(repr(name), name, profiles))
+def profile_named(name: str, profiles: Mapping[str, Profile]) -> Profile:
+    """Return the profile with this name.
+
+    Raises:
+        UsageError: there is none; names the most similar one.
+    """
+    if name not in profiles:
+        raise UsageError(message("There is no profile {name}.", name=with_guess(repr(name), name, profiles)))
+    return profiles[name]
 
 
-def check_setting(name: str, value: Any) -> None:
-    """Check an untrusted value.
+def check_setting(name: str, value: Any) -> Any:
+    """Return an untrusted value as its setting reads it.
 
     Raises:
         ValueError: the setting does not accept the value.
     """
     if not isinstance(value, str | int | float | date):
         raise ValueError(message("text, a number, true or false is expected"))  # noqa: TRY004 - as all readers do
-    SETTINGS[name].read(setting_text(value))
+    return SETTINGS[name].read(setting_text(value))
 
 
 def _read_value(source: Source, name: str, value: Any) -> Any:
     place = source.place(name)
-    setting = SETTINGS.get(name)
-    if setting is None:
+    if name not in SETTINGS:
         unknown = message("{place} is not a setting", place=place)
         raise UsageError(message("{sentence}.", sentence=with_guess(unknown, name, SETTINGS)))
-    if not isinstance(value, str | int | float | date):
-        raise UsageError(message("{place} must be text, a number, true or false.", place=place))
-    text = setting_text(value)
     try:
-        return setting.read(text)
+        return check_setting(name, value)
     except ValueError as error:
-        raise UsageError(message("{place} is {text}: {error}.", place=place, text=repr(text), error=error)) from error
+        text = repr(setting_text(value))
+        raise UsageError(message("{place} is {text}: {error}.", place=place, text=text, error=error)) from error
 
 
 def variables(environment: Mapping[str, str]) -> dict[str, str]:
