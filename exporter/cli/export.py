@@ -16,7 +16,7 @@ from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED
-from exporter.export.targets import TARGETS, Matter, Target
+from exporter.export.targets import TARGETS, Matter
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared
@@ -99,9 +99,7 @@ def _export(out: Output, job: Job) -> int:
         _print(out, each, declared, dry_run=dry_run)
         if each.document["target"] is None:
             _print_limits(out, job.form, each)
-    target = NAMED[job.form].target
-    if target is not None:
-        _print_doubt(out, target)
+    print_doubt(out, job.form)
     if not dry_run and not NAMED[job.form].whole:
         blog_id = exported[0].document["blog_id"]
         keep_answers(job.given, blog_id, out)
@@ -167,16 +165,18 @@ def _print_limits(out: Output, form: str, exported: Exported) -> None:
             out.say(text)
 
 
-def _print_doubt(out: Output, target: Target) -> None:
-    """Print a doubt if no reliable source confirms that a target accepts the format."""
-    if not target.keeps(Matter.FORMAT):
-        text = message(
-            "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as "
-            "with --since DAY.",
-            title=target.title,
-            form=target.form,
-        )
-        out.say(text)
-        for fact in target.facts:
-            if fact.matter is Matter.FORMAT:
-                out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))
+def print_doubt(out: Output, form: str) -> None:
+    """Print a doubt if the format is a target and no reliable source confirms that it accepts the files."""
+    target = NAMED[form].target
+    if target is None or target.keeps(Matter.FORMAT):
+        return
+    text = message(
+        "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as with "
+        "--since DAY.",
+        title=target.title,
+        form=target.form,
+    )
+    out.say(text)
+    for fact in target.facts:
+        if fact.matter is Matter.FORMAT:
+            out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))

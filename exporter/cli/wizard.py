@@ -14,6 +14,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.state import State
 from exporter.cli.answers import FlagQuestions, check_answers, declared_flags, keep_answers
 from exporter.cli.destinations import DESTINATIONS, OUT, WEB_SPACE, Destination
+from exporter.cli.export import print_doubt
 from exporter.cli.export_options import Job, check_options, old_urls, resolved, run_export
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
@@ -24,7 +25,7 @@ from exporter.export.media import FOLDER, MADE_FIELDS
 from exporter.export.own_links import infer_entry_url
 from exporter.export.posts import entry_combinations
 from exporter.export.report import inferred_line
-from exporter.export.targets import TARGETS, Matter, Target
+from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
 from exporter.message import message
@@ -82,7 +83,7 @@ class _Wizard:
         job = Job(place.form, archive, target, self._given)
         quiet = Output(verbosity=-1)  # the kept answers were printed before
         tried, _ = run_export(job, quiet, dry_run=True)
-        if self._confirmed(tried, NAMED[place.form].target):
+        if self._confirmed(out, tried, place.form):
             done, _ = run_export(job, quiet, dry_run=False)
             redirects = self._redirects(place, job)
             if redirects is not None:
@@ -241,7 +242,7 @@ class _Wizard:
 
         return self._ask.value(message("New folder to write into"), _free(proposed), read)
 
-    def _confirmed(self, tried: list[Exported], target: Target | None) -> bool:
+    def _confirmed(self, out: Output, tried: list[Exported], form: str) -> bool:
         """Show the export's content, and ask whether to write it."""
         say = self._ask.say
         say()
@@ -251,14 +252,7 @@ class _Wizard:
             for line in (str(side.folder), *side.report.lines(translated)):
                 say(line)
         say()
-        if target is not None and not target.keeps(Matter.FORMAT):
-            say(
-                message(
-                    "It is not confirmed that {title} takes {form} files: try one of a few entries first.",
-                    title=target.title,
-                    form=target.form,
-                )
-            )
+        print_doubt(out, form)
         if not any(side.document["out"]["entries"] for side in tried):
             say(message("No entry is public; the lines above say why."))
         if self._given["dry_run"]:

@@ -269,7 +269,7 @@ def test_every_target_is_written_and_doubted_as_far_as_is_known(home: Path, name
         asked.reply(question, reply)
     shown = asked.end()
     assert asked.code == 0
-    assert ("確認できていません。まず少しの記事で" in shown) == bool(doubt)
+    assert ("確認されていません。まず --since DAY など" in shown) == bool(doubt)
     assert doubt in shown.partition(asked.words["go"])[0]
     assert step in shown
     assert "画像は今の場所のままにします。" in shown
