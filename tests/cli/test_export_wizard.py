@@ -247,12 +247,12 @@ def test_a_book_and_a_bag_ask_what_concerns_them(home: Path) -> None:
     [
         (
             "seesaa",
-            "Seesaa Blog が movabletype 形式のファイルを読み込めるかは、確認できていません",
+            "Seesaa Blog が movabletype のファイルを読めるかは確認されていません",
             "Seesaaブログの管理画面",
         ),
-        ("blogger", "Blogger が blogger-atom 形式のファイル", "チェックを外します"),
+        ("blogger", "Blogger が blogger-atom のファイル", "チェックを外します"),
         ("movable-type", "", "「記事のインポート」を開き"),
-        ("note", "note が wxr 形式のファイル", "アプリではできません"),
+        ("note", "note が wxr のファイル", "アプリではできません"),
     ],
 )
 def test_every_target_is_written_and_doubted_as_far_as_is_known(home: Path, name: str, doubt: str, step: str) -> None:
