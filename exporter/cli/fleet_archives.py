@@ -233,10 +233,9 @@ def with_work(command: Command) -> Command:
 @with_work
 def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
     """Run ``fleet site``."""
-    from exporter.fleet.work import JobOptions
-    from exporter.fleet.work import site as job
+    from exporter.fleet import work as jobs
 
-    return work.run(root, "site", job, JobOptions(given, work.config))
+    return work.run(root, "site", jobs.site, jobs.JobOptions(given, work.config))
 
 
 @cli_command(
@@ -257,18 +256,17 @@ def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
 def verify(*, work: FleetWork, root: str, quick: bool, identities: tuple[Path, ...]) -> int:
     """Run ``fleet verify``."""
     from exporter.fleet.local_pool import LocalPool
-    from exporter.fleet.work import VerifyOptions, copies_of_a_fleet, verify_copies
-    from exporter.fleet.work import verify as job
+    from exporter.fleet import work as jobs
 
     if not is_copy(root, identities):
-        return work.run(Path(root).absolute(), "verify", job, VerifyOptions(quick))
+        return work.run(Path(root).absolute(), "verify", jobs.verify, jobs.VerifyOptions(quick))
     if quick or not isinstance(work.pool, LocalPool):
         raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
     settings_of(work.out, work.config)
     opened = store_at(root, identities)
-    names = copies_of_a_fleet(opened)
+    names = jobs.copies_of_a_fleet(opened)
     alone = work._replace(pool=LocalPool(1))
-    return alone.print_results(opened.place, "verify", verify_copies(opened, names), len(names))
+    return alone.print_results(opened.place, "verify", jobs.verify_copies(opened, names), len(names))
 
 
 @cli_command(
@@ -286,11 +284,10 @@ def verify(*, work: FleetWork, root: str, quick: bool, identities: tuple[Path, .
 @with_work
 def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -> int:
     """Run ``fleet rebuild``."""
-    from exporter.fleet.work import JobOptions, search_index
-    from exporter.fleet.work import rebuild as job
+    from exporter.fleet import work as jobs
 
-    name, wanted = ("search", search_index) if search else ("rebuild", job)
-    return work.run(root, name, wanted, JobOptions(given, work.config))
+    name, job = ("search", jobs.search_index) if search else ("rebuild", jobs.rebuild)
+    return work.run(root, name, job, jobs.JobOptions(given, work.config))
 
 
 @cli_command(

@@ -199,9 +199,8 @@ def _which(ask: Questions, address: str | None) -> str:
             return blog_id_in(address)
         except ValueError as error:
             shown = repr(_without_password(address))
-            raise UsageError(
-                message("{text} is no address of a blog: {expected}.", text=shown, expected=error)
-            ) from None
+            text = message("{text} is no address of a blog: {expected}.", text=shown, expected=error)
+            raise UsageError(text) from None
 
     if ask.silent:
         command = suggested("init", "ADDRESS", "--yes")
