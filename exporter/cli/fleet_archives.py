@@ -255,8 +255,8 @@ def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
 @with_work
 def verify(*, work: FleetWork, root: str, quick: bool, identities: tuple[Path, ...]) -> int:
     """Run ``fleet verify``."""
-    from exporter.fleet.local_pool import LocalPool
     from exporter.fleet import work as jobs
+    from exporter.fleet.local_pool import LocalPool
 
     if not is_copy(root, identities):
         return work.run(Path(root).absolute(), "verify", jobs.verify, jobs.VerifyOptions(quick))
