@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from exporter.cli.progress import ProgressBar
     from exporter.cli.signals import Signals
     from exporter.http.retry import RetryEvent
-    from exporter.library.move import Moved, NewHome
+    from exporter.library.move import Moved
     from exporter.move.outcome import MoveEvent, Thing
 
 _NAMED_RECORDS = 5
@@ -83,8 +83,10 @@ def move_command(
     config: Path | None, **given: Any,
 ) -> int:  # fmt: skip
     """Run ``move``."""
+    import asyncio
+
     from exporter.cli.signals import catch_signals
-    from exporter.library.move import NewHome, map_path
+    from exporter.library.move import NewHome, Watching, map_path, move_blog
 
     check_choice(given)
     info = Archive.open(archive).info
@@ -94,9 +96,16 @@ def move_command(
     progress, compared = _Progress(out, sends=not dry_run), None
     with progress.reported(), catch_signals(progress.kept) as signals:
         how: dict[str, Any] = {"at": choice.version, "only": given["only"]}
-        moved = _move(
-            archive, place, settings, choice.options, progress, signals, dry_run=dry_run, check=choice.check, **how
-        )
+
+        def run(work: Coroutine[Any, Any, list[Moved]]) -> list[Moved]:
+            return asyncio.run(signals.cancelling(work))
+
+        watching = Watching(progress.handle, out.warn, progress.retrying, run)
+        with contextlib.closing(progress):
+            moved = move_blog(
+                archive, place, settings, choice.options, watching=watching, dry_run=dry_run, check=choice.check, **how
+            )
+        progress.ended = True
         for each in moved:
             _print(out, each)
         whole = all(each.outcome.whole for each in moved)
@@ -137,32 +146,6 @@ def move_command(
         )
         raise Incomplete(text)
     return 0
-
-
-def _move(
-    archive: Path,
-    place: NewHome,
-    settings: Settings,
-    options: ExportOptions,
-    progress: _Progress,
-    signals: Signals,
-    **how: Any,
-) -> list[Moved]:
-    """Move the blog until it ends or a signal comes."""
-    import asyncio
-
-    from exporter.library.move import Watching, move_blog
-
-    def run(work: Coroutine[Any, Any, list[Moved]]) -> list[Moved]:
-        return asyncio.run(signals.cancelling(work))
-
-    watching = Watching(progress.handle, progress.out.warn, progress.retrying, run)
-    try:
-        moved = move_blog(archive, place, settings, options, watching=watching, **how)
-    finally:
-        progress.close()
-    progress.ended = True
-    return moved
 
 
 def _compare(
