@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,18 +74,27 @@ def compare_command(
     *, out: Output, archive: Path, home: str, report: Path | None, config: Path | None, **given: Any
 ) -> int:
     """Run ``compare``."""
+    from exporter.cli.signals import catch_signals
+    from exporter.compare.posts import Aspect, Scope
     from exporter.compare.report import document, lines, verdict
+    from exporter.library.compare import expected_posts
 
     check_choice(given)
     if report is not None:
         require_new_file(report, force=given["force"])
-    from exporter.library.compare import expected_posts
-
-    options = given_settings(given)
-    found, settings = opened(out, archive, options, config)
+    found, settings = opened(out, archive, given_settings(given), config)
     choice = chosen(out, found.path, found.info, settings, given)
     expected = expected_posts(found.path, choice.options, at=choice.version, only=given["only"], check=choice.check)
-    kind, comparison = _compare(out, expected, home, settings, given)
+    left_out = {Aspect.COMMENTS} if given["no_comments"] else set()
+    hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
+    scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
+
+    def progress(what: str, count: int) -> None:
+        if count % _PROGRESS_EVERY == 0:
+            out.say(_READ[what](count))
+
+    with catch_signals(lambda: message("nothing was written")) as signals:
+        kind, comparison = compared_with(home, settings, expected, scope, signals, progress)
     out.say(message("Compared with {home}, a {kind}:", home=printable(home, 200), kind=kind))
     result = document(comparison, **expected.about, home={"kind": kind, "place": home})
     out.document(result)
@@ -98,23 +107,6 @@ def compare_command(
         raise Incomplete(message("{home}: {verdict}.", home=printable(home, 200), verdict=said))
     out.answer(sentence(said))
     return 0
-
-
-def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, given: Mapping[str, Any]) -> Compared:
-    """Read the new home, with lines of progress, and compare it."""
-    from exporter.cli.signals import catch_signals
-    from exporter.compare.posts import Aspect, Scope
-
-    left_out = {Aspect.COMMENTS} if given["no_comments"] else set()
-    hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
-    scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
-
-    def progress(what: str, count: int) -> None:
-        if count % _PROGRESS_EVERY == 0:
-            out.say(_READ[what](count))
-
-    with catch_signals(lambda: message("nothing was written")) as signals:
-        return compared_with(place, settings, expected, scope, signals, progress)
 
 
 def compared_with(

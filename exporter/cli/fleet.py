@@ -22,9 +22,7 @@ from exporter.settings import variables
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager
 
-    from exporter.cli.fleet_output import RunDisplay
     from exporter.cli.signals import Signals
     from exporter.fleet.fleet_run import Backups, FleetMoment, FleetPlan
     from exporter.fleet.host_workers import HostTask
@@ -196,11 +194,29 @@ def _run(
     import asyncio
 
     from exporter.cli.fleet_output import RunDisplay
+    from exporter.fleet.fleet_run import FleetRun
     from exporter.fleet.host_workers import hosts_of
     from exporter.fleet.saving import settings_for
 
     def settings(blog: DueBlog) -> Settings:
         return settings_for(blog, task.options, task.config)
+
+    async def save() -> tuple[FleetMoment, BlogExporterError | None]:
+        """Run the fleet; return its last moment, and the error that ended it early."""
+        clock, noted = SystemClock(), 0.0
+        async with _backups(task, settings, pool, hosts) as backups:
+            fleet = FleetRun(ledger, backups, plan, clock)
+            moment = fleet.moment()
+            with signals.passed_to(fleet.stop):
+                try:
+                    async for moment in fleet.moments():
+                        progress.handle(moment)
+                        if clock.monotonic() - noted >= _NOTE_SECONDS:
+                            noted = clock.monotonic()
+                            ledger.note_progress({**progress.note(moment), "dashboard": backups.dashboard})
+                except BlogExporterError as error:
+                    return moment, error
+        return moment, None
 
     hosts = len(hosts_of(ledger.listed(), settings))
     with contextlib.ExitStack() as stack:
@@ -208,8 +224,7 @@ def _run(
         if hosts > 1 and (pools.engine == "dask" or pools.workers != 1):
             pool = stack.enter_context(pools.pool([task.root], hosts))
         progress = stack.enter_context(RunDisplay(out, plan))
-        backups = _backups(task, settings, pool, hosts)
-        moment, error = asyncio.run(_save(ledger, plan, backups, signals, progress))
+        moment, error = asyncio.run(save())
     document = {"run": number, **progress.summary(task.root, moment)}
     out.document(document)
     problem = error or progress.problem(document)
@@ -241,33 +256,6 @@ async def _backups(
     with rare_collections():
         async with Engine(clock=clock) as http, BlogSaver(task.root, http, settings, clock, task.at_once) as saver:
             yield saver
-
-
-async def _save(
-    ledger: FleetLedger,
-    plan: FleetPlan,
-    opened: AbstractAsyncContextManager[Backups],
-    signals: Signals,
-    progress: RunDisplay,
-) -> tuple[FleetMoment, BlogExporterError | None]:
-    """Run a fleet; return its last moment, and the error that ended it early."""
-    from exporter.fleet.fleet_run import FleetRun
-
-    clock = SystemClock()
-    noted = 0.0
-    async with opened as backups:
-        fleet = FleetRun(ledger, backups, plan, clock)
-        moment = fleet.moment()
-        with signals.passed_to(fleet.stop):
-            try:
-                async for moment in fleet.moments():
-                    progress.handle(moment)
-                    if clock.monotonic() - noted >= _NOTE_SECONDS:
-                        noted = clock.monotonic()
-                        ledger.note_progress({**progress.note(moment), "dashboard": backups.dashboard})
-            except BlogExporterError as error:
-                return moment, error
-    return moment, None
 
 
 @command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))

@@ -24,7 +24,7 @@ from exporter.cli.options import (
     with_config,
 )
 from exporter.cli.output import OnLoss, Output, counted
-from exporter.cli.search import print_hit, search_options, shown_line
+from exporter.cli.search import print_hit, query_of, search_options, shown_line
 from exporter.clock import SystemClock
 from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
@@ -411,13 +411,10 @@ def search(
     out: Output,
     root: Path,
     words: tuple[str, ...],
-    kind: str | None,
-    since: str | None,
-    sort: str,
-    limit: int,
     update: bool,
     pool: WorkerPool,
     config: Path | None,
+    **given: Any,
 ) -> int:
     """Run ``fleet search``."""
     from exporter.cli.fleet_output import report_trouble
@@ -425,11 +422,10 @@ def search(
     from exporter.fleet.search import is_indexed, update_index
     from exporter.fleet.search import search as find
     from exporter.fleet.search_index import made_at
-    from exporter.search.query import parse_query
     from exporter.worker import processors
 
     settings = settings_of(out, config)
-    query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)
+    query = query_of(words, given, settings)
     trouble: list[tuple[str, str]] = []
     if update or not is_indexed(root):
         update_index(root, settings, pool, SystemClock(), lambda outcome: trouble.extend(outcome.trouble))
@@ -449,7 +445,7 @@ def search(
         print_hit(out, each.hit, each.blog_id)
     blogs = message_n("{n:,} blog", "{n:,} blogs", found.blogs)
     parts: list[str] = [message("{hits} in {blogs}", hits=counted(found.total, "hit"), blogs=blogs)]
-    if found.total > limit:
+    if found.total > given["limit"]:
         parts.append(shown_line(query))
     if found.outdated:
         parts.append(message("{n:,} of them changed since: use --update", n=found.outdated))

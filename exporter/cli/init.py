@@ -18,7 +18,7 @@ from exporter.archive.settings_file import quoted
 from exporter.cli.backup import SAVED, back_up
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
-from exporter.cli.options import setting_options, with_config
+from exporter.cli.options import given_settings, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.target import BlogTarget, blog_id_in, find_target, remember_options
@@ -80,24 +80,14 @@ Examples:
 @click.option("--no-sign-in", is_flag=True, help=message("Do not sign in."))
 @click.option("-y", "--yes", is_flag=True, help=message("Ask nothing: take the default answers."))
 @with_config(on_loss=OnLoss.WARN)
-def init_command(
-    *,
-    out: Output,
-    address: str | None,
-    archive: Path | None,
-    at: str | None,
-    no_sign_in: bool,
-    yes: bool,
-    config: Path | None,
-    **options: Any,
-) -> int:
+def init_command(*, out: Output, yes: bool, config: Path | None, **given: Any) -> int:
     """Run ``init``."""
     adopt(resolve({}, config=config))
+    at = given["at"]
     if at is not None and _wrong_time(at):
         raise UsageError(message("--at is {text}: a time such as 03:17, or never, is expected.", text=repr(at)))
-    ask = Questions(silent=yes)
     try:
-        plan = _planned(ask, address, archive, at, config, options, sign_in=not no_sign_in)
+        plan = _planned(Questions(silent=yes), config, given)
         if plan.sign_in:
             _sign_in(plan.settings, out)
     except (click.Abort, KeyboardInterrupt):
@@ -131,16 +121,7 @@ class _Plan:
     token: str | None = field(repr=False)
 
 
-def _planned(
-    ask: Questions,
-    address: str | None,
-    archive: Path | None,
-    at: str | None,
-    config: Path | None,
-    options: dict[str, Any],
-    *,
-    sign_in: bool,
-) -> _Plan:
+def _planned(ask: Questions, config: Path | None, options: Mapping[str, Any]) -> _Plan:
     """Ask the questions that the command line does not answer."""
     from exporter.login.facts import is_signed_in
 
@@ -148,12 +129,12 @@ def _planned(
         "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
     )
     ask.say(text)
-    blog_id = _which(ask, address)
+    blog_id = _which(ask, options["address"])
     file = read_config(config)
     table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
-    if table is not None and archive is None:
+    if table is not None and options["archive"] is None:
         ask.say(message("The blog is already in {path}, as [blogs.{name}].", path=file.path, name=table.name))
-    given = {name: value for name, value in options.items() if value is not None}
+    given = given_settings(options)
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     if settings.base_url is None:
         text = message(
@@ -165,8 +146,9 @@ def _planned(
     known = profile_for(blog_id, reversed(known_profiles(file).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
-    root = table.archive if table is not None else _where(ask, archive, blog_id)
-    wanted, token = sign_in and _may_sign_in(settings), None
+    root = table.archive if table is not None else _where(ask, options["archive"], blog_id)
+    sign_in, token = not options["no_sign_in"], None
+    wanted = sign_in and _may_sign_in(settings)
     if wanted:
         question = message("Sign in there now? Without it, drafts and private entries are not saved.")
         wanted = ask.agreed(question, default=True)
@@ -175,7 +157,7 @@ def _planned(
     if table is None and "assets" not in given:
         question = message("Which pictures and uploads should be saved?")
         given["assets"] = list(_ASSETS)[ask.number(question, list(_ASSETS.values()), 0)]
-    at = _when(ask, root) if at is None else at
+    at = _when(ask, root) if options["at"] is None else options["at"]
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     values = {"blog_id": blog_id, "archive": str(root), **_kept(given, settings), "assets": settings.assets}
     if token:

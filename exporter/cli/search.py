@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -65,25 +66,12 @@ def search_options(command: Command) -> Command:
 @at_option
 @with_archive(on_loss=OnLoss.STOP)
 def search_command(
-    *,
-    out: Output,
-    archive: Archive,
-    settings: Settings,
-    words: tuple[str, ...],
-    kind: str | None,
-    since: str | None,
-    sort: str,
-    regex: bool,
-    limit: int,
-    at: str | None,
+    *, out: Output, archive: Archive, settings: Settings, words: tuple[str, ...], at: str | None, **given: Any
 ) -> int:
     """Run ``search``."""
     from exporter.search.index import Index
-    from exporter.search.query import parse_query
 
-    query = parse_query(
-        words, kind, since, regex=regex, limit=limit, by_date=sort == "date", timezone=settings.timezone
-    )
+    query = query_of(words, given, settings)
     version = archive.version_at(at, settings.timezone)
     with Index(archive, service_of(settings, archive.info.service), at=version) as index:
         found = index.search(query)
@@ -105,10 +93,25 @@ def search_command(
     parts: list[str] = [counted(found.total, "hit")]
     if found.similar_total:
         parts.append(message("{n:,} more in similar spellings", n=found.similar_total))
-    if found.total + found.similar_total > limit:
+    if found.total + found.similar_total > given["limit"]:
         parts.append(shown_line(query))
     out.say(message("{parts}.", parts=listed(parts)))
     return 0
+
+
+def query_of(words: tuple[str, ...], given: Mapping[str, Any], settings: Settings) -> Query:
+    """Return the query that the options of :func:`search_options` ask for."""
+    from exporter.search.query import parse_query
+
+    return parse_query(
+        words,
+        given["kind"],
+        given["since"],
+        regex=given.get("regex", False),
+        limit=given["limit"],
+        by_date=given["sort"] == "date",
+        timezone=settings.timezone,
+    )
 
 
 def shown_line(query: Query) -> str:

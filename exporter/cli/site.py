@@ -10,7 +10,7 @@ import click
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import at_option, opened, readable_archive, with_config
+from exporter.cli.options import at_option, given_settings, opened, readable_archive, with_config
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
@@ -58,21 +58,12 @@ Examples:
 @click.option("--force", is_flag=True, help=message("Replace an earlier site in OUT."))
 @with_config("entry_url", *FLAG_SETTINGS, "wait_lock")
 def site_command(
-    *,
-    out: Output,
-    archive: Path,
-    target: Path | None,
-    at: str | None,
-    public_only: bool,
-    opens: bool,
-    force: bool,
-    config: Path | None,
-    **options: Any,
+    *, out: Output, archive: Path, target: Path | None, at: str | None, config: Path | None, **given: Any
 ) -> int:
     """Run ``site``."""
-    if target is None and public_only:
+    if target is None and given["public_only"]:
         raise UsageError(message("--public-only makes a separate site: name a new folder OUT."))
-    found, settings = opened(out, archive, options, config)
+    found, settings = opened(out, archive, given_settings(given), config)
     version = None if at is None else read_consistently(archive, lambda one: one.version_at(at, settings.timezone))
     if not has_pillow():
         text = message("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
@@ -80,8 +71,8 @@ def site_command(
     if target is None:
         start = _refresh(out, found, settings, found.resolve(version))
     else:
-        start = _copy(out, found, settings, target, version, options, public_only=public_only, force=force)
-    if opens:
+        start = _copy(out, found, settings, target, version, given)
+    if given["opens"]:
         import webbrowser
 
         webbrowser.open(start.absolute().as_uri())
@@ -107,22 +98,14 @@ def _refresh(out: Output, archive: Archive, settings: Settings, version: int) ->
 
 
 def _copy(
-    out: Output,
-    archive: Archive,
-    settings: Settings,
-    target: Path,
-    version: int | None,
-    given: Mapping[str, Any],
-    *,
-    public_only: bool,
-    force: bool,
+    out: Output, archive: Archive, settings: Settings, target: Path, version: int | None, given: Mapping[str, Any]
 ) -> Path:
     from exporter.cli.answers import check_answers, declared_flags
     from exporter.library.export import copy_site
 
     blog_id, service = archive.info.blog_id, service_of(settings, archive.info.service)
     public = None
-    if public_only:
+    if given["public_only"]:
         public = declared_flags(service, settings, blog_id, out, all_as_draft=False)
         if service.is_undeclared(public):
             raise UsageError(message("Nothing says yet which entries are public. {hint}", hint=service.flag_hint))
@@ -131,13 +114,13 @@ def _copy(
         if public is not None:
             check_answers(public, given, state, service, out.warn)
 
-    copy = copy_site(archive.path, target, settings, at=version, public=public, force=force, check=check)
+    copy = copy_site(archive.path, target, settings, at=version, public=public, force=given["force"], check=check)
     document = copy.document
     out.document(document)
     files, entries = counted(document["file_count"], "file"), counted(document["written"]["entries"], "entry")
     parts = listed([files, size_text(document["bytes"]), entries])
     out.answer(message("{path}: {parts}.", path=printable(str(target)), parts=parts))
-    if public_only:
+    if public is not None:
         left = document["left_out"]
         parts = listed([counted(left["entries"], "entry"), counted(left["comments"], "comment")])
         out.say(message("Left out as not public: {parts}.", parts=parts))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from exporter.copies.encrypted import EncryptedStore
-    from exporter.copies.object_lock import Locked
     from exporter.copies.transfer import SyncResult
 
 _EPILOG = """\b
@@ -111,7 +110,17 @@ def command(
                 with suppress(*(ArchiveDamaged,) if each.damaged else ()):
                     _refresh(out, Path(target) / each.archive)
     locked = None if lock is None else lock.locked
-    out.document(_document(source, target, synced, dry_run=dry_run, locked=locked))
+    out.document(
+        {
+            "source": source,
+            "target": target,
+            "dry_run": dry_run,
+            "objects": sum(each.objects for each in synced),
+            "bytes": sum(each.bytes for each in synced),
+            "archives": [each.document() for each in synced],
+            "locked": None if locked is None else locked.document(),
+        }
+    )
     if locked is not None and (locked.unlocked or out.verbosity >= 0):
         warn_about_locked(out, locked)
     failed = [each for each in synced if each.error is not None]
@@ -196,20 +205,6 @@ def _print_readers(out: Output, store: EncryptedStore) -> None:
             place=store.place,
         )
         out.warn(text)
-
-
-def _document(
-    source: str, target: str, synced: list[SyncResult], *, dry_run: bool, locked: Locked | None
-) -> dict[str, Any]:
-    return {
-        "source": source,
-        "target": target,
-        "dry_run": dry_run,
-        "objects": sum(each.objects for each in synced),
-        "bytes": sum(each.bytes for each in synced),
-        "archives": [each.document() for each in synced],
-        "locked": None if locked is None else locked.document(),
-    }
 
 
 def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
