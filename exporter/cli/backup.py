@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -85,45 +85,36 @@ def backup_command(
     run_options = {name: options.pop(name) for name in _RUN_OPTIONS}
     dry_run = run_options["dry_run"]
 
-    def one(target: BlogTarget, out: Output) -> int:
-        if unless_newer is not None and not _is_due(target.root, unless_newer):
-            text = message(
-                "Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=unless_newer
-            )
-            out.say(text)
-            place = {"blog_id": target.blog_id, "archive": str(target.root.absolute())}
-            out.document({**place, "dry_run": dry_run, "outcome": "skipped"})
-            return 0
-        outcome = _back_up_target(target, out, **run_options)
-        if not dry_run and not no_remember and outcome.exit_code in SAVED:
-            kept = remember_options(target, options, out)
-            if kept is not None and target.table is None:
-                command = suggested("backup", target.root)
-                out.say(message("From now on this is enough: {command}", command=command))
-        return outcome.exit_code
+    def one(words: str, out: Output) -> int:
+        place = named_archive(words, archive, config)
+        with recording_refusal(place, unattended=out.verbosity < 0, dry_run=dry_run):
+            new = run_options["new"]
+            target = find_target(words, options, archive=archive, config=config, new=new, warn=out.warn)
+            if unless_newer is not None and not _is_due(target.root, unless_newer):
+                age = unless_newer
+                out.say(message("Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=age))
+                about = {"blog_id": target.blog_id, "archive": str(target.root.absolute())}
+                out.document({**about, "dry_run": dry_run, "outcome": "skipped"})
+                return 0
+            outcome = _back_up_target(target, out, **run_options)
+            if not dry_run and not no_remember and outcome.exit_code in SAVED:
+                kept = remember_options(target, options, out)
+                if kept is not None and target.table is None:
+                    command = suggested("backup", target.root)
+                    out.say(message("From now on this is enough: {command}", command=command))
+            return outcome.exit_code
 
     if every:
         if words is not None or archive is not None:
             text = message("--all backs up every blog of the settings file: leave out the blog and --archive.")
             raise UsageError(text)
-        return _back_up_all(options, config, out, one, dry_run=dry_run)
+        return _back_up_all(config, out, one)
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
-    place = named_archive(words, archive, config)
-    with recording_refusal(place, unattended=out.verbosity < 0, dry_run=dry_run):
-        return one(
-            find_target(words, options, archive=archive, config=config, new=run_options["new"], warn=out.warn), out
-        )
+    return one(words, out)
 
 
-def _back_up_all(
-    options: Mapping[str, Any],
-    config: Path | None,
-    out: Output,
-    back_up: Callable[[BlogTarget, Output], int],
-    *,
-    dry_run: bool,
-) -> int:
+def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Output], int]) -> int:
     """Back up every ``[blogs.NAME]`` in the settings file, in its order; a failure does not stop the others.
 
     Returns:
@@ -133,8 +124,6 @@ def _back_up_all(
         UsageError: the file names no blog.
         Interrupted: a backup was interrupted; the remaining blogs are skipped.
     """
-    from exporter.library.backup import recording_refusal
-
     blogs = read_config(config).blogs
     if not blogs:
         path = own_config_path(config)
@@ -145,8 +134,7 @@ def _back_up_all(
         out.say(message("{name}: {blog_id}", name=name, blog_id=table.blog_id))
         own = replace(out, name=name)
         try:
-            with recording_refusal(table.archive, unattended=out.verbosity < 0, dry_run=dry_run):
-                code = back_up(find_target(name, options, config=config, warn=out.warn), own)
+            code = back_up(name, own)
             ends[name] = message("saved, but not all of it") if code else message("saved")
         except (Interrupted, KeyboardInterrupt):
             raise

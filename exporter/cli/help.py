@@ -70,7 +70,12 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
         form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
         text = message("Missing argument {name}: the form is {form}; see {help}.", name=name, form=form, help=place)
     elif isinstance(error, click.BadParameter) and error.param is not None:
-        text = _wrong_value(error, error.param, command, ctx, given, place)
+        name = _name(error.param, ctx)
+        typed = command.make_parser(ctx).parse_args(list(given))[0].get(error.param.name or "")
+        reason = _expected(error.param.type, typed) if isinstance(typed, str) else None
+        text = message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
+        if reason is not None:
+            text = message("{name} is {value!r}: {reason}.", name=name, value=typed, reason=reason)
     elif isinstance(error, click.NoSuchOption):
         known = [name for each in command.get_params(ctx) for name in each.opts if name.startswith("-")]
         word = with_guess(error.option_name, error.option_name, known)
@@ -85,23 +90,6 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
     else:
         text = message("{text} See {help}.", text=" ".join(error.format_message().split()), help=place)
     return UsageError(text)
-
-
-def _wrong_value(
-    error: click.BadParameter,
-    parameter: click.Parameter,
-    command: click.Command,
-    ctx: click.Context,
-    given: Sequence[str],
-    place: str,
-) -> Message:
-    """Return the invalid and the expected value; click says it in its own words and language."""
-    name, kind = _name(parameter, ctx), parameter.type
-    typed = command.make_parser(ctx).parse_args(list(given))[0].get(parameter.name or "")
-    reason = _expected(kind, typed) if isinstance(typed, str) else None
-    if reason is None:
-        return message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
-    return message("{name} is {value!r}: {reason}.", name=name, value=typed, reason=reason)
 
 
 def _expected(kind: click.ParamType[Any], typed: str) -> str | None:
