@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.cli.output import Output, time_text
+from exporter.cli.output import Output, counted, time_text
 from exporter.cli.progress import ProgressBar
 from exporter.clock import timestamp
 from exporter.errors import (
@@ -96,13 +96,8 @@ class RunDisplay(ProgressBar):
         for line in _state_lines(moment.counts.states, moment.counts.blogs):
             self.out.say(line)
         rate = moment.requests / moment.seconds if moment.seconds else 0.0
-        text = message_n(
-            "{n:,} request in {time}, {rate:.1f} a second.",
-            "{n:,} requests in {time}, {rate:.1f} a second.",
-            moment.requests,
-            time=time_text(moment.seconds),
-            rate=rate,
-        )
+        requests, took = counted(moment.requests, "request"), time_text(moment.seconds)
+        text = message("{requests} in {time}, {rate:.1f} a second.", requests=requests, time=took, rate=rate)
         self.out.say(text)
         return {
             "fleet": str(root.absolute()),
@@ -212,36 +207,29 @@ def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield message("The slowest of the newest run:")
         for each in document["slowest"][:5]:
-            yield message_n(
-                "  {blog}: {time}, {n:,} request",
-                "  {blog}: {time}, {n:,} requests",
-                each["requests"],
-                blog=printable(str(each["blog_id"]), 100),
-                time=time_text(each["seconds"]),
-            )
+            blog, requests = printable(str(each["blog_id"]), 100), counted(each["requests"], "request")
+            yield message("  {blog}: {time}, {requests}", blog=blog, time=time_text(each["seconds"]), requests=requests)
 
 
 def _run_lines(run: Mapping[str, Any]) -> Iterator[str]:
-    values = {"number": run["number"], "time": time_text(run["seconds"]), "rate": run["rate"]}
+    values = {
+        "number": run["number"],
+        "requests": counted(run["requests"], "request"),
+        "time": time_text(run["seconds"]),
+        "rate": run["rate"],
+    }
     if run["running"]:
-        yield message_n(
-            "Run {number} is under way for {time}: {n:,} request, {rate:.1f} a second; {under_way:,} blogs under way.",
-            "Run {number} is under way for {time}: {n:,} requests, {rate:.1f} a second; {under_way:,} blogs under way.",
-            run["requests"],
+        yield message(
+            "Run {number} is under way for {time}: {requests}, {rate:.1f} a second; {under_way:,} blogs under way.",
             **values,
             under_way=run["under_way"],
         )
     elif run["exit_code"] is None:
-        yield message(
-            "Run {number} of {start} was killed: run the fleet again.",
-            number=run["number"],
-            start=_local(run["started_at"]),
-        )
+        start = _local(run["started_at"])
+        yield message("Run {number} of {start} was killed: run the fleet again.", number=run["number"], start=start)
     else:
-        yield message_n(
-            "Run {number} ended {end} with exit code {code}: {n:,} request in {time}, {rate:.1f} a second.",
-            "Run {number} ended {end} with exit code {code}: {n:,} requests in {time}, {rate:.1f} a second.",
-            run["requests"],
+        yield message(
+            "Run {number} ended {end} with exit code {code}: {requests} in {time}, {rate:.1f} a second.",
             **values,
             end=_local(run["finished_at"]),
             code=run["exit_code"],

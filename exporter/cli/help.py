@@ -39,20 +39,6 @@ _MAIN: Final[dict[str, tuple[str, ...]]] = {
 """The main options of commands with many; other commands declare them first. ``FLAGS`` are those of the services."""
 
 
-def no_such_command(word: str, known: Iterable[str], path: str) -> UsageError:
-    """Return the error for an unknown command, with the most similar one."""
-    from exporter.setting_types import with_guess
-
-    said = with_guess(repr(word), word, known)
-    return UsageError(message("There is no command {word}; see {help}.", word=said, help=f"{path} --help"))
-
-
-def too_many(word: str, command: click.Command, ctx: click.Context) -> UsageError:
-    """Return the error for an argument too many, with the usage of the command."""
-    form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
-    return UsageError(message("{word!r} is one argument too many: the form is {form}.", word=word, form=form))
-
-
 def explained(error: click.UsageError, command: click.Command, ctx: click.Context, given: Sequence[str]) -> UsageError:
     """Return our own error for one of click's.
 
@@ -203,7 +189,8 @@ class _Helped(click.Command):
         except click.UsageError as error:
             raise explained(error, self, ctx, given) from error
         if rest and not isinstance(self, click.Group) and not ctx.resilient_parsing:
-            raise too_many(rest[0], self, ctx)
+            form = " ".join((ctx.command_path, *self.collect_usage_pieces(ctx)))
+            raise UsageError(message("{word!r} is one argument too many: the form is {form}.", word=rest[0], form=form))
         return rest
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -286,7 +273,12 @@ class HelpedGroup(_Helped, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; the error for an unknown one names the most similar."""
         if not ctx.resilient_parsing and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise no_such_command(args[0], self.list_commands(ctx), ctx.command_path)
+            from exporter.setting_types import with_guess
+
+            word = with_guess(repr(args[0]), args[0], self.list_commands(ctx))
+            raise UsageError(
+                message("There is no command {word}; see {help}.", word=word, help=f"{ctx.command_path} --help")
+            )
         return super().resolve_command(ctx, args)
 
 
