@@ -96,7 +96,7 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     assert again.code == 0
     assert "誰でも読めますか" not in shown
     assert shown.count('前に控えた答えを使います: period_flg_public = "yes", public_open_flg = "1"') == 1
-    assert "書き出せません" in shown
+    assert f"{out.name} はすでにあり" in shown
     assert "何も書き出しませんでした。" in shown
     assert not list(home.glob("*-csv*"))
 
