@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from exporter.cli.answers import keep_answers
-from exporter.cli.export_options import Job, export_options, run_export, unused_options
+from exporter.cli.export_options import Job, export_options, print_doubt, run_export, unused_options
 from exporter.cli.help import PATH, HelpedCommand, cli_command
 from exporter.cli.options import readable_archive, with_config
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED
-from exporter.export.targets import TARGETS, Matter
+from exporter.export.targets import TARGETS
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared
@@ -163,20 +163,3 @@ def _print_limits(out: Output, form: str, exported: Exported) -> None:
                 name=name,
             )
             out.say(text)
-
-
-def print_doubt(out: Output, form: str) -> None:
-    """Print a doubt if the format is a target and no reliable source confirms that it accepts the files."""
-    target = NAMED[form].target
-    if target is None or target.keeps(Matter.FORMAT):
-        return
-    text = message(
-        "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as with "
-        "--since DAY.",
-        title=target.title,
-        form=target.form,
-    )
-    out.say(text)
-    for fact in target.facts:
-        if fact.matter is Matter.FORMAT:
-            out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))

@@ -22,7 +22,7 @@ from exporter.errors import UsageError
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import Comments, ExportOptions, Preset
 from exporter.export.posts import flag_lines
-from exporter.export.targets import TARGETS
+from exporter.export.targets import TARGETS, Matter
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
 from exporter.message import both, message
@@ -283,6 +283,23 @@ def run_export(job: Job, out: Output, *, dry_run: bool) -> tuple[list[Exported],
             at=choice.version, only=given["only"], force=given["force"], dry_run=dry_run, check=choice.check,
         )  # fmt: skip
     return exported, choice.options.declared
+
+
+def print_doubt(out: Output, form: str) -> None:
+    """Print a doubt if the format is a target and no reliable source confirms that it accepts the files."""
+    target = NAMED[form].target
+    if target is None or target.keeps(Matter.FORMAT):
+        return
+    text = message(
+        "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as with "
+        "--since DAY.",
+        title=target.title,
+        form=target.form,
+    )
+    out.say(text)
+    for fact in target.facts:
+        if fact.matter is Matter.FORMAT:
+            out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))
 
 
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:

@@ -14,8 +14,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.state import State
 from exporter.cli.answers import FlagQuestions, check_answers, declared_flags, keep_answers
 from exporter.cli.destinations import DESTINATIONS, OUT, WEB_SPACE, Destination
-from exporter.cli.export import print_doubt
-from exporter.cli.export_options import Job, check_options, old_urls, resolved, run_export
+from exporter.cli.export_options import Job, check_options, old_urls, print_doubt, resolved, run_export
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
 from exporter.export.folder import check_target, report_path
