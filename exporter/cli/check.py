@@ -45,7 +45,6 @@ _LABEL_COLUMNS = 14
 @click.option("--archive", type=PATH, metavar="DIR", help=message("Folder of the archive. [default: ./BLOG_ID]"))
 @click.option(
     "--report",
-    "report_file",
     type=PATH,
     metavar="FILE",
     help=message("Write a bug report without any text of the blog."),
@@ -55,14 +54,7 @@ _LABEL_COLUMNS = 14
     "base_url", "profile", "token_file", "account", "assets", "file_url", "allow_private_network", on_loss=OnLoss.STOP
 )
 def command(
-    *,
-    out: Output,
-    blog: str,
-    archive: Path | None,
-    config: Path | None,
-    report_file: Path | None,
-    force: bool,
-    **options: Any,
+    *, out: Output, blog: str, archive: Path | None, config: Path | None, report: Path | None, force: bool, **given: Any
 ) -> int:
     """Check a blog."""
     import asyncio
@@ -71,27 +63,25 @@ def command(
     from exporter.check.service_check import check
     from exporter.cli.signals import catch_signals
 
-    target = find_target(blog, options, archive=archive, config=config, warn=out.warn)
-    if report_file is not None:
-        require_new_file(report_file, force=force)
+    target = find_target(blog, given, archive=archive, config=config, warn=out.warn)
+    if report is not None:
+        require_new_file(report, force=force)
     if target.notice is not None:
         out.warn(target.notice)
     settings = target.settings
     with catch_signals():
-        result = asyncio.run(check(target.blog_id, settings, target.root, keep=report_file is not None, warn=out.warn))
+        result = asyncio.run(check(target.blog_id, settings, target.root, keep=report is not None, warn=out.warn))
     out.document(result.document())
     for line in page(result):
         out.answer(line)
-    if report_file is not None:
+    if report is not None:
         from exporter.check.report import write_report
         from exporter.service.registry import service_of
 
         found = Archive.open(target.root).info.service if Archive.exists(target.root) else None
         service = service_of(settings, found or settings.service)
-        write_report(report_file, result, settings, service, force=force)
-        text = message(
-            "Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report_file
-        )
+        write_report(report, result, settings, service, force=force)
+        text = message("Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report)
         out.say(text)
     return result.exit_code
 

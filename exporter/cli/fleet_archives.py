@@ -407,14 +407,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
 @click.option("--update", is_flag=True, help=message("Update the index first."))
 @with_pool(OnLoss.STOP)
 def search(
-    *,
-    out: Output,
-    root: Path,
-    words: tuple[str, ...],
-    update: bool,
-    pool: WorkerPool,
-    config: Path | None,
-    **given: Any,
+    *, out: Output, root: Path, words: tuple[str, ...], pool: WorkerPool, config: Path | None, **given: Any
 ) -> int:
     """Run ``fleet search``."""
     from exporter.cli.fleet_output import report_trouble
@@ -427,7 +420,7 @@ def search(
     settings = settings_of(out, config)
     query = query_of(words, given, settings)
     trouble: list[tuple[str, str]] = []
-    if update or not is_indexed(root):
+    if given["update"] or not is_indexed(root):
         update_index(root, settings, pool, SystemClock(), lambda outcome: trouble.extend(outcome.trouble))
         report_trouble(out, trouble, len(trouble))
     found = find(root, query, settings, pool.slots if isinstance(pool, LocalPool) else processors())
@@ -449,7 +442,7 @@ def search(
         parts.append(shown_line(query))
     if found.outdated:
         parts.append(message("{n:,} of them changed since: use --update", n=found.outdated))
-    if not update:
+    if not given["update"]:
         parts.append(message("index of {date}", date=f"{when:%Y-%m-%d %H:%M} UTC"))
     out.say(message("{parts}.", parts=listed(parts)))
     return 3 if trouble else 0
