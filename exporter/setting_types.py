@@ -201,10 +201,8 @@ class OneOf:
     def __call__(self, text: str) -> str:
         """Read a name."""
         if text not in self.names:
-            names, near = listed(self.names), nearest(text, self.names)
-            if near is not None:
-                raise ValueError(message("one of {names} is expected (did you mean {near}?)", names=names, near=near))
-            raise ValueError(message("one of {names} is expected", names=names))
+            expected = message("one of {names} is expected", names=listed(self.names))
+            raise ValueError(with_guess(expected, text, self.names))
         return text
 
 
@@ -273,8 +271,9 @@ def setting_text(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def nearest(name: str, among: Iterable[str]) -> str | None:
-    """Return the name that a misspelled one most likely means, or ``None``."""
+def with_guess(said: str, word: str, known: Iterable[str]) -> str:
+    """Return a text about an unknown word, with the most similar known one if there is any."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
-    return next(iter(get_close_matches(name, list(among), 1)), None)
+    near = get_close_matches(word, list(known), 1)
+    return message("{word} (did you mean {near}?)", word=said, near=near[0]) if near else said

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta, tzinfo
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
-
-import platformdirs
+from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.message import message, system_reason
@@ -30,7 +28,6 @@ from exporter.setting_types import (
     day,
     duration,
     hosts,
-    nearest,
     parameter_name,
     positive_duration,
     rate,
@@ -40,6 +37,7 @@ from exporter.setting_types import (
     size,
     some_text,
     unset,
+    with_guess,
     words,
     yes_or_no,
     zone,
@@ -165,8 +163,7 @@ class Origin(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The source of a setting's value.
 
     Attributes:
@@ -182,7 +179,7 @@ class Source:
     def place(self, name: str) -> str:
         """Describe a setting's place: ``option --max-age``, ``/home/me/blog-exporter.toml: max_age``."""
         if self.origin is Origin.OPTION:
-            return message("option {name}", name=f"--{name.replace('_', '-')}")
+            return message("option {name}", name=option_name(name))
         if self.origin is Origin.VARIABLE:
             return message("variable {name}", name=f"{PREFIX}{name.upper()}")
         if self.origin is Origin.BLOG:
@@ -194,8 +191,7 @@ class Source:
         return message("{path}: {name}", path=self.where, name=name)
 
 
-@dataclass(frozen=True, slots=True)
-class BlogTable:
+class BlogTable(NamedTuple):
     """A ``[blogs.NAME]`` table of the settings file.
 
     Attributes:
@@ -232,6 +228,8 @@ class ConfigFile:
 
 def config_folder() -> Path:
     """Return the user's configuration folder."""
+    import platformdirs  # noqa: PLC0415 - no help needs a folder
+
     return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False))
 
 
@@ -239,6 +237,11 @@ def own_config_path(config: Path | None = None, environment: Mapping[str, str] |
     """Return the settings file's path: ``config``, the variable's, or the user's own. The file may be missing."""
     named = (os.environ if environment is None else environment).get(CONFIG_VARIABLE)
     return config or (Path(named) if named else config_folder() / FILE_NAME)
+
+
+def option_name(name: str) -> str:
+    """Return the option of a setting or parameter: ``--max-age`` for ``max_age``."""
+    return f"--{name.replace('_', '-')}"
 
 
 def read_config(config: Path | None = None, environment: Mapping[str, str] | None = None) -> ConfigFile:
@@ -312,8 +315,7 @@ def _refuse_shared_archives(path: Path, blogs: Mapping[str, BlogTable]) -> None:
         seen[place] = name
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(NamedTuple):
     """The settings that an archive stores and that may be used.
 
     Attributes:
@@ -420,45 +422,41 @@ def _profile(sources: Iterable[tuple[Source, Mapping[str, Any]]], file: ConfigFi
     named = next((values["profile"] for _, values in sources if "profile" in values), None)
     if named is None:
         return profile_for(blog_id, reversed(profiles.values()))
-    if named not in profiles:
-        raise UsageError(no_such_profile(str(named), profiles))
-    return profiles[named]
+    return profile_named(str(named), profiles)
 
 
-def no_such_profile(name: str, profiles: Iterable[str]) -> str:
-    """Return a message that no profile has this name, with the most similar name."""
-    near = nearest(name, profiles)
-    if near is None:
-        return message("There is no profile {name}.", name=repr(name))
-    return message("There is no profile {name} (did you mean {near}?).", name=repr(name), near=near)
+def profile_named(name: str, profiles: Mapping[str, Profile]) -> Profile:
+    """Return the profile with this name.
+
+    Raises:
+        UsageError: there is none; names the most similar one.
+    """
+    if name not in profiles:
+        raise UsageError(message("There is no profile {name}.", name=with_guess(repr(name), name, profiles)))
+    return profiles[name]
 
 
-def check_setting(name: str, value: Any) -> None:
-    """Check an untrusted value.
+def check_setting(name: str, value: Any) -> Any:
+    """Return an untrusted value as its setting reads it.
 
     Raises:
         ValueError: the setting does not accept the value.
     """
     if not isinstance(value, str | int | float | date):
         raise ValueError(message("text, a number, true or false is expected"))  # noqa: TRY004 - as all readers do
-    SETTINGS[name].read(setting_text(value))
+    return SETTINGS[name].read(setting_text(value))
 
 
 def _read_value(source: Source, name: str, value: Any) -> Any:
     place = source.place(name)
-    setting = SETTINGS.get(name)
-    if setting is None:
-        near = nearest(name, SETTINGS)
-        if near is None:
-            raise UsageError(message("{place} is not a setting.", place=place))
-        raise UsageError(message("{place} is not a setting (did you mean {near}?).", place=place, near=near))
-    if not isinstance(value, str | int | float | date):
-        raise UsageError(message("{place} must be text, a number, true or false.", place=place))
-    text = setting_text(value)
+    if name not in SETTINGS:
+        unknown = message("{place} is not a setting", place=place)
+        raise UsageError(message("{sentence}.", sentence=with_guess(unknown, name, SETTINGS)))
     try:
-        return setting.read(text)
+        return check_setting(name, value)
     except ValueError as error:
-        raise UsageError(message("{place} is {text}: {error}.", place=place, text=repr(text), error=error)) from error
+        text = repr(setting_text(value))
+        raise UsageError(message("{place} is {text}: {error}.", place=place, text=text, error=error)) from error
 
 
 def variables(environment: Mapping[str, str]) -> dict[str, str]:

@@ -174,7 +174,7 @@ def test_the_users_own_settings_file_is_read(tmp_path: Path, monkeypatch: pytest
         ({}, {}, "concurency = 3", "concurency is not a setting (did you mean concurrency?)"),
         ({}, {}, "xyzzy = 3", "xyzzy is not a setting."),
         ({}, {}, "retries = true", "a whole number from 0 to 100"),
-        ({}, {}, "retries = [1]", "retries must be text, a number, true or false"),
+        ({}, {}, "retries = [1]", "retries is '[1]': text, a number, true or false is expected"),
         ({}, {}, "retries = ", "is not valid TOML"),
         ({}, {}, "profile = 1", "There is no profile '1'"),
         ({}, {}, "[profiles]\nmine = 1", "profiles must hold a table"),

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import platformdirs
-
 from exporter.archive import atomic
 from exporter.cli.output import Output, counted
 from exporter.cli.questions import Questions
@@ -26,43 +24,27 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus, Verdict
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS
-from exporter.settings import SETTINGS, Settings
+from exporter.settings import SETTINGS, Settings, config_folder, option_name
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10
 _MAX_QUESTIONS: Final = 20
 """Combinations of flags asked about, the most frequent first. A blog has a few; all others are not public."""
 
-OnStored = Callable[[str, Path], None]
-
 
 def answers_path() -> Path:
     """Return the file of the kept answers."""
-    return Path(platformdirs.user_config_dir("blog-exporter", appauthor=False)) / "exports.json"
+    return config_folder() / "exports.json"
 
 
-def stored_printer(out: Output, blog_id: str) -> OnStored:
-    """Return a function that prints the kept answers in use on standard error."""
-    return lambda said, path: out.say(
-        message(
-            "Using the answers kept for {blog_id}: {said} (in {path})",
-            blog_id=printable(blog_id),
-            said=printable(said),
-            path=printable(str(path)),
-        )
-    )
-
-
-def declared_flags(
-    service: Records, settings: Settings, blog_id: str, on_stored: OnStored, *, all_as_draft: bool
-) -> Declared:
+def declared_flags(service: Records, settings: Settings, blog_id: str, out: Output, *, all_as_draft: bool) -> Declared:
     """Return the meaning of a blog's flags, from the settings or else from the kept answers.
 
     Args:
         service: names the settings that declare it.
         settings: the first source.
         blog_id: the blog.
-        on_stored: called with the kept answers in use, which decide about publication, and with their file.
+        out: prints the kept answers in use, as they decide about publication.
         all_as_draft: whether every entry becomes a draft, so that the kept answers about entries are not used.
 
     Raises:
@@ -78,13 +60,13 @@ def declared_flags(
                 found[name] = SETTINGS[name].read(kept[name])
             except ValueError as error:
                 about = {"path": answers_path(), "name": name, "blog_id": blog_id, "text": kept[name]}
-                raise UsageError(
-                    message("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error)
-                ) from error
+                text = message("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error)
+                raise UsageError(text) from error
             if name == flags.comments or not all_as_draft:
                 used[name] = kept[name]
     if used:
-        on_stored(as_settings(used), answers_path())
+        said = {"said": printable(as_settings(used)), "path": printable(str(answers_path()))}
+        out.say(message("Using the answers kept for {blog_id}: {said} (in {path})", blog_id=printable(blog_id), **said))
     return service.declared(found, all_as_draft=all_as_draft)
 
 
@@ -127,25 +109,15 @@ def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str]
         message("{value} ({count})", value=printable(value, 40), count=counted(count, noun))
         for value, count in found.most_common(_VALUES_SHOWN)
     ]
-    parts: dict[str, Any] = {"name": name, "values": ",".join(sorted(values)), "flag": flag, "known": either(known)}
-    parts["option"] = f"--{name.replace('_', '-')}"
-    if noun == "entry":
-        return message(
-            "{name} is {values}, which no entry has: {flag} is {known}. Choose one of these with {option}, or see "
-            "inspect DIR.",
-            **parts,
-        )
     return message(
-        "{name} is {values}, which no comment has: {flag} is {known}. Choose one of these with {option}, or see "
+        "{name} is {values}, which does not occur: {flag} is {known}. Choose one of these with {option}, or see "
         "inspect DIR.",
-        **parts,
+        name=name,
+        values=",".join(sorted(values)),
+        flag=flag,
+        known=either(known),
+        option=option_name(name),
     )
-
-
-def flag_answers(given: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the options about the blog's flags, as settings write them."""
-    found = {name: given[name] for name in FLAG_SETTINGS}
-    return {name: "yes" if value is True else value or None for name, value in found.items()}
 
 
 def as_settings(answers: Mapping[str, str | None]) -> str:
@@ -153,46 +125,34 @@ def as_settings(answers: Mapping[str, str | None]) -> str:
     return ", ".join(f'{name} = "{value}"' for name, value in sorted(answers.items()) if value is not None)
 
 
-def store(given: dict[str, str | None], blog_id: str, out: Output) -> Path | None:
-    """Keep the answers given as options; return the file if it changed."""
-    new = {name: text for name, text in given.items() if text is not None}
+def keep_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
+    """Keep the options about a blog's flags, and print them if they are new."""
+    new = {name: given[name] for name in FLAG_SETTINGS if given[name] is not None}
     path = answers_path()
-    answers = _read(path)
-    known = answers.get(blog_id, {})
+    kept = _read(path)
+    known = kept.get(blog_id, {})
     if not new or {**known, **new} == known:
-        return None
-    answers[blog_id] = {**known, **new}
-    text = json.dumps(answers, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+        return
+    kept[blog_id] = {**known, **new}
+    text = json.dumps(kept, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    shown = printable(as_settings(new))
     try:
         with atomic.translated(path):
             atomic.make_folder(path.parent)
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
-        unkept = as_settings(new)
-        out.warn(
-            message(
-                "The answers could not be kept: {reason} Put them into the settings file: {answers}",
-                reason=error,
-                answers=unkept,
-            )
+        sentence = message(
+            "The answers could not be kept: {reason} Put them into the settings file: {answers}",
+            reason=error,
+            answers=shown,
         )
-        return None
-    return path
-
-
-def store_given_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
-    """Keep the options about a blog's flags, and print them if they are new."""
-    new = flag_answers(given)
-    path = store(new, blog_id, out)
-    if path is not None:
-        out.say(
-            message(
-                "Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})",
-                blog_id=printable(blog_id),
-                answers=printable(as_settings(new)),
-                path=printable(str(path)),
-            )
-        )
+        out.warn(sentence)
+        return
+    where = {"blog_id": printable(blog_id), "path": printable(str(path))}
+    sentence = message(
+        "Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})", answers=shown, **where
+    )
+    out.say(sentence)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
@@ -201,9 +161,8 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise UsageError(
-            message("{path} cannot be read ({reason}); repair or remove it.", path=path, reason=error)
-        ) from error
+        text = message("{path} cannot be read ({reason}); repair or remove it.", path=path, reason=error)
+        raise UsageError(text) from error
     if not isinstance(document, dict) or not all(isinstance(answers, dict) for answers in document.values()):
         raise UsageError(message("{path} must hold an object for each blog; repair or remove it.", path=path))
     return document
@@ -244,13 +203,12 @@ class FlagQuestions:
             if code is None or (self._is_periodic(one) and answers.get(code) and not all(answers[code])):
                 continue
             if self._verdict(one, code, period=True).status is PostStatus.PRIVATE:
-                self._ask.say(
-                    message(
-                        "Entries with {flags}: {count:,}. They are marked as private, and stay private.",
-                        flags=_shown(one),
-                        count=one.count,
-                    )
+                text = message(
+                    "Entries with {flags}: {count:,}. They are marked as private, and stay private.",
+                    flags=_shown(one),
+                    count=one.count,
                 )
+                self._ask.say(text)
                 continue
             public = self._is_public(one)
             if self._is_periodic(one):
@@ -273,28 +231,26 @@ class FlagQuestions:
         raw = self._raw(Kind.ENTRIES, one.first)
         date = self.service.post(raw).date
         self._ask.say()
-        self._ask.say(
-            message(
-                "Entries with {flags}: {count:,}. Sample: “{title}” ({day})",
-                flags=_shown(one),
-                count=one.count,
-                title=one.samples[0],
-                day="-" if date is None else f"{date:%Y-%m-%d}",
-            )
+        text = message(
+            "Entries with {flags}: {count:,}. Sample: “{title}” ({day})",
+            flags=_shown(one),
+            count=one.count,
+            title=one.samples[0],
+            day="-" if date is None else f"{date:%Y-%m-%d}",
         )
+        self._ask.say(text)
         self._say_address(raw)
         return self._ask.agreed(message("Can everybody read it?"), default=False)
 
     def _is_visible(self, one: Combination) -> bool:
         entry_id = self.service.post_id(self._raw(Kind.COMMENTS, one.first))
-        self._ask.say(
-            message(
-                "Comments with {flags}: {count:,}. Sample: “{title}”",
-                flags=_shown(one),
-                count=one.count,
-                title=one.samples[0],
-            )
+        text = message(
+            "Comments with {flags}: {count:,}. Sample: “{title}”",
+            flags=_shown(one),
+            count=one.count,
+            title=one.samples[0],
         )
+        self._ask.say(text)
         self._say_address(self._raw(Kind.ENTRIES, entry_id))
         return self._ask.agreed(message("Can everybody see that comment?"), default=False)
 

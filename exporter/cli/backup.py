@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.main import as_own_error
-from exporter.cli.options import config_option, duration_option, setting_options, with_output, without_views
+from exporter.cli.options import duration_option, setting_options, with_config, without_views
 from exporter.cli.output import OnLoss, Output, report
 from exporter.cli.target import BlogTarget, find_target, named_archive, remember_options
 from exporter.clock import SystemClock
@@ -23,7 +25,6 @@ from exporter.service.registry import SERVICE_OPTIONS
 from exporter.settings import Settings, own_config_path, read_config
 
 if TYPE_CHECKING:
-    from exporter.cli.signals import Signals
     from exporter.crawl.outcome import Outcome
     from exporter.library.backup import Backup
     from exporter.notify.delivery import Monitor
@@ -36,12 +37,14 @@ Examples:
 The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
 """
 )
+_RUN_OPTIONS: Final = ("retry_lost", "accept_doubtful", "accept_removals", "new", "dry_run")
+"""The options for :func:`back_up` that are no settings."""
 SAVED: Final = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code})
 ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 """Exit codes, the worst first: problems of this machine, of an archive, of a setting, of a service."""
 
 
-@click.command(
+@cli_command(
     "backup",
     epilog=_EPILOG,
     help=message(
@@ -53,9 +56,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 )
 @click.argument("words", metavar="BLOG_ID|DIR|NAME", required=False)
 @click.option("--all", "every", is_flag=True, help=message("Back up each [blogs.NAME] of the settings file."))
-@click.option(
-    "--archive", type=click.Path(path_type=Path), metavar="DIR", help=message("The archive. [default: ./BLOG_ID]")
-)
+@click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ./BLOG_ID]"))
 @setting_options(
     "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "give_up_after", "wait_lock",
     "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
@@ -73,67 +74,47 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     "--unless-newer", metavar="AGE", help=message("Skip a blog that was saved less than AGE ago, such as 20h.")
 )
 @without_views
-@config_option
-@with_output(OnLoss.WARN)
+@with_config(on_loss=OnLoss.WARN)
 def backup_command(
-    *, out: Output, words: str | None, every: bool, archive: Path | None, config: Path | None, retry_lost: bool,
-    accept_doubtful: bool, accept_removals: bool, new: bool, dry_run: bool, no_remember: bool,
+    *, out: Output, words: str | None, every: bool, archive: Path | None, config: Path | None, no_remember: bool,
     unless_newer: str | None, **options: Any,
 ) -> int:  # fmt: skip
     """Run ``backup``."""
     from exporter.library.backup import recording_refusal
 
-    run_options = {
-        "retry_lost": retry_lost, "accept_doubtful": accept_doubtful, "accept_removals": accept_removals, "new": new,
-        "dry_run": dry_run,
-    }  # fmt: skip
+    run_options = {name: options.pop(name) for name in _RUN_OPTIONS}
+    dry_run = run_options["dry_run"]
 
-    def one(target: BlogTarget, out: Output) -> int:
-        if unless_newer is not None and not _is_due(target.root, unless_newer):
-            age = unless_newer
-            out.say(message("Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=age))
-            skipped = {"archive": str(target.root.absolute()), "dry_run": dry_run, "outcome": "skipped"}
-            out.document({"blog_id": target.blog_id, **skipped})
-            return 0
-        outcome = _back_up_target(target, out, **run_options)
-        if not dry_run and not no_remember and outcome.exit_code in SAVED:
-            kept = remember_options(target, options, out)
-            if kept is not None and target.table is None:
-                command = suggested("backup", target.root)
-                out.say(message("From now on this is enough: {command}", command=command))
-        return outcome.exit_code
+    def one(words: str, out: Output) -> int:
+        place = named_archive(words, archive, config)
+        with recording_refusal(place, unattended=out.verbosity < 0, dry_run=dry_run):
+            new = run_options["new"]
+            target = find_target(words, options, archive=archive, config=config, new=new, warn=out.warn)
+            if unless_newer is not None and not _is_due(target.root, unless_newer):
+                age = unless_newer
+                out.say(message("Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=age))
+                about = {"blog_id": target.blog_id, "archive": str(target.root.absolute())}
+                out.document({**about, "dry_run": dry_run, "outcome": "skipped"})
+                return 0
+            outcome = _back_up_target(target, out, **run_options)
+            if not dry_run and not no_remember and outcome.exit_code in SAVED:
+                kept = remember_options(target, options, out)
+                if kept is not None and target.table is None:
+                    command = suggested("backup", target.root)
+                    out.say(message("From now on this is enough: {command}", command=command))
+            return outcome.exit_code
 
     if every:
         if words is not None or archive is not None:
-            raise UsageError(
-                message("--all backs up every blog of the settings file: leave out the blog and --archive.")
-            )
-        return _back_up_all(options, config, out, one, dry_run=dry_run)
+            text = message("--all backs up every blog of the settings file: leave out the blog and --archive.")
+            raise UsageError(text)
+        return _back_up_all(config, out, one)
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
-    place = named_archive(words, archive, config)
-    with recording_refusal(place, unattended=out.verbosity < 0, dry_run=dry_run):
-        return one(find_target(words, options, archive=archive, config=config, new=new, warn=out.warn), out)
+    return one(words, out)
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedOutput(Output):
-    """The output of one blog among several: its documents contain the name."""
-
-    name: str = ""
-
-    def document(self, value: dict[str, Any]) -> None:
-        Output.document(self, {"name": self.name, **value})
-
-
-def _back_up_all(
-    options: Mapping[str, Any],
-    config: Path | None,
-    out: Output,
-    back_up: Callable[[BlogTarget, Output], int],
-    *,
-    dry_run: bool,
-) -> int:
+def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Output], int]) -> int:
     """Back up every ``[blogs.NAME]`` in the settings file, in its order; a failure does not stop the others.
 
     Returns:
@@ -143,8 +124,6 @@ def _back_up_all(
         UsageError: the file names no blog.
         Interrupted: a backup was interrupted; the remaining blogs are skipped.
     """
-    from exporter.library.backup import recording_refusal
-
     blogs = read_config(config).blogs
     if not blogs:
         path = own_config_path(config)
@@ -153,10 +132,9 @@ def _back_up_all(
     codes = []
     for name, table in blogs.items():
         out.say(message("{name}: {blog_id}", name=name, blog_id=table.blog_id))
-        own = _NamedOutput(out.as_json, out.verbosity, name)
+        own = replace(out, name=name)
         try:
-            with recording_refusal(table.archive, unattended=out.verbosity < 0, dry_run=dry_run):
-                code = back_up(find_target(name, options, config=config, warn=out.warn), own)
+            code = back_up(name, own)
             ends[name] = message("saved, but not all of it") if code else message("saved")
         except (Interrupted, KeyboardInterrupt):
             raise
@@ -183,10 +161,10 @@ def _back_up_target(target: BlogTarget, out: Output, **run_options: bool) -> Out
     from exporter.archive.settings_file import note_archive
 
     settings = target.settings
-    if settings.base_url is None and target.notices:
-        raise UsageError(target.notices[0])
-    for notice in target.notices:
-        out.warn(notice)
+    if target.notice is not None:
+        if settings.base_url is None:
+            raise UsageError(target.notice)
+        out.warn(target.notice)
     attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
     if attended and not run_options["dry_run"] and settings.site and settings.site_title is None:
         settings = _with_title(target.root, settings)
@@ -272,12 +250,28 @@ def _back_up(
 ) -> Outcome:
     import asyncio
 
+    from exporter.cli.progress import progress_for
     from exporter.cli.signals import catch_signals
     from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
+    from exporter.library.backup import backup, open_service
 
     begun = time.monotonic()
-    with catch_signals() as signals:
-        done = asyncio.run(_run(root, blog_id, settings, out, signals, monitor, dry_run=dry_run, **how))
+    progress = progress_for(out, settings.timezone)
+
+    async def run() -> Backup:
+        async with (
+            contextlib.nullcontext() if monitor is None else monitor.started(),
+            open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service,
+        ):
+            made = backup(root, service, settings, dry_run=dry_run, **how)
+            with signals.passed_to(made.stop):
+                async with made:
+                    async for event in made:
+                        progress.handle(event)
+            return made
+
+    with catch_signals() as signals, contextlib.closing(progress):
+        done = asyncio.run(run())
     outcome, replaced = done.outcome, done.refreshed.replaced
     took = timedelta(seconds=time.monotonic() - begun)
     for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
@@ -286,37 +280,12 @@ def _back_up(
     if notice is not None:
         out.warn(notice)
     if replaced:
-        out.say(
-            message_n(
-                "{n:,} character that no text file can hold became U+FFFD in the views.",
-                "{n:,} characters that no text file can hold became U+FFFD in the views.",
-                replaced,
-            )
+        text = message_n(
+            "{n:,} character that no text file can hold became U+FFFD in the views.",
+            "{n:,} characters that no text file can hold became U+FFFD in the views.",
+            replaced,
         )
+        out.say(text)
     document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
     out.document({**document, "characters_replaced": replaced})
     return outcome
-
-
-async def _run(
-    root: Path, blog_id: str, settings: Settings, out: Output, signals: Signals, monitor: Monitor | None, **how: Any
-) -> Backup:
-    import contextlib
-
-    from exporter.cli.progress import progress_for
-    from exporter.library.backup import backup, open_service
-
-    progress = progress_for(out, settings.timezone)
-    try:
-        async with (
-            contextlib.nullcontext() if monitor is None else monitor.started(),
-            open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service,
-        ):
-            run = backup(root, service, settings, **how)
-            with signals.passed_to(run.stop):
-                async with run:
-                    async for event in run:
-                        progress.handle(event)
-            return run
-    finally:
-        progress.close()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, size_text, time_text
 from exporter.cli.target import find_target
-from exporter.errors import UsageError
 from exporter.message import PROGRAM, message
-from exporter.text import left, printable, right, width
+from exporter.text import left, printable, right, width, wrapped
 from exporter.translation import translated
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LINE_COLUMNS = 79
 _LABEL_COLUMNS = 14
 
 
-@click.command(
+@cli_command(
     "check",
     epilog=_EPILOG,
     help=message(
@@ -42,73 +42,52 @@ _LABEL_COLUMNS = 14
     ),
 )
 @click.argument("blog", metavar="BLOG_ID|DIR|NAME")
-@click.option(
-    "--archive",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help=message("Folder of the archive. [default: ./BLOG_ID]"),
-)
+@click.option("--archive", type=PATH, metavar="DIR", help=message("Folder of the archive. [default: ./BLOG_ID]"))
 @click.option(
     "--report",
-    "report_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help=message("Write a bug report without any text of the blog."),
 )
 @click.option("--force", is_flag=True, help=message("Replace an existing report."))
-@setting_options("base_url", "profile", "token_file", "account", "assets", "file_url", "allow_private_network")
-@config_option
-@with_output(OnLoss.STOP)
+@with_config(
+    "base_url", "profile", "token_file", "account", "assets", "file_url", "allow_private_network", on_loss=OnLoss.STOP
+)
 def command(
-    *,
-    out: Output,
-    blog: str,
-    archive: Path | None,
-    config: Path | None,
-    report_file: Path | None,
-    force: bool,
-    **options: Any,
+    *, out: Output, blog: str, archive: Path | None, config: Path | None, report: Path | None, force: bool, **given: Any
 ) -> int:
     """Check a blog."""
     import asyncio
 
     from exporter.archive.archive import Archive
-    from exporter.archive.reader import require_outside_archives
     from exporter.check.service_check import check
     from exporter.cli.signals import catch_signals
 
-    target = find_target(blog, options, archive=archive, config=config, warn=out.warn)
-    if report_file is not None:
-        from exporter.check.report import already_exists
-
-        require_outside_archives(report_file)
-        if report_file.exists() and not force:
-            raise UsageError(already_exists(report_file))
-    for notice in target.notices:
-        out.warn(notice)
+    target = find_target(blog, given, archive=archive, config=config, warn=out.warn)
+    if report is not None:
+        require_new_file(report, force=force)
+    if target.notice is not None:
+        out.warn(target.notice)
     settings = target.settings
     with catch_signals():
-        result = asyncio.run(check(target.blog_id, settings, target.root, keep=report_file is not None, warn=out.warn))
+        result = asyncio.run(check(target.blog_id, settings, target.root, keep=report is not None, warn=out.warn))
     out.document(result.document())
     for line in page(result):
         out.answer(line)
-    if report_file is not None:
+    if report is not None:
         from exporter.check.report import write_report
         from exporter.service.registry import service_of
 
         found = Archive.open(target.root).info.service if Archive.exists(target.root) else None
         service = service_of(settings, found or settings.service)
-        write_report(report_file, result, settings, service, force=force)
-        out.say(
-            message(
-                "Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report_file
-            )
-        )
+        write_report(report, result, settings, service, force=force)
+        text = message("Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report)
+        out.say(text)
     return result.exit_code
 
 
 def page(result: CheckResult) -> Iterator[str]:
-    """Yield the lines of the diagnosis. Only commands are wider than a terminal of 80 columns."""
+    """Yield the lines of the diagnosis. Only commands and addresses may be wider than a terminal of 80 columns."""
     yield from _fact(message("Blog"), _shown(result.blog_id))
     yield from _fact(message("Service"), _shown(result.base_url or message("not set")))
     yield from _fact(message("Signed in as"), _signed_in(result))
@@ -161,17 +140,13 @@ def _sums(result: CheckResult) -> Iterator[str]:
     if estimate is not None:
         found = message(
             "about {entries:,} entries, {comments:,} comments, {files:,} files",
-            entries=estimate.entries,
-            comments=estimate.comments,
-            files=estimate.files,
-        )
+            entries=estimate.entries, comments=estimate.comments, files=estimate.files,
+        )  # fmt: skip
         yield from _fact(message("On the blog"), found)
         cost = message(
             "about {requests:,} requests, {time}, {size}, without pictures on other sites",
-            requests=estimate.requests,
-            time=time_text(estimate.seconds),
-            size=size_text(estimate.bytes),
-        )
+            requests=estimate.requests, time=time_text(estimate.seconds), size=size_text(estimate.bytes),
+        )  # fmt: skip
         yield from _fact(message("First backup"), cost)
     if result.free is not None:
         yield from _fact(message("Free space"), size_text(result.free))
@@ -214,25 +189,7 @@ def _shown(text: str, limit: int | None = None) -> str:
 
 
 def _wrapped(lead: str, text: str) -> Iterator[str]:
-    """Yield a text in lines of 79 columns after a lead. Long words and Japanese text are broken."""
-    indent = " " * width(lead)
-    line, room = lead, _LINE_COLUMNS - width(lead)
-    for word in _pieces(text, max(10, room)):
-        if line not in {lead, indent} and width(line) + width(word.rstrip()) > _LINE_COLUMNS:
-            yield line.rstrip()
-            line = indent + word.lstrip()
-        else:
-            line += word
-    yield line.rstrip()
-
-
-def _pieces(text: str, longest: int) -> Iterator[str]:
-    """Yield the pieces between which a line may break: at spaces, around wide characters, and in long words."""
-    piece = ""
-    for char in text:
-        wide = width(char) > 1
-        if piece and (wide or piece.endswith(" ") or width(piece[-1]) > 1 or width(piece) >= longest - 1):
-            yield piece
-            piece = ""
-        piece += char
-    yield piece
+    """Yield a text in lines of 79 columns, the first after a lead, the others below it."""
+    for line in wrapped(text, _LINE_COLUMNS - width(lead)):
+        yield f"{lead}{line}".rstrip()
+        lead = " " * width(lead)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
-from exporter.cli.options import archive_argument, config_option, opened, require_new_file, setting_options, with_output
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import archive_argument, given_settings, opened, require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, sentence, shown
 from exporter.errors import Incomplete
 from exporter.message import message
-from exporter.settings import SETTINGS, Settings
+from exporter.settings import Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from exporter.cli.signals import Signals
     from exporter.compare.posts import Scope
     from exporter.library.compare import Arrivals, Compared
 
@@ -43,7 +44,7 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 }
 
 
-@click.command(
+@cli_command(
     "compare",
     epilog=_EPILOG,
     help=message(
@@ -66,30 +67,34 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 )
 @click.option("--no-pictures", is_flag=True, help=message("Compare the addresses of pictures only."))
 @click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
-@click.option("--no-slugs", is_flag=True, help=message("Do not compare the slugs in addresses."))
-@click.option(
-    "--report", type=click.Path(path_type=Path), metavar="FILE", help=message("Write the full result as JSON.")
-)
+@click.option("--report", type=PATH, metavar="FILE", help=message("Write the full result as JSON."))
 @click.option("--force", is_flag=True, help=message("Replace an existing report."))
-@setting_options("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
-@config_option
-@with_output(OnLoss.STOP)
+@with_config("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network", on_loss=OnLoss.STOP)
 def compare_command(
     *, out: Output, archive: Path, home: str, report: Path | None, config: Path | None, **given: Any
 ) -> int:
     """Run ``compare``."""
+    from exporter.cli.signals import catch_signals
+    from exporter.compare.posts import Aspect, Scope
     from exporter.compare.report import document, lines, verdict
+    from exporter.library.compare import expected_posts
 
     check_choice(given)
     if report is not None:
         require_new_file(report, force=given["force"])
-    from exporter.library.compare import expected_posts
-
-    options = {name: value for name, value in given.items() if name in SETTINGS} | flag_answers(given)
-    found, settings = opened(out, archive, options, config)
+    found, settings = opened(out, archive, given_settings(given), config)
     choice = chosen(out, found.path, found.info, settings, given)
     expected = expected_posts(found.path, choice.options, at=choice.version, only=given["only"], check=choice.check)
-    kind, comparison = _compare(out, expected, home, settings, given)
+    left_out = {Aspect.COMMENTS} if given["no_comments"] else set()
+    hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
+    scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
+
+    def progress(what: str, count: int) -> None:
+        if count % _PROGRESS_EVERY == 0:
+            out.say(_READ[what](count))
+
+    with catch_signals(lambda: message("nothing was written")) as signals:
+        kind, comparison = compared_with(home, settings, expected, scope, signals, progress)
     out.say(message("Compared with {home}, a {kind}:", home=printable(home, 200), kind=kind))
     result = document(comparison, **expected.about, home={"kind": kind, "place": home})
     out.document(result)
@@ -104,34 +109,24 @@ def compare_command(
     return 0
 
 
-def _compare(out: Output, expected: Arrivals, place: str, settings: Settings, given: Mapping[str, Any]) -> Compared:
-    """Read the new home, with lines of progress, and compare it."""
+def compared_with(
+    place: str,
+    settings: Settings,
+    expected: Arrivals,
+    scope: Scope,
+    signals: Signals,
+    progress: Callable[[str, int], None] = lambda _what, _count: None,
+) -> Compared:
+    """Read the new home at ``place`` and compare it with the archive, until a signal comes."""
     import asyncio
 
-    from exporter.cli.signals import catch_signals
-    from exporter.compare.posts import Aspect, Scope
-
-    left_out = {
-        aspect for aspect, option in ((Aspect.COMMENTS, "no_comments"), (Aspect.SLUG, "no_slugs")) if given[option]
-    }
-    hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
-    scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
-
-    def progress(what: str, count: int) -> None:
-        if count % _PROGRESS_EVERY == 0:
-            out.say(_READ[what](count))
-
-    with catch_signals(lambda: message("nothing was written")) as signals:
-        return asyncio.run(signals.cancelling(_read(place, settings, progress, expected, scope)))
-
-
-async def _read(
-    place: str, settings: Settings, progress: Callable[[str, int], None], expected: Arrivals, scope: Scope
-) -> Compared:
     from exporter.library.compare import compare, open_home
 
-    async with open_home(place, settings, progress=progress) as home:
-        return await compare(home, expected, scope)
+    async def run() -> Compared:
+        async with open_home(place, settings, progress=progress) as home:
+            return await compare(home, expected, scope)
+
+    return asyncio.run(signals.cancelling(run()))
 
 
 def _write(report: Path, result: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from exporter.cli.help import cli_command
 from exporter.cli.options import with_output
 from exporter.cli.output import OnLoss, Output
 from exporter.message import PROGRAM, message
@@ -18,7 +19,7 @@ _WHERE = {
 }
 
 
-@click.command(
+@cli_command(
     "completion",
     help=message(
         """Print a completion script for bash, zsh or fish.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from exporter.archive.archive import Archive
 from exporter.cli.backup import back_up
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import with_output
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.clock import FixedClock
@@ -21,18 +22,17 @@ from exporter.settings import CONFIG_VARIABLE, resolve
 from exporter.text import left
 from exporter.translation import translated
 
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
+
 _SAMPLE_START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _SAMPLE_URL = "http://demo.example.jp"
-_SETTINGS = {
-    "file_url": FILE_URL,
-    "entry_url": ENTRY_URL,
-    "allow_private_network": "yes",
-}
+_SETTINGS = {"file_url": FILE_URL, "entry_url": ENTRY_URL, "allow_private_network": "yes"}
 _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
 """Ignores the settings file, which may name the monitor of a real blog."""
 
 
-@click.command(
+@cli_command(
     "demo",
     help=message(
         """Back up a sample blog into DIR (default: ./demo-archive), change the blog, back it up again, and verify.
@@ -40,11 +40,12 @@ _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
         Nothing leaves this machine: the blog is served on a free local port."""
     ),
 )
-@click.argument("directory", metavar="[DIR]", default="demo-archive", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="[DIR]", default="demo-archive", type=PATH)
 @click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Write the same bytes every time."))
 @with_output(OnLoss.WARN)
 def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     """Run ``demo``."""
+    from exporter.archive.archive import Archive
     from exporter.demo.content import demo_blog, later_changes
     from exporter.demo.service import DemoService
 
@@ -71,18 +72,12 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     reader = Archive.open(directory)
     findings = [finding for finding in reader.verify() if finding.damage]
     if findings:
-        raise ArchiveDamaged(
-            message(
-                "The demo's archive is damaged: {path}: {detail}.", path=findings[0].path, detail=findings[0].detail
-            )
+        text = message(
+            "The demo's archive is damaged: {path}: {detail}.", path=findings[0].path, detail=findings[0].detail
         )
+        raise ArchiveDamaged(text)
     versions = counted(len(reader.versions()), "version")
-    out.say(
-        message(
-            "\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n",
-            versions=versions,
-        )
-    )
+    out.say(message("\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n", versions=versions))
     for what, where in _sights(directory, reader):
         out.say(f"  {left(translated(what), 28)} {where}")
     out.document({"archive": str(directory.absolute()), "blog_id": blog.blog_id, "versions": len(reader.versions())})
@@ -91,27 +86,23 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
 
 def _begin(out: Output, directory: Path, blog_id: str) -> None:
     """Refuse a folder with anything but an earlier demo, which gets new versions."""
+    from exporter.archive.archive import Archive
     from exporter.archive.writer import require_place
 
     if not Archive.exists(directory):
         require_place(directory, blog_id)
         return
     reader = Archive.open(directory)
-    if reader.info.blog_id != blog_id:
-        raise UsageError(
-            message(
-                "{folder} is the archive of {blog_id}: name a new folder.",
-                folder=directory,
-                blog_id=reader.info.blog_id,
-            )
-        )
-    out.say(
-        message(
-            "{folder} contains an earlier demo, and gets new versions. The sample blog starts from the beginning, "
-            "so the first backup finds the last changes undone.\n",
-            folder=directory,
-        )
+    found = reader.info.blog_id
+    if found != blog_id:
+        text = message("{folder} is the archive of {blog_id}: name a new folder.", folder=directory, blog_id=found)
+        raise UsageError(text)
+    text = message(
+        "{folder} contains an earlier demo, and gets new versions. The sample blog starts from the beginning, "
+        "so the first backup finds the last changes undone.\n",
+        folder=directory,
     )
+    out.say(text)
 
 
 def _sights(directory: Path, reader: Archive) -> list[tuple[str, str]]:

@@ -8,16 +8,15 @@ from typing import Any
 
 import click
 
-from exporter.cli import answers
-from exporter.cli.copy_options import readable_archive
-from exporter.cli.export_options import Job, export_options, run_export, unused_options
-from exporter.cli.help import HelpedCommand
-from exporter.cli.options import config_option, with_output
+from exporter.cli.answers import keep_answers
+from exporter.cli.export_options import Job, export_options, print_doubt, run_export, unused_options
+from exporter.cli.help import PATH, HelpedCommand, cli_command
+from exporter.cli.options import readable_archive, with_config
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED
-from exporter.export.targets import TARGETS, Matter, Target
+from exporter.export.targets import TARGETS
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared
@@ -46,7 +45,7 @@ class _Command(HelpedCommand):
         super().format_epilog(ctx, formatter)
 
 
-@click.command(
+@cli_command(
     "export",
     cls=_Command,
     epilog=_EPILOG,
@@ -59,10 +58,9 @@ class _Command(HelpedCommand):
 )
 @click.argument("form", metavar="[FORMAT]", required=False)
 @readable_archive("PICTURES", "[DIR]")
-@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.argument("target", metavar="[OUT]", required=False, type=PATH)
 @export_options
-@config_option
-@with_output()
+@with_config()
 def export_command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
     """Run ``export``."""
     if form is None or (form not in NAMED and archive is None and Path(form).is_dir()):
@@ -72,14 +70,13 @@ def export_command(*, out: Output, form: str | None, archive: Path | None, targe
 
 def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(
-            message(
-                "Name the format: export FORMAT DIR OUT, with FORMAT one of {formats}, or a target, one of {targets}. "
-                "Questions need a terminal.",
-                formats=listed(FORMATS),
-                targets=listed(TARGETS),
-            )
+        text = message(
+            "Name the format: export FORMAT DIR OUT, with FORMAT one of {formats}, or a target, one of {targets}. "
+            "Questions need a terminal.",
+            formats=listed(FORMATS),
+            targets=listed(TARGETS),
         )
+        raise UsageError(text)
     from exporter.cli.wizard import ask_and_export
 
     return ask_and_export(out, archive, given)
@@ -88,12 +85,7 @@ def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
 def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, Any]) -> Job:
     format_named(form)
     if archive is None or target is None:
-        if archive is None:
-            text = message(
-                "export {form} needs DIR, the archive, and OUT, a new folder: export FORMAT DIR OUT.", form=form
-            )
-        else:
-            text = message("export {form} needs OUT, a new folder: export FORMAT DIR OUT.", form=form)
+        text = message("export {form} needs DIR, the archive, and OUT, a new folder: export FORMAT DIR OUT.", form=form)
         raise UsageError(text)
     return Job(form, archive, target, given)
 
@@ -107,12 +99,10 @@ def _export(out: Output, job: Job) -> int:
         _print(out, each, declared, dry_run=dry_run)
         if each.document["target"] is None:
             _print_limits(out, job.form, each)
-    target = NAMED[job.form].target
-    if target is not None:
-        _print_doubt(out, target)
+    print_doubt(out, job.form)
     if not dry_run and not NAMED[job.form].whole:
         blog_id = exported[0].document["blog_id"]
-        answers.store_given_answers(job.given, blog_id, out)
+        keep_answers(job.given, blog_id, out)
     exports = [each.document for each in exported]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0
@@ -127,39 +117,36 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
         parts = listed([files, total])
         out.say(message("{folder} would hold {parts}; nothing was written.", folder=folder, parts=parts))
     else:
-        out.done(
-            message(
-                "{folder}: {parts}; the whole report is {report}.",
-                folder=folder,
-                parts=listed([files, total]),
-                report=report_path(folder),
-            )
+        text = message(
+            "{folder}: {parts}; the whole report is {report}.",
+            folder=folder,
+            parts=listed([files, total]),
+            report=report_path(folder),
         )
+        out.done(text)
     if document["in"]["entries"] and not document["out"]["entries"]:
         out.warn(message("No entry is in {folder}; the lines above say why.", folder=folder))
     _print_hidden_since(out, exported)
     hidden = report.hidden_comments()
     if hidden and not declared.visible_comment_flags:
-        out.warn(
-            message(
-                "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
-                comments=counted(hidden, "comment"),
-            )
+        text = message(
+            "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
+            comments=counted(hidden, "comment"),
         )
+        out.warn(text)
 
 
 def _print_hidden_since(out: Output, exported: Exported) -> None:
     """Print that the export of an older version leaves out entries that were hidden or removed later."""
     hidden = exported.report.hidden_since()
     if hidden and not exported.private:
-        out.warn(
-            message(
-                "{entries} of version {version} left out: hidden or removed since. --only all or --only private writes "
-                "them into OUT.NOT-PUBLIC.",
-                entries=counted(hidden, "entry"),
-                version=exported.document["version"],
-            )
+        text = message(
+            "{entries} of version {version} left out: hidden or removed since. --only all or --only private writes "
+            "them into OUT.NOT-PUBLIC.",
+            entries=counted(hidden, "entry"),
+            version=exported.document["version"],
         )
+        out.warn(text)
 
 
 def _print_limits(out: Output, form: str, exported: Exported) -> None:
@@ -168,28 +155,11 @@ def _print_limits(out: Output, form: str, exported: Exported) -> None:
     for name, target in TARGETS.items():
         limited = form in target.forms and target.max_entries
         if limited and (exported.document["out"]["entries"] > target.max_entries or largest > target.max_bytes):
-            out.say(
-                message(
-                    "{title} reads at most {entries} and {size} in a file; for smaller files, add --target {name}.",
-                    title=target.title,
-                    entries=counted(target.max_entries, "entry"),
-                    size=size_text(target.max_bytes),
-                    name=name,
-                )
-            )
-
-
-def _print_doubt(out: Output, target: Target) -> None:
-    """Print a doubt if no reliable source confirms that a target accepts the format."""
-    if not target.keeps(Matter.FORMAT):
-        out.say(
-            message(
-                "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as "
-                "with --since DAY.",
+            text = message(
+                "{title} reads at most {entries} and {size} in a file; for smaller files, add --target {name}.",
                 title=target.title,
-                form=target.form,
+                entries=counted(target.max_entries, "entry"),
+                size=size_text(target.max_bytes),
+                name=name,
             )
-        )
-        for fact in target.facts:
-            if fact.matter is Matter.FORMAT:
-                out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))
+            out.say(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -14,16 +14,15 @@ import click
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.state import State
-from exporter.cli.answers import OnStored, check_answers, declared_flags, flag_answers, stored_printer
-from exporter.cli.language import adopt
-from exporter.cli.options import flag_options
+from exporter.cli.answers import check_answers, declared_flags
+from exporter.cli.options import given_settings, setting_options, settings_of
 from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import Comments, ExportOptions, Preset
 from exporter.export.posts import flag_lines
-from exporter.export.targets import TARGETS
+from exporter.export.targets import TARGETS, Matter
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
 from exporter.message import both, message
@@ -31,11 +30,11 @@ from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS, service_of
 from exporter.setting_types import size
-from exporter.settings import Settings, resolve
+from exporter.settings import Settings, option_name
 from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
-_OF_BOOKS: Final = ("title", "language", "by_year", "vertical")
+_OF_SOME_FORMATS: Final = ("title", "language", "by_year", "vertical", "preset", "comments")
 _FLAG: Final[dict[str, Any]] = {"is_flag": True}
 
 Command = Callable[..., Any]
@@ -122,7 +121,7 @@ _EXPORT: Final[dict[str, dict[str, Any]]] = {
 
 def choice_options(command: Command) -> Command:
     """Add the options that choose a part of the blog, shared by all new homes."""
-    return flag_options(_all(_CHOICE, command))
+    return setting_options(*FLAG_SETTINGS)(_all(_CHOICE, command))
 
 
 def export_options(command: Command) -> Command:
@@ -140,7 +139,11 @@ class Job:
     given: Mapping[str, Any]
 
 
-def _fits(form: Format, option: str) -> bool:
+def _supports(form: Format, option: str) -> bool:
+    if option == "comments":
+        return form.shows is not None
+    if option == "preset":
+        return form is NAMED["markdown"]
     return form.book or (option == "title" and form.titled)
 
 
@@ -150,25 +153,13 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
     Raises:
         UsageError: names the option.
     """
-    unfit = next((name for name in _OF_BOOKS if given[name] and not _fits(NAMED[form], name)), None)
-    if unfit is not None:
-        known, option = [name for name, each in FORMATS.items() if _fits(each, unfit)], f"--{unfit.replace('_', '-')}"
-        text = message(
-            "{option} is for books ({known}), not for {form}; leave it out.",
-            option=option, known=", ".join(known), form=form,
-        )  # fmt: skip
-        raise UsageError(text)
-    if given["preset"] is not None and form != "markdown":
-        raise UsageError(message("--preset is for markdown, not for {form}; leave it out.", form=form))
+    for option in _OF_SOME_FORMATS:
+        if given[option] and not _supports(NAMED[form], option):
+            known = ", ".join(name for name, each in FORMATS.items() if _supports(each, option))
+            named = {"option": option_name(option), "known": known, "form": form}
+            raise UsageError(message("{option} is for {known}, not for {form}; leave it out.", **named))
     if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":
         raise UsageError(message("--preset obsidian is for bodies in Markdown; leave out --body html."))
-    if given["comments"] is not None and NAMED[form].shows is None:
-        readable = ", ".join(name for name, each in FORMATS.items() if each.shows is not None)
-        text = message(
-            "--comments is for formats that readers see ({known}), not for {form}; leave it out.",
-            known=readable, form=form,
-        )  # fmt: skip
-        raise UsageError(text)
     chosen = {name: given[name] for name in ("at", "since", "until", "category")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     check_choice(given)
@@ -189,9 +180,8 @@ def check_choice(given: Mapping[str, Any]) -> None:
     """
     since, until = given["since"], given["until"]
     if since is not None and until is not None and since > until:
-        raise UsageError(
-            message("No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until)
-        )
+        text = message("No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until)
+        raise UsageError(text)
 
 
 def _check_target(form: str, name: str | None) -> None:
@@ -220,7 +210,7 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
         "target": known.splits or given["new_url"] is not None,
     }
     values = {**given, "target": given["limits_of"], "body": given["body"] == "html"}
-    return [f"--{name.replace('_', '-')}" for name, means in used.items() if values[name] and not means]
+    return [option_name(name) for name, means in used.items() if values[name] and not means]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,32 +230,23 @@ class Choice:
 
 
 def chosen(
-    out: Output,
-    archive: Path,
-    info: ArchiveInfo,
-    found: Settings,
-    given: Mapping[str, Any],
-    *,
-    form: Format | None = None,
-    on_stored: OnStored | None = None,
+    out: Output, archive: Path, info: ArchiveInfo, found: Settings, given: Mapping[str, Any], form: Format | None = None
 ) -> Choice:
     """Return the part of the blog that the options choose.
 
     Args:
-        out: where warnings go.
+        out: prints the kept answers in use, and warnings.
         archive: the archive's folder.
         info: its ``archive.json``.
         found: the settings for its blog.
         given: the options of the command line by their names.
         form: the format of an export.
-        on_stored: called with the kept answers in use; by default ``out`` prints them.
     """
     service = service_of(found, info.service)
     declared = Declared()
     whole, drafts = (False, True) if form is None else (form.whole, form.drafts)
     if not whole:
-        on_stored = on_stored or stored_printer(out, info.blog_id)
-        declared = declared_flags(service, found, info.blog_id, on_stored, all_as_draft=given["all_as_draft"])
+        declared = declared_flags(service, found, info.blog_id, out, all_as_draft=given["all_as_draft"])
     at, version = given["at"], None
     if at is not None:
         version = read_consistently(archive, lambda reader: reader.version_at(at, found.timezone))
@@ -280,16 +261,13 @@ def chosen(
     return Choice(read_options(given, found, declared, service), version, check)
 
 
-def run_export(
-    job: Job, out: Output, *, dry_run: bool, on_stored: OnStored | None = None
-) -> tuple[list[Exported], Declared]:
+def run_export(job: Job, out: Output, *, dry_run: bool) -> tuple[list[Exported], Declared]:
     """Write every folder of an export; return them, and the declared meaning of the flags.
 
     Args:
         job: the export.
-        out: prints warnings.
+        out: prints the kept answers in use, and warnings.
         dry_run: whether to make only the reports.
-        on_stored: called with the kept answers in use; by default ``out`` prints them.
 
     Raises:
         UsageError: the options are invalid, or nothing says which entries are public; a table was printed then.
@@ -298,7 +276,7 @@ def run_export(
     check_options(job.form, given)
     info = Archive.open(job.archive).info
     found = resolved(given, info.blog_id, out)
-    choice = chosen(out, job.archive, info, found, given, form=NAMED[job.form], on_stored=on_stored)
+    choice = chosen(out, job.archive, info, found, given, NAMED[job.form])
     with ended_by_sigterm(message("nothing was written")):
         exported = export_blog(
             job.archive, job.form, job.target, choice.options,
@@ -307,39 +285,42 @@ def run_export(
     return exported, choice.options.declared
 
 
+def print_doubt(out: Output, form: str) -> None:
+    """Print a doubt if the format is a target and no reliable source confirms that it accepts the files."""
+    target = NAMED[form].target
+    if target is None or target.keeps(Matter.FORMAT):
+        return
+    text = message(
+        "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as with "
+        "--since DAY.",
+        title=target.title,
+        form=target.form,
+    )
+    out.say(text)
+    for fact in target.facts:
+        if fact.matter is Matter.FORMAT:
+            out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))
+
+
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:
     """Return the settings of an export."""
-    return adopt(resolve(flag_answers(given), config=given["config"], blog_id=blog_id, warn=out.warn))
+    return settings_of(out, given["config"], given_settings(given), blog_id)
 
 
 def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, service: Records) -> ExportOptions:
     """Return the options of the command line for an export; a command may offer only a part of them."""
     target = TARGETS.get(given.get("limits_of") or "")
-    base = given.get("media_base_url") or ""
-    new_url = given.get("new_url")
-    comments = given.get("comments")
-    options = ExportOptions(
-        declared=declared,
-        since=given["since"],
-        until=given["until"],
-        category=given["category"],
-        hidden_comments=given["hidden_comments"],
-        body=given.get("body", "markdown"),
-        wordpress_body=given.get("wordpress_body") or "",
-        media_base_url=f"{base.rstrip('/')}/" if base else "",
-        media_folder=given.get("media_folder", False),
-        max_entries=given.get("max_entries") or 0,
-        max_bytes=given.get("max_bytes") or 0,
-        old_urls=old_urls(given, found),
-        new_url=None if new_url is None else AddressPattern(new_url, "--new-url", path=True),
-        title=given.get("title") or "",
-        language=given.get("language") or "ja",
-        by_year=given.get("by_year", False),
-        vertical=given.get("vertical", False),
-        comments=None if comments is None else Comments(comments),
-        preset=Preset(given.get("preset") or Preset.PLAIN),
-        service=service,
-    )
+    names = {each.name for each in fields(ExportOptions)}
+    chosen = {name: value for name, value in given.items() if name in names and value is not None}
+    chosen |= {"declared": declared, "service": service, "old_urls": old_urls(given, found)}
+    if chosen.get("media_base_url"):
+        chosen["media_base_url"] = f"{chosen['media_base_url'].rstrip('/')}/"
+    if "new_url" in chosen:
+        chosen["new_url"] = AddressPattern(chosen["new_url"], "--new-url", path=True)
+    for name, kind in (("comments", Comments), ("preset", Preset)):
+        if name in chosen:
+            chosen[name] = kind(chosen[name])
+    options = ExportOptions(**chosen)
     return options if target is None else options.aimed_at(target)
 
 
@@ -366,17 +347,16 @@ def _stop_undeclared(state: State, service: Records, out: Output, *, drafts: boo
         out.say(shown(line), level=-1)
     out.say(level=-1)
     out.say(service.flag_hint, level=-1)
-    option = f"--{service.flag_settings.public.replace('_', '-')}"
+    option = option_name(service.flag_settings.public)
+    text = message(
+        "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once with "
+        "{option}.",
+        option=option,
+    )
     if drafts:
         text = message(
             "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
             "with {option}, or make drafts of all entries with --all-as-draft.",
-            option=option,
-        )
-    else:
-        text = message(
-            "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
-            "with {option}.",
             option=option,
         )
     raise UsageError(text)

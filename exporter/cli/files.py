@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import at_option, with_output
+from exporter.cli.help import cli_command
+from exporter.cli.options import at_option, readable_archive, with_output
 from exporter.cli.output import OnLoss, Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import Kind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import fitted, left, printable, right, width
 from exporter.translation import translated
@@ -45,7 +46,7 @@ _NAME_COLUMNS = 32
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-@click.command("files", help=message("List the uploads and pictures of the blog in DIR, with their sizes and entries."))
+@cli_command("files", help=message("List the uploads and pictures of the blog in DIR, with their sizes and entries."))
 @readable_archive("PICTURES")
 @click.option("--missing", is_flag=True, help=message("List only files that are not in the archive."))
 @click.option("--csv", "as_csv", is_flag=True, help=message("Print CSV for a spreadsheet."))
@@ -54,7 +55,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def files_command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at: str | None) -> int:
     """Run ``files``."""
     from exporter.archive.assets import inventory
-    from exporter.service.registry import service_of
 
     if as_csv and out.as_json:
         raise UsageError(message("--csv and --json cannot both be given."))

@@ -6,27 +6,27 @@ import contextlib
 import os
 import time
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from exporter.cli.fleet_archives import catalogue, index, pool_of, rebuild, search, site, verify
-from exporter.cli.help import HelpedGroup, helped, option
-from exporter.cli.options import config_option, duration_option, setting_options, with_output
-from exporter.cli.output import OnLoss, Output, SafeStream
+from exporter.cli.fleet_archives import PoolChoice, catalogue, index, pool_options, rebuild, search, site, verify
+from exporter.cli.help import PATH, HelpedGroup
+from exporter.cli.options import duration_option, setting_options, settings_of, with_config
+from exporter.cli.output import OnLoss, Output
+from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import Message, message, message_n
+from exporter.settings import variables
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager
 
-    from exporter.cli.fleet_output import RunDisplay
     from exporter.cli.signals import Signals
     from exporter.fleet.fleet_run import Backups, FleetMoment, FleetPlan
-    from exporter.fleet.ledger import DueBlog, FleetLedger
+    from exporter.fleet.host_workers import HostTask
+    from exporter.fleet.ledger import DueBlog, FleetLedger, Listing
     from exporter.fleet.pool import WorkerPool
     from exporter.settings import Settings
 
@@ -35,21 +35,16 @@ _EPILOG = message(
 Examples:
   blog-exporter fleet run blogs.txt --into ~/fleet --base-url https://api.example.jp --rate 100
   blog-exporter fleet run blogs.csv --into ~/fleet --deadline 2026-12-31
-  blog-exporter fleet status ~/fleet --watch
+  blog-exporter fleet status ~/fleet
 A list is text (BLOG_ID NAME=VALUE ...), .csv (a header with blog_id) or .toml ([[blogs]]).
 """
 )
 _EXPORT = message("Write every archive below DIR as FORMAT, each into a separate folder: OUT/ab/BLOG_ID.")
-_WATCH_SECONDS = 2.0
 _NOTE_SECONDS = 2.0
-_DIR = click.Path(path_type=Path)
 
 
 class _Group(HelpedGroup):
     """Imports its command ``export`` only on use, because its options import half of the program."""
-
-    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        super().add_command(helped(cmd), name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), "export"]
@@ -60,7 +55,7 @@ class _Group(HelpedGroup):
         from exporter.cli.fleet_export import command as export_command
         from exporter.cli.language import with_language
 
-        return with_language(helped(export_command))
+        return with_language(export_command)
 
     def headed_commands(self, _ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
         lines = {name: each.short_help or each.help or "" for name, each in self.commands.items()}
@@ -85,85 +80,51 @@ for _each in (catalogue, index, search, site, verify, rebuild):
 
 
 @command.command("run", help=message("Save every due blog of LIST, each into its own archive below DIR."))
-@click.argument("blogs", metavar="LIST", type=_DIR)
-@option("--into", "root", required=True, type=_DIR, metavar="DIR", help=message("The fleet's folder."))
-@option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
-@option("--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run."))
-@option(
+@click.argument("blogs", metavar="LIST", type=PATH)
+@click.option("--into", "root", required=True, type=PATH, metavar="DIR", help=message("The fleet's folder."))
+@click.option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
+@click.option("--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run."))
+@click.option(
     "--retry-after",
     metavar="TIME",
     default="1m",
     help=message("Wait after a blog's first failure; each further wait is three times as long, a day at most."),
 )
-@option("--retry-now", is_flag=True, help=message("Retry failed blogs at once."))
-@option("--again-after", metavar="AGE", help=message("Save blogs again after AGE. [default: never again]"))
-@option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing."))
-@option("--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it."))
+@click.option("--retry-now", is_flag=True, help=message("Retry failed blogs at once."))
+@click.option("--again-after", metavar="AGE", help=message("Save blogs again after AGE. [default: never again]"))
+@click.option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing."))
+@click.option(
+    "--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it.")
+)
 @setting_options(
-    "base_url", "profile", "concurrency", "rate", "retries", "connect_timeout", "read_timeout", "total_timeout",
-    "give_up_after", "refresh", "max_age", "resume_max_age", "token_file", "account", "timezone", "assets", "file_url",
-    "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network", "strict_assets",
+    "base_url", "profile", "concurrency", "rate", "retries", "give_up_after", "refresh", "max_age", "token_file",
+    "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback",
+    "skip_asset_hosts", "allow_private_network", "strict_assets",
 )  # fmt: skip
-@option(
-    "--engine",
-    type=click.Choice(["local", "dask"]),
-    default="local",
-    help=message("Where workers for several services run: here, or in a Dask cluster."),
-)
-@option(
-    "--workers",
-    type=click.IntRange(1, 1000),
-    metavar="N",
-    help=message("Most worker processes. [default: one for each processor]"),
-)
-@option(
-    "--scheduler",
-    metavar="URL",
-    help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers."),
-)
-@option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
-@option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
-@config_option
-@with_output(OnLoss.WARN)
+@pool_options
+@click.option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
+@click.option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
+@with_config(on_loss=OnLoss.WARN)
 def run(
-    *,
-    out: Output,
-    blogs: Path,
-    root: Path,
-    at_once: int,
-    tries: int,
-    retry_after: str,
-    retry_now: bool,
-    again_after: str | None,
-    new: bool,
-    deadline: str | None,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
-    config: Path | None,
+    *, out: Output, blogs: Path, root: Path, at_once: int, tries: int, retry_after: str, retry_now: bool,
+    again_after: str | None, new: bool, deadline: str | None, pools: PoolChoice, config: Path | None,
     **given: str | None,
-) -> int:
+) -> int:  # fmt: skip
     """Run ``fleet run``."""
     from exporter.archive.atomic import make_folder, translated
     from exporter.archive.settings_file import note_archive, require_fleet_if_known
-    from exporter.cli.language import adopt
     from exporter.cli.signals import catch_signals
-    from exporter.clock import SystemClock
     from exporter.fleet.blog_list import read_list
     from exporter.fleet.fleet_run import FleetPlan
-    from exporter.fleet.host_workers import recover
+    from exporter.fleet.host_workers import HostTask, recover
     from exporter.fleet.ledger import FILE_NAME, FleetLedger
     from exporter.fleet.overview import fleet_lock
-    from exporter.settings import resolve
 
-    adopt(resolve({}, config=config, warn=out.warn))
+    options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
+    settings_of(out, config, options)
     plan = FleetPlan(tries, duration_option("--retry-after", retry_after), _moment(deadline), max(100, at_once))
     again = None if again_after is None else duration_option("--again-after", again_after)
-    options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
-
-    resolve(options, config=config)
-    places = _Places(root.absolute(), options, config, at_once, engine, workers, scheduler)
-    pool_of(engine, workers, scheduler, [root])
+    pools.pool([root])
 
     if not new:
         require_fleet_if_known(root, exists=(root / FILE_NAME).exists())
@@ -175,24 +136,7 @@ def run(
             listing = ledger.list_blogs(read_list(blogs), time.time())
             note_archive(root)
             recover(root, ledger)
-            out.say(
-                message_n(
-                    "{n:,} blog listed, {new:,} new.",
-                    "{n:,} blogs listed, {new:,} new.",
-                    listing.blogs,
-                    new=listing.new,
-                )
-            )
-            if listing.repeated:
-                out.say(message_n("{n:,} line names a blog again.", "{n:,} lines name a blog again.", listing.repeated))
-            if listing.left_out:
-                out.warn(
-                    message_n(
-                        "{n:,} blog of the earlier list is missing from this one; its archive stays.",
-                        "{n:,} blogs of the earlier list are missing from this one; their archives stay.",
-                        listing.left_out,
-                    )
-                )
+            _print_listing(out, listing)
             begun = time.time()
             number = ledger.begin_run(
                 begun,
@@ -202,13 +146,30 @@ def run(
             )
             exit_code = 1
             try:
-                exit_code = _run(ledger, plan, places, out, signals, number)
+                task = HostTask(root.absolute(), 0, at_once, {}, options, config)
+                exit_code = _run(ledger, plan, task, pools, out, signals, number)
             except BlogExporterError as error:
                 exit_code = error.exit_code
                 raise
             finally:
                 ledger.end_run(time.time(), exit_code)
     return exit_code
+
+
+def _print_listing(out: Output, listing: Listing) -> None:
+    text = message_n(
+        "{n:,} blog listed, {new:,} new.", "{n:,} blogs listed, {new:,} new.", listing.blogs, new=listing.new
+    )
+    out.say(text)
+    if listing.repeated:
+        out.say(message_n("{n:,} line names a blog again.", "{n:,} lines name a blog again.", listing.repeated))
+    if listing.left_out:
+        text = message_n(
+            "{n:,} blog of the earlier list is missing from this one; its archive stays.",
+            "{n:,} blogs of the earlier list are missing from this one; their archives stay.",
+            listing.left_out,
+        )
+        out.warn(text)
 
 
 def _moment(text: str | None) -> float | None:
@@ -218,48 +179,53 @@ def _moment(text: str | None) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(
-            message(
-                "option --deadline is {text}: give a date such as 2026-12-31, or 2026-12-31T18:00.", text=repr(text)
-            )
-        ) from error
+        sentence = message(
+            "option --deadline is {text}: give a date such as 2026-12-31, or 2026-12-31T18:00.", text=repr(text)
+        )
+        raise UsageError(sentence) from error
     if len(text) == len("2026-12-31"):
         moment += timedelta(days=1)
     return moment.timestamp()
 
 
-class _Places(NamedTuple):
-    """The source and target of backups, from the command line; the folder is absolute."""
-
-    root: Path
-    options: Mapping[str, str]
-    config: Path | None
-    at_once: int
-    engine: str
-    workers: int | None
-    scheduler: str | None
-
-
-def _run(ledger: FleetLedger, plan: FleetPlan, places: _Places, out: Output, signals: Signals, number: int) -> int:
+def _run(
+    ledger: FleetLedger, plan: FleetPlan, task: HostTask, pools: PoolChoice, out: Output, signals: Signals, number: int
+) -> int:
     import asyncio
 
     from exporter.cli.fleet_output import RunDisplay
+    from exporter.fleet.fleet_run import FleetRun
     from exporter.fleet.host_workers import hosts_of
     from exporter.fleet.saving import settings_for
 
-    def settings_of(blog: DueBlog) -> Settings:
-        return settings_for(blog, places.options, places.config)
+    def settings(blog: DueBlog) -> Settings:
+        return settings_for(blog, task.options, task.config)
 
-    hosts = len(hosts_of(ledger.listed(), settings_of))
+    async def save() -> tuple[FleetMoment, BlogExporterError | None]:
+        """Run the fleet; return its last moment, and the error that ended it early."""
+        clock, noted = SystemClock(), 0.0
+        async with _backups(task, settings, pool, hosts) as backups:
+            fleet = FleetRun(ledger, backups, plan, clock)
+            moment = fleet.moment()
+            with signals.passed_to(fleet.stop):
+                try:
+                    async for moment in fleet.moments():
+                        progress.handle(moment)
+                        if clock.monotonic() - noted >= _NOTE_SECONDS:
+                            noted = clock.monotonic()
+                            ledger.note_progress({**progress.note(moment), "dashboard": backups.dashboard})
+                except BlogExporterError as error:
+                    return moment, error
+        return moment, None
+
+    hosts = len(hosts_of(ledger.listed(), settings))
     with contextlib.ExitStack() as stack:
         pool: WorkerPool | None = None
-        if hosts > 1 and (places.engine == "dask" or places.workers != 1):
-            pool = pool_of(places.engine, places.workers, places.scheduler, [places.root], hosts)
-            stack.enter_context(pool)
+        if hosts > 1 and (pools.engine == "dask" or pools.workers != 1):
+            pool = stack.enter_context(pools.pool([task.root], hosts))
         progress = stack.enter_context(RunDisplay(out, plan))
-        backups = partial(_backups, places, settings_of, pool, hosts)
-        moment, error = asyncio.run(_save(ledger, plan, backups, signals, progress))
-    document = {"run": number, **progress.summary(places.root, moment)}
+        moment, error = asyncio.run(save())
+    document = {"run": number, **progress.summary(task.root, moment)}
     out.document(document)
     problem = error or progress.problem(document)
     if problem is not None:
@@ -269,94 +235,48 @@ def _run(ledger: FleetLedger, plan: FleetPlan, places: _Places, out: Output, sig
 
 @contextlib.asynccontextmanager
 async def _backups(
-    places: _Places, settings_of: Callable[[DueBlog], Settings], pool: WorkerPool | None, hosts: int
+    task: HostTask, settings: Callable[[DueBlog], Settings], pool: WorkerPool | None, hosts: int
 ) -> AsyncIterator[Backups]:
     """Save blogs in this process, or with a pool in one worker for each group of hosts."""
-    from exporter.clock import SystemClock
-    from exporter.fleet.host_workers import HostTask, HostWorkers
+    from exporter.fleet.host_workers import HostWorkers
     from exporter.fleet.overview import fleet_lock
     from exporter.fleet.saving import BlogSaver, rare_collections
     from exporter.http.engine import Engine
-    from exporter.settings import variables
 
     if pool is not None:
-        options = {**variables(os.environ), **places.options}
-        config = None if places.config is None else places.config.absolute()
-        holder = fleet_lock(places.root).holder()
-        task = HostTask(places.root, 0, places.at_once, holder, options, config)
-        async with HostWorkers(pool, min(hosts, pool.slots), task, settings_of) as workers:
+        shared = task._replace(
+            holder=fleet_lock(task.root).holder(),
+            options={**variables(os.environ), **task.options},
+            config=None if task.config is None else task.config.absolute(),
+        )
+        async with HostWorkers(pool, min(hosts, pool.slots), shared, settings) as workers:
             yield workers
         return
     clock = SystemClock()
     with rare_collections():
-        async with (
-            Engine(clock=clock) as http,
-            BlogSaver(places.root, http, settings_of, clock, places.at_once) as saver,
-        ):
+        async with Engine(clock=clock) as http, BlogSaver(task.root, http, settings, clock, task.at_once) as saver:
             yield saver
 
 
-async def _save(
-    ledger: FleetLedger,
-    plan: FleetPlan,
-    backups_of: Callable[[], AbstractAsyncContextManager[Backups]],
-    signals: Signals,
-    progress: RunDisplay,
-) -> tuple[FleetMoment, BlogExporterError | None]:
-    """Run a fleet; return its last moment, and the error that ended it early."""
-    from exporter.clock import SystemClock
-    from exporter.fleet.fleet_run import FleetRun
-
-    clock = SystemClock()
-    noted = 0.0
-    error: BlogExporterError | None = None
-    async with backups_of() as backups:
-        fleet = FleetRun(ledger, backups, plan, clock)
-        moment = fleet.moment()
-        with signals.passed_to(fleet.stop):
-            try:
-                async for moment in fleet.moments():
-                    progress.handle(moment)
-                    if clock.monotonic() - noted >= _NOTE_SECONDS:
-                        noted = clock.monotonic()
-                        ledger.note_progress({**progress.note(moment), "dashboard": backups.dashboard})
-            except BlogExporterError as failure:
-                error = failure
-    return moment, error
-
-
 @command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
-@click.argument("root", metavar="DIR", type=_DIR)
-@option("--watch", is_flag=True, help=message("Show it again every two seconds, until interrupted."))
-@option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
-@config_option
-@with_output()
-def status(*, out: Output, root: Path, watch: bool, prometheus: bool, config: Path | None) -> int:
+@click.argument("root", metavar="DIR", type=PATH)
+@click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
+@with_config()
+def status(*, out: Output, root: Path, prometheus: bool, config: Path | None) -> int:
     """Run ``fleet status``."""
     from exporter.cli.fleet_output import overview_lines, problem_of
-    from exporter.cli.language import adopt
     from exporter.fleet.overview import metrics, overview
-    from exporter.settings import resolve
 
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
-    adopt(resolve({}, config=config, warn=out.warn))
-    stdout = click.get_current_context().find_object(SafeStream)
-    if watch and stdout is not None:
-        stdout.on_loss = OnLoss.STOP
-    while True:
-        document = overview(root, time.time())
-        if prometheus:
-            out.raw(metrics(document).encode())
-        elif watch and not out.as_json:
-            click.clear()
-        out.document(document)
-        if not prometheus:
-            for line in overview_lines(document):
-                out.answer(line)
-        if not watch:
-            break
-        time.sleep(_WATCH_SECONDS)
+    settings_of(out, config)
+    document = overview(root, time.time())
+    out.document(document)
+    if prometheus:
+        out.raw(metrics(document).encode())
+    else:
+        for line in overview_lines(document):
+            out.answer(line)
     problem = problem_of(document)
     if problem is not None:
         raise problem

@@ -12,10 +12,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from exporter.cli.copy_options import StoreChoice, is_place_of_copies, places, store_options
-from exporter.cli.help import option
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import (
+    Command,
+    complete_folders,
+    identity_option,
+    is_copy,
+    setting_options,
+    settings_of,
+    store_at,
+    with_config,
+)
 from exporter.cli.output import OnLoss, Output, counted
+from exporter.cli.search import print_hit, query_of, search_options, shown_line
+from exporter.clock import SystemClock
 from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
 
@@ -24,78 +34,98 @@ if TYPE_CHECKING:
 
     from exporter.fleet.pool import WorkerPool
     from exporter.fleet.work import ArchiveResult
-    from exporter.settings import Settings
 
 _KEPT: Final = message("finished results are kept; run the same command again to continue")
 _SHARED: Final = ("root", "target")
 """Parameters that name folders which the work reads or writes."""
-_Command = Callable[..., Any]
 
-fleet_argument = click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
-_language_option = option(
-    "--lang", "site_lang", type=click.Choice(["ja", "en"]), help=message("Language of the page. [default: ja]")
+_language_option = click.option(
+    "--lang", "site_lang", type=click.Choice(["ja", "en"]), help=message("Language of the site. [default: ja]")
 )
+fleet_argument = click.argument("root", metavar="DIR", type=PATH)
 
 
-def with_pool(command: _Command) -> _Command:
-    """Add ``--workers``, ``--engine`` and ``--scheduler``, and pass the command a worker pool as ``pool``.
+class PoolChoice(NamedTuple):
+    """The options about worker pools."""
 
-    Both signals end it; finished results stay. For a cluster all paths are absolute, because its workers may have been
-    started in any folder.
-    """
+    engine: str
+    workers: int | None
+    scheduler: str | None
 
-    @option(
+    def pool(self, folders: list[Path], most: int | None = None) -> WorkerPool:
+        """Return the pool, with at most ``most`` workers if it starts them.
+
+        Args:
+            folders: the folders that the work reads or writes.
+            most: the largest number of workers that is useful.
+
+        Raises:
+            UsageError: the options contradict each other, or a library is missing.
+        """
+        from exporter.fleet.local_pool import LocalPool
+        from exporter.worker import processors
+
+        number = self.workers or processors()
+        number = number if most is None else min(number, most)
+        if self.engine == "dask":
+            from exporter.fleet.dask_pool import DaskPool, check_dask
+
+            check_dask(self.workers, self.scheduler)
+            return DaskPool(folders[0], folders[1:], workers=number, scheduler=self.scheduler)
+        if self.scheduler is not None:
+            raise UsageError(message("--scheduler needs --engine dask: add it."))
+        return LocalPool(number)
+
+
+def pool_options(command: Command) -> Command:
+    """Add ``--workers``, ``--engine`` and ``--scheduler``; the command gets them as ``pools``."""
+
+    @click.option(
         "--workers",
-        type=click.IntRange(1, 256),
+        type=click.IntRange(1, 1000),
         metavar="N",
         help=message("Number of processes. [default: one for each processor]"),
     )
-    @option(
+    @click.option(
         "--engine",
         type=click.Choice(["local", "dask"]),
         default="local",
         help=message("Work in processes on this machine, or in a Dask cluster (extra: fleet)."),
     )
-    @option(
-        "--scheduler",
-        metavar="URL",
-        help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers."),
+    @click.option(
+        "--scheduler", metavar="URL", help=message("Dask: a scheduler such as tcp://10.0.0.5:8786, with its workers.")
     )
     @wraps(command)
     def wrapped(*, workers: int | None, engine: str, scheduler: str | None, **given: Any) -> Any:
-        from exporter.cli.signals import catch_signals
-
-        if engine == "dask":
-            given = {name: value.absolute() if isinstance(value, Path) else value for name, value in given.items()}
-        folders = [Path(given[name]) for name in _SHARED if given.get(name) is not None]
-        pool = pool_of(engine, workers, scheduler, folders)
-        with catch_signals(lambda: _KEPT):
-            return command(pool=pool, **given)
+        return command(pools=PoolChoice(engine, workers, scheduler), **given)
 
     return wrapped
 
 
-def pool_of(
-    engine: str, workers: int | None, scheduler: str | None, folders: list[Path], most: int | None = None
-) -> WorkerPool:
-    """Return the worker pool that the options ask for, with at most ``most`` workers if it starts them.
+def with_pool(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
+    """Add the options of pools, ``--config`` and those of outputs; the command gets a worker pool as ``pool``.
 
-    Raises:
-        UsageError: the options contradict each other, or a library is missing.
+    Both signals end it; finished results stay. For a cluster all paths are absolute, because its workers may have been
+    started in any folder.
     """
-    from exporter.fleet.local_pool import LocalPool
-    from exporter.worker import processors
 
-    number = workers or processors()
-    number = number if most is None else min(number, most)
-    if engine == "dask":
-        from exporter.fleet.dask_pool import DaskPool, check_dask
+    def decorate(command: Command) -> Command:
+        @pool_options
+        @with_config(on_loss=on_loss)
+        @wraps(command)
+        def wrapped(*, pools: PoolChoice, **given: Any) -> Any:
+            from exporter.cli.signals import catch_signals
 
-        check_dask(workers, scheduler)
-        return DaskPool(folders[0], folders[1:], workers=number, scheduler=scheduler)
-    if scheduler is not None:
-        raise UsageError(message("--scheduler needs --engine dask: add it."))
-    return LocalPool(number)
+            if pools.engine == "dask":
+                given = {name: value.absolute() if isinstance(value, Path) else value for name, value in given.items()}
+            folders = [Path(given[name]).absolute() for name in _SHARED if given.get(name) is not None]
+            pool = pools.pool(folders)
+            with catch_signals(lambda: _KEPT):
+                return command(pool=pool, **given)
+
+        return wrapped
+
+    return decorate
 
 
 class FleetWork(NamedTuple):
@@ -113,9 +143,7 @@ class FleetWork(NamedTuple):
     report: Path | None
     config: Path | None
 
-    def run(
-        self, root: Path, name: str, job: Callable[[Any, Any], Any], options: Any, more: dict[str, Any] | None = None
-    ) -> int:
+    def run(self, root: Path, name: str, job: Callable[[Any, Any], Any], options: Any, **more: Any) -> int:
         """Do a job with every archive, and print the results.
 
         Args:
@@ -133,14 +161,12 @@ class FleetWork(NamedTuple):
         from exporter.archive.fleet_folder import folders_in, require_fleet
         from exporter.fleet.work import work_over
 
-        _adopt(self.out, self.config)
+        settings_of(self.out, self.config)
         require_fleet(root)
         with contextlib.closing(work_over(root, job, options, self.pool)) as results:
-            return self.print_results(str(root.absolute()), name, results, folders_in(root), more or {})
+            return self.print_results(str(root.absolute()), name, results, folders_in(root), **more)
 
-    def print_results(
-        self, place: str, name: str, results: Iterator[ArchiveResult], total: int, more: dict[str, Any]
-    ) -> int:
+    def print_results(self, place: str, name: str, results: Iterator[ArchiveResult], total: int, **more: Any) -> int:
         """Print the result for each archive and the sums, and write them into the report."""
         from exporter import lossless_json
         from exporter.cli.fleet_output import WorkDisplay, work_lines
@@ -177,18 +203,16 @@ def _report_file(report: Path | None) -> Iterator[BinaryIO | None]:
         yield file
 
 
-def with_work(command: _Command) -> _Command:
-    """Add the options of the pool, ``--report``, ``--config`` and those of outputs; pass a :class:`FleetWork`."""
+def with_work(command: Command) -> Command:
+    """Add ``--report`` and the options of :func:`with_pool`; the command gets a :class:`FleetWork` as ``work``."""
 
-    @with_pool
-    @option(
+    @click.option(
         "--report",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
         help=message("Write a line of JSON for every archive into FILE."),
     )
-    @config_option
-    @with_output()
+    @with_pool()
     @wraps(command)
     def wrapped(*, out: Output, pool: WorkerPool, report: Path | None, config: Path | None, **given: Any) -> Any:
         return command(work=FleetWork(out, pool, report, config), **given)
@@ -196,7 +220,7 @@ def with_work(command: _Command) -> _Command:
     return wrapped
 
 
-@click.command(
+@cli_command(
     "site",
     help=message(
         "Make the offline site of every archive below DIR, in its latest/site.\n\n"
@@ -204,27 +228,17 @@ def with_work(command: _Command) -> _Command:
     ),
 )
 @fleet_argument
-@option(
-    "--lang",
-    "site_lang",
-    type=click.Choice(["ja", "en"]),
-    help=message("Language of the interface; kept. [default: ja]"),
-)
+@_language_option
 @setting_options("timezone", "entry_url", "wait_lock")
 @with_work
 def site(*, work: FleetWork, root: Path, **given: str | None) -> int:
     """Run ``fleet site``."""
-    from exporter.fleet.work import JobOptions
-    from exporter.fleet.work import site as job
+    from exporter.fleet import work as jobs
 
-    return work.run(root, "site", job, JobOptions(given, work.config))
-
-
-def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place: str) -> Path | str:
-    return place if is_place_of_copies(place) else Path(place)
+    return work.run(root, "site", jobs.site, jobs.JobOptions(given, work.config))
 
 
-@click.command(
+@cli_command(
     "verify",
     help=message(
         "Check every archive below DIR, or of a fleet's copy at an address such as s3://bucket/prefix: whether it is "
@@ -233,30 +247,29 @@ def _folder_or_copy(_context: click.Context, _parameter: click.Parameter, place:
         "--report keeps the head of every archive, by which a later copy can be known."
     ),
 )
-@click.argument("root", metavar="DIR", callback=_folder_or_copy, shell_complete=places)
-@option(
+@click.argument("root", metavar="DIR", shell_complete=complete_folders)
+@click.option(
     "--quick", is_flag=True, help=message("Sizes and chains, and the sums of files that changed since the last time.")
 )
-@store_options()
+@identity_option
 @with_work
-def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice) -> int:
+def verify(*, work: FleetWork, root: str, quick: bool, identities: tuple[Path, ...]) -> int:
     """Run ``fleet verify``."""
+    from exporter.fleet import work as jobs
     from exporter.fleet.local_pool import LocalPool
-    from exporter.fleet.work import copies_of_a_fleet, verify_copies
-    from exporter.fleet.work import verify as job
 
-    if isinstance(root, Path) and not store.is_copy(str(root)):
-        return work.run(root, "verify", job, quick)
+    if not is_copy(root, identities):
+        return work.run(Path(root).absolute(), "verify", jobs.verify, quick)
     if quick or not isinstance(work.pool, LocalPool):
         raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
-    _adopt(work.out, work.config)
-    opened = store.open(str(root))
-    names = copies_of_a_fleet(opened)
+    settings_of(work.out, work.config)
+    opened = store_at(root, identities)
+    names = jobs.copies_of_a_fleet(opened)
     alone = work._replace(pool=LocalPool(1))
-    return alone.print_results(opened.place, "verify", verify_copies(opened, names), len(names), {})
+    return alone.print_results(opened.place, "verify", jobs.verify_copies(opened, names), len(names))
 
 
-@click.command(
+@cli_command(
     "rebuild",
     help=message(
         "Make latest/ of every archive below DIR again, with the views that exist; versions/ is not touched.\n\n"
@@ -264,29 +277,20 @@ def verify(*, work: FleetWork, root: Path | str, quick: bool, store: StoreChoice
     ),
 )
 @fleet_argument
-@option("--search", is_flag=True, help=message("Make only search indexes."))
-@option("--site", flag_value="yes", default=None, help=message("Also make missing sites."))
-@option("--markdown", flag_value="yes", default=None, help=message("Also make missing Markdown."))
+@click.option("--search", is_flag=True, help=message("Make only search indexes."))
+@click.option("--site", flag_value="yes", default=None, help=message("Also make missing sites."))
+@click.option("--markdown", flag_value="yes", default=None, help=message("Also make missing Markdown."))
 @setting_options("timezone", "entry_url", "wait_lock")
 @with_work
 def rebuild(*, work: FleetWork, root: Path, search: bool, **given: str | None) -> int:
     """Run ``fleet rebuild``."""
-    from exporter.fleet.work import JobOptions, search_index
-    from exporter.fleet.work import rebuild as job
+    from exporter.fleet import work as jobs
 
-    name, wanted = ("search", search_index) if search else ("rebuild", job)
-    return work.run(root, name, wanted, JobOptions(given, work.config))
-
-
-def _adopt(out: Output, config: Path | None, options: dict[str, str | None] | None = None) -> Settings:
-    """Use the language that the settings name, and return them."""
-    from exporter.cli.language import adopt
-    from exporter.settings import resolve
-
-    return adopt(resolve(options or {}, config=config, warn=out.warn))
+    name, job = ("search", jobs.search_index) if search else ("rebuild", jobs.rebuild)
+    return work.run(root, name, job, jobs.JobOptions(given, work.config))
 
 
-@click.command(
+@cli_command(
     "catalogue",
     epilog=message(
         """\b
@@ -303,29 +307,25 @@ Examples:
     ),
 )
 @click.argument("form", metavar="sqlite")
-@click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
-@with_pool
-@config_option
-@with_output()
+@click.argument("root", metavar="DIR", type=PATH)
+@click.argument("target", metavar="[OUT]", required=False, type=PATH)
+@with_pool()
 def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: WorkerPool, config: Path | None) -> int:
     """Run ``fleet catalogue``."""
     from exporter.archive.fleet_folder import folders_in, require_fleet
     from exporter.cli.fleet_output import WorkDisplay, report_trouble, trouble_document
-    from exporter.clock import SystemClock
     from exporter.fleet.catalogue import update
 
     if form != "sqlite":
-        raise UsageError(
-            message(
-                "A catalogue is an SQLite database, not {form}: use fleet catalogue sqlite. DuckDB opens it with "
-                "{attach}, and converts each table with {copy}.",
-                form=repr(form),
-                attach="ATTACH 'catalogue.sqlite' AS c (TYPE sqlite)",
-                copy="COPY c.blogs TO 'blogs.parquet'",
-            )
+        text = message(
+            "A catalogue is an SQLite database, not {form}: use fleet catalogue sqlite. DuckDB opens it with "
+            "{attach}, and converts each table with {copy}.",
+            form=repr(form),
+            attach="ATTACH 'catalogue.sqlite' AS c (TYPE sqlite)",
+            copy="COPY c.blogs TO 'blogs.parquet'",
         )
-    settings = _adopt(out, config)
+        raise UsageError(text)
+    settings = settings_of(out, config)
     path = root / "catalogue.sqlite" if target is None else target
     require_fleet(root)
     with WorkDisplay(out, folders_in(root)) as display:
@@ -349,7 +349,7 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
         message_n("{n:,} blog", "{n:,} blogs", result.blogs),
         counted(result.entries, "entry"),
         message_n("{n:,} archive read", "{n:,} archives read", result.read),
-        message_n("{n:,} unchanged", "{n:,} unchanged", result.kept),
+        message("{n:,} unchanged", n=result.kept),
     ]
     if result.dropped:
         parts.append(message("{n:,} gone", n=result.dropped))
@@ -357,7 +357,7 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
     return 3 if result.troubles else 0
 
 
-@click.command(
+@cli_command(
     "index",
     help=message(
         "Make an index page with links to the sites of all blogs below DIR: DIR/index.html.\n\n"
@@ -368,15 +368,13 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
 @fleet_argument
 @click.option("--title", default="", metavar="TEXT", help=message("Title of the page."))
 @_language_option
-@with_pool
-@config_option
-@with_output()
+@with_pool()
 def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: WorkerPool, config: Path | None) -> int:
     """Run ``fleet index``."""
     from exporter.cli.fleet_output import report_trouble, trouble_document
     from exporter.fleet.index_page import make_index_page
 
-    settings = _adopt(out, config, {"site_lang": site_lang})
+    settings = settings_of(out, config, {"site_lang": site_lang})
     found = make_index_page(root, settings, pool, settings.site_lang or "ja", title)
     counts = found.counts
     out.document(
@@ -396,7 +394,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
     return 3 if counts.troubles else 0
 
 
-@click.command(
+@cli_command(
     "search",
     help=message(
         "Find WORDS in all blogs below DIR: titles, bodies, comments and file names.\n\n"
@@ -406,55 +404,24 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
 )
 @fleet_argument
 @click.argument("words", nargs=-1, required=True)
-@click.option("--kind", metavar="KIND", help=message("Only entry, comment or file."))
-@click.option("--since", metavar="DATE", help=message("Only entries and comments written at or after DATE."))
-@click.option(
-    "--sort",
-    type=click.Choice(["relevance", "date"]),
-    default="relevance",
-    show_default=True,
-    help=message("The best first, or the newest."),
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help=message("Show at most N hits."),
-)
+@search_options
 @click.option("--update", is_flag=True, help=message("Update the index first."))
-@with_pool
-@config_option
-@with_output(OnLoss.STOP)
+@with_pool(OnLoss.STOP)
 def search(
-    *,
-    out: Output,
-    root: Path,
-    words: tuple[str, ...],
-    kind: str | None,
-    since: str | None,
-    sort: str,
-    limit: int,
-    update: bool,
-    pool: WorkerPool,
-    config: Path | None,
+    *, out: Output, root: Path, words: tuple[str, ...], pool: WorkerPool, config: Path | None, **given: Any
 ) -> int:
     """Run ``fleet search``."""
     from exporter.cli.fleet_output import report_trouble
-    from exporter.cli.search import print_hit
-    from exporter.clock import SystemClock
     from exporter.fleet.local_pool import LocalPool
     from exporter.fleet.search import search as find
     from exporter.fleet.search import update_index
     from exporter.fleet.search_index import made_at
-    from exporter.search.query import parse_query
     from exporter.worker import processors
 
-    settings = _adopt(out, config)
-    query = parse_query(words, kind, since, limit=limit, by_date=sort == "date", timezone=settings.timezone)
+    settings = settings_of(out, config)
+    query = query_of(words, given, settings)
     troubles = 0
-    if update or made_at(root) is None:
+    if given["update"] or made_at(root) is None:
         updated = update_index(root, settings, pool, SystemClock())
         troubles = updated.troubles
         report_trouble(out, updated.trouble, troubles)
@@ -473,12 +440,11 @@ def search(
         print_hit(out, each.hit, each.blog_id)
     blogs = message_n("{n:,} blog", "{n:,} blogs", found.blogs)
     parts: list[str] = [message("{hits} in {blogs}", hits=counted(found.total, "hit"), blogs=blogs)]
-    if found.total > limit:
-        newest, best = message("the newest {n:,} are shown", n=limit), message("the best {n:,} are shown", n=limit)
-        parts.append(newest if query.by_date else best)
+    if found.total > given["limit"]:
+        parts.append(shown_line(query))
     if found.outdated:
         parts.append(message("{n:,} of them changed since: use --update", n=found.outdated))
-    if not update:
+    if not given["update"]:
         parts.append(message("index of {date}", date=f"{when:%Y-%m-%d %H:%M} UTC"))
     out.say(message("{parts}.", parts=listed(parts)))
     return 3 if troubles else 0

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from exporter.cli.answers import flag_answers
 from exporter.cli.export_options import check_options, export_options, read_options, unused_options
 from exporter.cli.fleet_archives import FleetWork, with_work
-from exporter.cli.options import setting_options
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import given_settings, setting_options
 from exporter.errors import UsageError
 from exporter.export.formats import NAMED
 from exporter.library.export import format_named
 from exporter.message import message
-from exporter.settings import SETTINGS, read_config, resolve
+from exporter.settings import read_config, resolve
 
 _EPILOG = message(
     """\b
@@ -27,7 +27,7 @@ Examples:
 )
 
 
-@click.command(
+@cli_command(
     "export",
     epilog=_EPILOG,
     help=message(
@@ -38,8 +38,8 @@ Examples:
     ),
 )
 @click.argument("form", metavar="FORMAT")
-@click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("root", metavar="DIR", type=PATH)
+@click.argument("target", metavar="OUT", type=PATH)
 @export_options
 @setting_options("timezone")
 @with_work
@@ -61,7 +61,7 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, **given: An
     for place in (target, private):
         require_outside(root, place)
     config = work.config
-    settings = {name: value for name, value in given.items() if name in SETTINGS} | flag_answers(given)
+    settings = given_settings(given)
     found = replace(resolve(settings, config=config), entry_url=None)  # each blog may have its own
     drafts = Declared(all_as_draft=given["all_as_draft"])
     service = service_of(found, found.service)
@@ -81,4 +81,4 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, **given: An
     )
     places = {"public": options.public, "private": options.private}
     folders = {name: None if place is None else str(place.absolute()) for name, place in places.items()}
-    return work.run(root, "export", export, options, {"format": form, **folders})
+    return work.run(root, "export", export, options, format=form, **folders)

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
-from exporter.cli.output import Output, time_text
+from exporter.cli.output import Output, counted, time_text
 from exporter.cli.progress import ProgressBar
 from exporter.clock import timestamp
 from exporter.errors import (
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from exporter.fleet.ledger import BlogAttempt
     from exporter.fleet.work import ArchiveResult, WorkTally
 
-_RUN_LINE_SECONDS: Final = 30.0
-_LINE_SECONDS: Final = 10.0
-_MAX_REASON_CHARACTERS: Final = 200
+_MAX_REASON_CHARACTERS: Final = 300
 _MAX_FAILURES: Final = 100
 _MAX_UNREADABLE: Final = 20
 _KINDS: Final = {each.exit_code: each for each in (UsageError, NotAuthorised, ArchiveDamaged, ServiceError)}
@@ -43,28 +41,19 @@ _MAX_DAYS: Final = 36_500.0
 """A forecast that is further away says nothing."""
 
 
-class RunDisplay:
-    """Shows a run: a bar on a terminal, elsewhere a line every half a minute, and each failure when it happens.
+class RunDisplay(ProgressBar):
+    """Shows a run: a bar on a terminal, elsewhere a line every ten seconds, and each failure when it happens.
 
     Attributes:
         codes: how many attempts that were the last of their blog in this run ended with which exit code.
     """
 
     def __init__(self, out: Output, plan: FleetPlan) -> None:
-        self._out = out
+        super().__init__(out, message("blogs"))
         self._deadline = plan.deadline
-        self._bar = ProgressBar(out, message("blogs"))
-        self._next = time.monotonic() + _RUN_LINE_SECONDS
         self.codes: Counter[int] = Counter()
         self._reason = ""
         self._failures = 0
-
-    def __enter__(self) -> Self:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.__exit__(*failure)
 
     def handle(self, moment: FleetMoment) -> None:
         """Show the progress of a run."""
@@ -75,34 +64,12 @@ class RunDisplay:
             if attempt.exit_code:
                 self._failures += 1
                 if self._failures <= _MAX_FAILURES:
-                    self._out.say(_failure(blog_id, attempt, again))
+                    self.out.say(_failure(blog_id, attempt, again))
                 elif self._failures == _MAX_FAILURES + 1:
-                    self._out.say(message("  More blogs fail; fleet status sums them up."))
-        states = moment.counts.states
-        self._bar.update(states[BlogState.SAVED], moment.counts.blogs)
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _RUN_LINE_SECONDS
-            self._out.say(self._line(moment))
-
-    def _line(self, moment: FleetMoment) -> str:
-        states, forecast = moment.counts.states, moment.forecast
-        values = {"saved": states[BlogState.SAVED], "under_way": moment.under_way}
-        if forecast is None or forecast.seconds > _MAX_DAYS * 86_400:
-            return message_n(
-                "{saved:,} of {n:,} blog saved, {under_way:,} under way.",
-                "{saved:,} of {n:,} blogs saved, {under_way:,} under way.",
-                moment.counts.blogs,
-                **values,
-            )
-        return message_n(
-            "{saved:,} of {n:,} blog saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
-            "{saved:,} of {n:,} blogs saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
-            moment.counts.blogs,
-            **values,
-            rate=forecast.rate,
-            time=time_text(forecast.seconds),
-            error=time_text(forecast.error),
-        )
+                    self.out.say(message("  More blogs fail; fleet status sums them up."))
+        self.update(moment.counts.states[BlogState.SAVED], moment.counts.blogs)
+        if self.timer.is_due():
+            self.out.say(_moment_line(moment))
 
     def note(self, moment: FleetMoment) -> dict[str, Any]:
         """Return what ``fleet status`` shows of a run under way."""
@@ -127,17 +94,11 @@ class RunDisplay:
         """Print the summary of a run, and return it as ``fleet run --json`` prints it."""
         states = moment.counts.states
         for line in _state_lines(moment.counts.states, moment.counts.blogs):
-            self._out.say(line)
+            self.out.say(line)
         rate = moment.requests / moment.seconds if moment.seconds else 0.0
-        self._out.say(
-            message_n(
-                "{n:,} request in {time}, {rate:.1f} a second.",
-                "{n:,} requests in {time}, {rate:.1f} a second.",
-                moment.requests,
-                time=time_text(moment.seconds),
-                rate=rate,
-            )
-        )
+        requests, took = counted(moment.requests, "request"), time_text(moment.seconds)
+        text = message("{requests} in {time}, {rate:.1f} a second.", requests=requests, time=took, rate=rate)
+        self.out.say(text)
         return {
             "fleet": str(root.absolute()),
             "blogs": {"listed": moment.counts.blogs, **states},
@@ -158,6 +119,25 @@ class RunDisplay:
             kind = _KINDS.get(code, Incomplete)
             return kind(message("No blog could be saved, each failed as the last one: {reason}", reason=self._reason))
         return problem_of(document)
+
+
+def _moment_line(moment: FleetMoment) -> str:
+    forecast = moment.forecast
+    values: dict[str, Any] = {"saved": moment.counts.states[BlogState.SAVED], "under_way": moment.under_way}
+    if forecast is None or forecast.seconds > _MAX_DAYS * 86_400:
+        return message_n(
+            "{saved:,} of {n:,} blog saved, {under_way:,} under way.",
+            "{saved:,} of {n:,} blogs saved, {under_way:,} under way.",
+            moment.counts.blogs,
+            **values,
+        )
+    values |= {"rate": forecast.rate, "time": time_text(forecast.seconds), "error": time_text(forecast.error)}
+    return message_n(
+        "{saved:,} of {n:,} blog saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
+        "{saved:,} of {n:,} blogs saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
+        moment.counts.blogs,
+        **values,
+    )
 
 
 def _shown_reason(reason: str) -> str:
@@ -189,22 +169,19 @@ def _state_lines(states: Mapping[Any, int], listed: int) -> Iterator[str]:
     if states["partial"]:
         yield message_n("{n:,} saved, but not all of it.", "{n:,} saved, but not all of each.", states["partial"])
     if states["failed"]:
-        yield message_n("{n:,} failed.", "{n:,} failed.", states["failed"])
+        yield message("{n:,} failed.", n=states["failed"])
     if states["new"]:
-        yield message_n("{n:,} not saved yet.", "{n:,} not saved yet.", states["new"])
+        yield message("{n:,} not saved yet.", n=states["new"])
 
 
 def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield what ``fleet status`` shows of an overview."""
     yield from _state_lines(document["blogs"], document["blogs"]["listed"])
     if document["due"]:
-        yield message_n("{n:,} due now.", "{n:,} due now.", document["due"])
+        yield message("{n:,} due now.", n=document["due"])
     if document["due_later"]:
-        yield message_n(
-            "{n:,} to be tried again, from {time} on.",
-            "{n:,} to be tried again, from {time} on.",
-            document["due_later"],
-            time=_local(document["next_due"]),
+        yield message(
+            "{n:,} to be tried again, from {time} on.", n=document["due_later"], time=_local(document["next_due"])
         )
     run = document["run"]
     if run is not None:
@@ -226,36 +203,29 @@ def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield message("The slowest of the newest run:")
         for each in document["slowest"][:5]:
-            yield message_n(
-                "  {blog}: {time}, {n:,} request",
-                "  {blog}: {time}, {n:,} requests",
-                each["requests"],
-                blog=printable(str(each["blog_id"]), 100),
-                time=time_text(each["seconds"]),
-            )
+            blog, requests = printable(str(each["blog_id"]), 100), counted(each["requests"], "request")
+            yield message("  {blog}: {time}, {requests}", blog=blog, time=time_text(each["seconds"]), requests=requests)
 
 
 def _run_lines(run: Mapping[str, Any]) -> Iterator[str]:
-    values = {"number": run["number"], "time": time_text(run["seconds"]), "rate": run["rate"]}
+    values = {
+        "number": run["number"],
+        "requests": counted(run["requests"], "request"),
+        "time": time_text(run["seconds"]),
+        "rate": run["rate"],
+    }
     if run["running"]:
-        yield message_n(
-            "Run {number} is under way for {time}: {n:,} request, {rate:.1f} a second; {under_way:,} blogs under way.",
-            "Run {number} is under way for {time}: {n:,} requests, {rate:.1f} a second; {under_way:,} blogs under way.",
-            run["requests"],
+        yield message(
+            "Run {number} is under way for {time}: {requests}, {rate:.1f} a second; {under_way:,} blogs under way.",
             **values,
             under_way=run["under_way"],
         )
     elif run["exit_code"] is None:
-        yield message(
-            "Run {number} of {start} was killed: run the fleet again.",
-            number=run["number"],
-            start=_local(run["started_at"]),
-        )
+        start = _local(run["started_at"])
+        yield message("Run {number} of {start} was killed: run the fleet again.", number=run["number"], start=start)
     else:
-        yield message_n(
-            "Run {number} ended {end} with exit code {code}: {n:,} request in {time}, {rate:.1f} a second.",
-            "Run {number} ended {end} with exit code {code}: {n:,} requests in {time}, {rate:.1f} a second.",
-            run["requests"],
+        yield message(
+            "Run {number} ended {end} with exit code {code}: {requests} in {time}, {rate:.1f} a second.",
             **values,
             end=_local(run["finished_at"]),
             code=run["exit_code"],
@@ -283,27 +253,25 @@ def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
     blogs, run = document["blogs"], document["run"]
     place = printable(str(document["fleet"]))
     if isinstance(run, dict) and not run["running"] and run["exit_code"] not in {0, Incomplete.exit_code}:
-        return LastRunFailed(
-            message("The newest run of the fleet in {folder} did not end well: run it again.", folder=place)
-        )
+        text = message("The newest run of the fleet in {folder} did not end well: run it again.", folder=place)
+        return LastRunFailed(text)
     missing = blogs["listed"] - blogs["saved"]
     if not missing:
         return None
-    return Incomplete(
-        message_n(
-            "{n:,} blog of the fleet in {folder} is not saved whole: run it again.",
-            "{n:,} blogs of the fleet in {folder} are not saved whole: run it again.",
-            missing,
-            folder=place,
-        )
+    text = message_n(
+        "{n:,} blog of the fleet in {folder} is not saved whole: run it again.",
+        "{n:,} blogs of the fleet in {folder} are not saved whole: run it again.",
+        missing,
+        folder=place,
     )
+    return Incomplete(text)
 
 
 def _local(text: str) -> str:
     return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
 
 
-class WorkDisplay:
+class WorkDisplay(ProgressBar):
     """Shows work over all archives: a bar on a terminal, elsewhere a line every ten seconds; and failures as they come.
 
     Args:
@@ -312,49 +280,28 @@ class WorkDisplay:
     """
 
     def __init__(self, out: Output, total: int) -> None:
-        self._out = out
+        super().__init__(out, message("archives"))
         self._total = total
-        self._bar = ProgressBar(out, message("archives"))
         self._begun = time.monotonic()
-        self._next = self._begun + _LINE_SECONDS
         self._failures = 0
-
-    def __enter__(self) -> Self:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.__exit__(*failure)
 
     def handle(self, result: ArchiveResult, tally: WorkTally) -> None:
         """Show a result."""
         if result.reason is not None:
             self._failures += 1
             if self._failures <= _MAX_FAILURES:
-                archive, reason = (
-                    printable(str(result.path), 300),
-                    printable(translated(result.reason), 300),
-                )
-                self._out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
+                archive, reason = printable(str(result.path), 300), _shown_reason(result.reason)
+                self.out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
         self.advance(tally.archives)
 
     def advance(self, done: int) -> None:
         """Show how many archives are done."""
         total = max(done, self._total)
-        self._bar.update(done, total)
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _LINE_SECONDS
-            rate = done / (now - self._begun)
-            self._out.say(
-                message(
-                    "{done:,} of {total:,} archives, {rate:.1f} a second; done in {time}.",
-                    done=done,
-                    total=total,
-                    rate=rate,
-                    time=time_text((total - done) / rate),
-                )
-            )
+        self.update(done, total)
+        if self.timer.is_due():
+            rate = done / (time.monotonic() - self._begun)
+            numbers = {"done": done, "total": total, "rate": rate, "time": time_text((total - done) / rate)}
+            self.out.say(message("{done:,} of {total:,} archives, {rate:.1f} a second; done in {time}.", **numbers))
 
 
 def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
@@ -362,12 +309,12 @@ def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
     states = tally.states
     parts = [
         message_n("{n:,} archive done", "{n:,} archives done", states[MADE]),
-        message_n("{n:,} up to date", "{n:,} up to date", states[CURRENT]),
+        message("{n:,} up to date", n=states[CURRENT]),
     ]
     if states[EMPTY]:
-        parts.append(message_n("{n:,} without a version yet", "{n:,} without a version yet", states[EMPTY]))
+        parts.append(message("{n:,} without a version yet", n=states[EMPTY]))
     if states[FAILED]:
-        parts.append(message_n("{n:,} failed", "{n:,} failed", states[FAILED]))
+        parts.append(message("{n:,} failed", n=states[FAILED]))
     rate = tally.archives / seconds if seconds else 0.0
     yield message("{parts}; {time}, {rate:.1f} a second.", parts=listed(parts), time=time_text(seconds), rate=rate)
     if states[FAILED] > _MAX_FAILURES:
@@ -379,7 +326,7 @@ def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> N
     for name, reason in trouble[:_MAX_UNREADABLE]:
         out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=reason))
     if count > _MAX_UNREADABLE:
-        out.warn(message_n("{n:,} more could not be read.", "{n:,} more could not be read.", count - _MAX_UNREADABLE))
+        out.warn(message("{n:,} more could not be read.", n=count - _MAX_UNREADABLE))
 
 
 def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, Any]]:

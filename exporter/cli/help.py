@@ -7,7 +7,9 @@ declarations itself.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -17,6 +19,8 @@ from exporter.message import Message, listed, message
 from exporter.text import left, width, wrapped
 from exporter.translation import translated, translated_by_text
 
+PATH: Final = click.Path(path_type=Path)
+"""The type of arguments and options that name files and folders."""
 _MAX_TERM_COLUMNS: Final = 24
 _MAX_OPTIONS: Final = 12
 """``--help`` shows at most this number of options; ``--help-all`` shows all."""
@@ -29,22 +33,10 @@ _MAIN: Final[dict[str, tuple[str, ...]]] = {
         "archive", "base_url", "profile", "every", "assets", "refresh", "token_file", "dry_run", "accept_removals",
     ),
     "export": (*_CHOICE, "media_base_url", "media_folder", "dry_run", "force"),
-    "move": ("home", "new_home_user", *_CHOICE, "dry_run", "compare"),
+    "move": ("home", "new_home_user", *_CHOICE, "dry_run", "no_compare"),
     "compare": (*_CHOICE, "new_home_user", "no_pictures", "no_comments", "report"),
 }  # fmt: skip
 """The main options of commands with many; other commands declare them first. ``FLAGS`` are those of the services."""
-
-
-def no_such_command(word: str, known: Iterable[str], path: str) -> UsageError:
-    """Return the error for an unknown command, with the most similar one."""
-    said = _with_guess(repr(word), word, known)
-    return UsageError(message("There is no command {word}; see {help}.", word=said, help=f"{path} --help"))
-
-
-def too_many(word: str, command: click.Command, ctx: click.Context) -> UsageError:
-    """Return the error for an argument too many, with the usage of the command."""
-    form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
-    return UsageError(message("{word!r} is one argument too many: the form is {form}.", word=word, form=form))
 
 
 def explained(error: click.UsageError, command: click.Command, ctx: click.Context, given: Sequence[str]) -> UsageError:
@@ -56,16 +48,23 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
         ctx: its context.
         given: its arguments.
     """
+    from exporter.setting_types import with_guess
+
     place = f"{ctx.command_path} --help"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         name = _name(error.param, ctx)
         form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
         text = message("Missing argument {name}: the form is {form}; see {help}.", name=name, form=form, help=place)
     elif isinstance(error, click.BadParameter) and error.param is not None:
-        text = _wrong_value(error, error.param, command, ctx, given, place)
+        name = _name(error.param, ctx)
+        typed = command.make_parser(ctx).parse_args(list(given))[0].get(error.param.name or "")
+        reason = _expected(error.param.type, typed) if isinstance(typed, str) else None
+        text = message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
+        if reason is not None:
+            text = message("{name} is {value!r}: {reason}.", name=name, value=typed, reason=reason)
     elif isinstance(error, click.NoSuchOption):
         known = [name for each in command.get_params(ctx) for name in each.opts if name.startswith("-")]
-        word = _with_guess(error.option_name, error.option_name, known)
+        word = with_guess(error.option_name, error.option_name, known)
         text = message("There is no option {word}; see {help}.", word=word, help=place)
     elif isinstance(error, click.BadOptionUsage):
         if any(error.option_name in each.opts and getattr(each, "is_flag", False) for each in command.params):
@@ -79,50 +78,24 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
     return UsageError(text)
 
 
-def _wrong_value(
-    error: click.BadParameter,
-    parameter: click.Parameter,
-    command: click.Command,
-    ctx: click.Context,
-    given: Sequence[str],
-    place: str,
-) -> Message:
-    """Return the invalid and the expected value; click says it in its own words and language."""
-    name, kind = _name(parameter, ctx), parameter.type
-    typed = command.make_parser(ctx).parse_args(list(given))[0].get(parameter.name or "")
-    if isinstance(typed, str) and isinstance(kind, click.Choice):
+def _expected(kind: click.ParamType[Any], typed: str) -> str | None:
+    """Return what the value of an option must be; ``None`` if only click knows it."""
+    from exporter.setting_types import with_guess
+
+    if isinstance(kind, click.Choice):
         choices = [str(each) for each in kind.choices]
-        parts, near = {"name": name, "value": typed, "choices": listed(choices)}, _nearest(typed, choices)
-        if near is not None:
-            return message(
-                "{name} is {value!r}: one of {choices} is expected (did you mean {near}?).", **parts, near=near
-            )
-        return message("{name} is {value!r}: one of {choices} is expected.", **parts)
-    if isinstance(typed, str) and isinstance(kind, click.IntRange) and kind.min is not None:
-        limits = {"name": name, "value": typed, "least": kind.min, "most": kind.max}
-        if kind.max is not None:
-            return message("{name} is {value!r}: a whole number from {least} to {most} is expected.", **limits)
-        return message("{name} is {value!r}: a whole number of {least} or more is expected.", **limits)
-    if isinstance(typed, str) and kind is click.INT:
-        return message("{name} is {value!r}: a whole number is expected.", name=name, value=typed)
-    return message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
+        return with_guess(message("one of {names} is expected", names=listed(choices)), typed, choices)
+    if isinstance(kind, click.IntRange) and kind.min is not None:
+        if kind.max is None:
+            return message("a whole number of {least} or more is expected", least=kind.min)
+        return message("a whole number from {least} to {most} is expected", least=kind.min, most=kind.max)
+    return message("a whole number is expected") if kind is click.INT else None
 
 
 def _name(parameter: click.Parameter, ctx: click.Context) -> str:
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len)
     return parameter.make_metavar(ctx).strip("[]")
-
-
-def _with_guess(shown: str, word: str, known: Iterable[str]) -> str:
-    near = _nearest(word, known)
-    return shown if near is None else message("{word} (did you mean {near}?)", word=shown, near=near)
-
-
-def _nearest(word: str, known: Iterable[str]) -> str | None:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(word, list(known), 1)), None)
 
 
 def said(text: str | None) -> str:
@@ -133,20 +106,6 @@ def said(text: str | None) -> str:
     if text is None:
         return ""
     return translated(text) if isinstance(text, Message) else translated_by_text(text)
-
-
-class Option(click.Option):
-    """An option whose help may have fields, and whose default is shown in the reader's language."""
-
-    def __init__(self, *declarations: Any, default_text: str | None = None, **how: Any) -> None:
-        super().__init__(*declarations, **how)
-        self.message: str | None = how.get("help")
-        self.default_text = default_text
-
-
-def option(*declarations: str, **how: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an :class:`Option`; its help shows ``default_text`` as the default."""
-    return click.option(*declarations, cls=Option, **how)
 
 
 class _Formatter(click.HelpFormatter):
@@ -205,12 +164,12 @@ def _metavar(parameter: click.Parameter, context: click.Context) -> str:
 
 
 def _meaning(parameter: click.Option) -> str:
-    text, default = said(parameter.help), None
-    if isinstance(parameter, Option):
-        text, default = said(parameter.message), parameter.default_text
-    if default is None and parameter.show_default:
+    text, default = said(parameter.help), parameter.show_default
+    if not default:
+        return text
+    if default is True:
         default = str(parameter.default)
-    return text if default is None else f"{text} {translated(message('[default: {default}]', default=default))}"
+    return f"{text} {translated(message('[default: {default}]', default=default))}"
 
 
 class _Helped(click.Command):
@@ -230,7 +189,8 @@ class _Helped(click.Command):
         except click.UsageError as error:
             raise explained(error, self, ctx, given) from error
         if rest and not isinstance(self, click.Group) and not ctx.resilient_parsing:
-            raise too_many(rest[0], self, ctx)
+            form = " ".join((ctx.command_path, *self.collect_usage_pieces(ctx)))
+            raise UsageError(message("{word!r} is one argument too many: the form is {form}.", word=rest[0], form=form))
         return rest
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -280,8 +240,14 @@ class HelpedCommand(_Helped):
     """A command with this module's help."""
 
 
+cli_command: Final = partial(click.command, cls=HelpedCommand)
+"""Declares a function as a command with this module's help."""
+
+
 class HelpedGroup(_Helped, click.Group):
     """A group of commands, under headings."""
+
+    command_class = HelpedCommand
 
     def headed_commands(self, ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
         """Yield each heading with its commands and their short helps."""
@@ -307,25 +273,13 @@ class HelpedGroup(_Helped, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; the error for an unknown one names the most similar."""
         if not ctx.resilient_parsing and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise no_such_command(args[0], self.list_commands(ctx), ctx.command_path)
+            from exporter.setting_types import with_guess
+
+            word = with_guess(repr(args[0]), args[0], self.list_commands(ctx))
+            raise UsageError(
+                message("There is no command {word}; see {help}.", word=word, help=f"{ctx.command_path} --help")
+            )
         return super().resolve_command(ctx, args)
-
-
-def helped(command: click.Command) -> click.Command:
-    """Return the same command with this module's help."""
-    if isinstance(command, _Helped):
-        return command
-    kind: Any = HelpedGroup if isinstance(command, click.Group) else HelpedCommand
-    how: dict[str, Any] = {
-        "callback": command.callback, "params": command.params, "help": command.help, "epilog": command.epilog,
-        "short_help": command.short_help, "hidden": command.hidden, "no_args_is_help": command.no_args_is_help,
-        "context_settings": command.context_settings,
-    }  # fmt: skip
-    if isinstance(command, click.Group):
-        how["commands"] = {name: helped(each) for name, each in command.commands.items()}
-        how["invoke_without_command"] = command.invoke_without_command
-    made: click.Command = kind(command.name, **how)
-    return made
 
 
 def _options(parameters: Iterable[click.Parameter]) -> list[click.Option]:

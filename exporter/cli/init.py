@@ -16,13 +16,14 @@ import click
 from exporter.archive import atomic
 from exporter.archive.settings_file import quoted
 from exporter.cli.backup import SAVED, back_up
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.options import given_settings, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.target import BlogTarget, blog_id_in, find_target, remember_options
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
-from exporter.message import message, said, suggested
+from exporter.message import message, suggested
 from exporter.service.registry import profile_for
 from exporter.settings import (
     PREFIX,
@@ -56,7 +57,7 @@ _KEPT: Final = (
 """The options and variables that the blog's table keeps, which a nightly run does not have."""
 
 
-@click.command(
+@cli_command(
     "init",
     help=message(
         """Save a blog for the first time, and schedule a backup every night.
@@ -73,39 +74,25 @@ Examples:
 """,
 )
 @click.argument("address", metavar="[ADDRESS]", required=False)
-@click.option(
-    "--archive", type=click.Path(path_type=Path), metavar="DIR", help=message("The archive. [default: ~/blogs/BLOG_ID]")
-)
+@click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ~/blogs/BLOG_ID]"))
 @setting_options("base_url", "profile", "assets", "file_url", "entry_url", "token_file", "allow_private_network")
 @click.option("--at", metavar="HH:MM|never", help=message("Time of the scheduled backup, or never."))
 @click.option("--no-sign-in", is_flag=True, help=message("Do not sign in."))
 @click.option("-y", "--yes", is_flag=True, help=message("Ask nothing: take the default answers."))
-@config_option
-@with_output(OnLoss.WARN)
-def init_command(
-    *,
-    out: Output,
-    address: str | None,
-    archive: Path | None,
-    at: str | None,
-    no_sign_in: bool,
-    yes: bool,
-    config: Path | None,
-    **options: Any,
-) -> int:
+@with_config(on_loss=OnLoss.WARN)
+def init_command(*, out: Output, yes: bool, config: Path | None, **given: Any) -> int:
     """Run ``init``."""
     adopt(resolve({}, config=config))
+    at = given["at"]
     if at is not None and _wrong_time(at):
         raise UsageError(message("--at is {text}: a time such as 03:17, or never, is expected.", text=repr(at)))
-    ask = Questions(silent=yes)
     try:
-        plan = _planned(ask, address, archive, at, config, options, sign_in=not no_sign_in)
+        plan = _planned(Questions(silent=yes), config, given)
         if plan.sign_in:
             _sign_in(plan.settings, out)
     except (click.Abort, KeyboardInterrupt):
-        raise Interrupted(
-            message("Interrupted; nothing was written. Begin again: {command}", command=suggested("init"))
-        ) from None
+        text = message("Interrupted; nothing was written. Begin again: {command}", command=suggested("init"))
+        raise Interrupted(text) from None
     return _done(plan, out, config)
 
 
@@ -134,51 +121,43 @@ class _Plan:
     token: str | None = field(repr=False)
 
 
-def _planned(
-    ask: Questions,
-    address: str | None,
-    archive: Path | None,
-    at: str | None,
-    config: Path | None,
-    options: dict[str, Any],
-    *,
-    sign_in: bool,
-) -> _Plan:
+def _planned(ask: Questions, config: Path | None, options: Mapping[str, Any]) -> _Plan:
     """Ask the questions that the command line does not answer."""
-    ask.say(
-        message(
-            "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
-        )
+    from exporter.login.facts import is_signed_in
+
+    text = message(
+        "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
     )
-    blog_id = _which(ask, address)
+    ask.say(text)
+    blog_id = _which(ask, options["address"])
     file = read_config(config)
     table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
-    if table is not None and archive is None:
+    if table is not None and options["archive"] is None:
         ask.say(message("The blog is already in {path}, as [blogs.{name}].", path=file.path, name=table.name))
-    given = {name: value for name, value in options.items() if value is not None}
+    given = given_settings(options)
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     if settings.base_url is None:
-        raise UsageError(
-            message(
-                "No known service has {blog}. Give the address of its API: {command}",
-                blog=blog_id,
-                command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
-            )
+        text = message(
+            "No known service has {blog}. Give the address of its API: {command}",
+            blog=blog_id,
+            command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
         )
+        raise UsageError(text)
     known = profile_for(blog_id, reversed(known_profiles(file).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
-    root = table.archive if table is not None else _where(ask, archive, blog_id)
-    wanted, token = sign_in and _may_sign_in(settings), None
+    root = table.archive if table is not None else _where(ask, options["archive"], blog_id)
+    sign_in, token = not options["no_sign_in"], None
+    wanted = sign_in and _may_sign_in(settings)
     if wanted:
-        question = message("Sign in there now? Without it, drafts and private entries are not saved (y/n)")
-        wanted = bool(yes_or_no(ask.text(question, "y", _no_yes_or_no)))
-    elif sign_in and not _is_signed_in(settings):
+        question = message("Sign in there now? Without it, drafts and private entries are not saved.")
+        wanted = ask.agreed(question, default=True)
+    elif sign_in and not is_signed_in(settings):
         token = ask.secret(message("Access token, if the service wants one (it is not shown; Enter for none)"))
     if table is None and "assets" not in given:
         question = message("Which pictures and uploads should be saved?")
         given["assets"] = list(_ASSETS)[ask.number(question, list(_ASSETS.values()), 0)]
-    at = _when(ask, root) if at is None else at
+    at = _when(ask, root) if options["at"] is None else options["at"]
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     values = {"blog_id": blog_id, "archive": str(root), **_kept(given, settings), "assets": settings.assets}
     if token:
@@ -192,7 +171,7 @@ def _kept(given: dict[str, Any], settings: Settings) -> dict[str, str]:
     for name in _KEPT:
         if settings.sources[name].origin in {Origin.OPTION, Origin.VARIABLE}:
             text = str(given.get(name, os.environ.get(f"{PREFIX}{name.upper()}")))
-            kept[name] = os.path.abspath(text) if name.endswith("_file") else text  # noqa: PTH100 - links stay
+            kept[name] = str(_absolute(text)) if name.endswith("_file") else text
     return kept
 
 
@@ -201,24 +180,21 @@ def _which(ask: Questions, address: str | None) -> str:
         try:
             return blog_id_in(address)
         except ValueError as error:
-            raise UsageError(
-                message(
-                    "{text} is no address of a blog: {expected}.", text=repr(_without_password(address)), expected=error
-                )
-            ) from None
+            shown = repr(_without_password(address))
+            text = message("{text} is no address of a blog: {expected}.", text=shown, expected=error)
+            raise UsageError(text) from None
 
     if ask.silent:
         command = suggested("init", "ADDRESS", "--yes")
         raise UsageError(message("With --yes, name the blog: {command}", command=command))
 
-    def check(answer: str) -> str | None:
+    def read(answer: str) -> str:
         try:
-            blog_id_in(answer)
+            return blog_id_in(answer)
         except ValueError as error:
-            return message("Please again: {expected}.", expected=error)
-        return None
+            raise UsageError(message("Please again: {expected}.", expected=error)) from None
 
-    return blog_id_in(ask.text(message("Which blog? Paste its address"), check=check))
+    return ask.value(message("Which blog? Paste its address"), "", read)
 
 
 def _without_password(address: str) -> str:
@@ -226,24 +202,19 @@ def _without_password(address: str) -> str:
 
 
 def _where(ask: Questions, archive: Path | None, blog_id: str) -> Path:
-    if archive is not None:
-        return Path(os.path.abspath(archive.expanduser()))  # noqa: PTH100 - links on the way stay what they are
-
-    def check(answer: str) -> str | None:
+    def read(answer: str) -> Path:
         from exporter.archive.writer import require_place
 
-        try:
-            require_place(Path(answer).expanduser(), blog_id)
-        except BlogExporterError as error:
-            return said(error)
-        return None
+        require_place(Path(answer).expanduser(), blog_id)
+        return _absolute(answer)
 
-    answer = ask.text(message("Where should its archive be?"), f"~/blogs/{blog_id}", check)
-    return Path(os.path.abspath(Path(answer).expanduser()))  # noqa: PTH100 - as above
+    if archive is not None:
+        return _absolute(archive)
+    return ask.value(message("Where should its archive be?"), f"~/blogs/{blog_id}", read)
 
 
-def _no_yes_or_no(answer: str) -> str | None:
-    return message("Please type y or n.") if yes_or_no(answer) is None else None
+def _absolute(path: Path | str) -> Path:
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - links on the way stay what they are
 
 
 def _wrong_time(answer: str) -> bool:
@@ -260,29 +231,27 @@ def _when(ask: Questions, root: Path) -> str | None:
     except BlogExporterError:  # installing the schedule reports it
         pass
 
-    def check(answer: str) -> str | None:
-        wrong = answer != "night" and _wrong_time(answer.lower())
-        return message("Please type a time such as 03:30, night, or n.") if wrong else None
+    def read(answer: str) -> str:
+        time = answer.lower()
+        if time != "night" and _wrong_time(time):
+            raise ValueError(message("Please type a time such as 03:30, night, or n."))
+        return "" if time == "night" else time
 
     question = message("When should it be saved again, every day? A time such as 03:30, night, or n for never")
-    answer = ask.text(question, "night", check).lower()
-    return "" if answer == "night" else answer
+    return ask.value(question, "night", read)
 
 
 def _may_sign_in(settings: Settings) -> bool:
     """Return whether the service has sign-ins, and the user is not signed in yet."""
+    from exporter.login.facts import is_signed_in
+
     known = settings.oauth_authorize_url is not None and settings.oauth_token_url is not None
-    return known and not _is_signed_in(settings)
-
-
-def _is_signed_in(settings: Settings) -> bool:
-    from exporter.login.facts import token_facts
-
-    return bool(settings.token or settings.token_command) or token_facts(settings).account is not None
+    return known and not is_signed_in(settings)
 
 
 def _sign_in(settings: Settings, out: Output) -> None:
-    from exporter.cli.login import ask, open_browser, signed_in_lines
+    from exporter.cli.login import open_browser, signed_in_lines
+    from exporter.cli.questions import ask
     from exporter.login.sign_in import sign_in
 
     done = asyncio.run(sign_in(settings, ask=ask, open_browser=open_browser, say=lambda text: out.say(text, level=-1)))
@@ -307,15 +276,14 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     scheduled = _scheduled(plan, out, config)
     out.say()
     if outcome.exit_code:
-        out.say(
-            message("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
-        )
+        text = message("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
+        out.say(text)
     else:
         out.say(message("Your blog is safe in {folder}.", folder=plan.root))
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say(message("  to read it, open:   {path}", path=site))
-    chosen = [] if config is None else ["--config", os.path.abspath(config)]  # noqa: PTH100 - as above
+    chosen = [] if config is None else ["--config", str(_absolute(config))]
     out.say(message("  to see its state:   {command}", command=suggested("status", plan.root)))
     out.say(message("  to save it again:   {command}", command=suggested("backup", name, *chosen)))
     out.document(
@@ -350,14 +318,13 @@ def _looked(plan: _Plan, out: Output) -> int:
     out.say(message("Checking the blog with a few requests …"))
     result = asyncio.run(check(plan.blog_id, plan.settings, plan.root, warn=out.warn))
     if result.estimate is not None:
-        out.say(
-            message(
-                "It has about {entries:,} entries, {comments:,} comments and {files:,} files.",
-                entries=result.estimate.entries,
-                comments=result.estimate.comments,
-                files=result.estimate.files,
-            )
+        text = message(
+            "It has about {entries:,} entries, {comments:,} comments and {files:,} files.",
+            entries=result.estimate.entries,
+            comments=result.estimate.comments,
+            files=result.estimate.files,
         )
+        out.say(text)
     for finding in result.findings:
         if finding.exit_code:
             out.warn(printable(translated(finding.said)))
@@ -378,9 +345,8 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
     outcome = back_up(target.root, target.blog_id, target.settings, own, label=target.label, new=True)
     damage = [finding for finding in Archive.open(target.root).verify() if finding.damage]
     if damage:
-        raise ArchiveDamaged(
-            message("{path} is damaged though it was just written: check this disk.", path=damage[0].path)
-        )
+        text = message("{path} is damaged though it was just written: check this disk.", path=damage[0].path)
+        raise ArchiveDamaged(text)
     out.say(message("Verified: every file exists and contains the bytes that were read."))
     remember_options(target, {}, out)
     note_archive(target.root, target.label)
@@ -398,7 +364,7 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
             return None if known is None else known.scheduler
         words = [str(plan.root)]
         if config is not None:
-            words += ["--config", os.path.abspath(config)]  # noqa: PTH100 - as above
+            words += ["--config", str(_absolute(config))]
         known = install(plan_for(plan.root, plan.blog_id, words, at=plan.at or None))
     except BlogExporterError as error:
         out.warn(message("The backup is not scheduled yet. {reason}", reason=error))

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.language import adopt
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.help import cli_command
+from exporter.cli.options import settings_of, with_config
 from exporter.cli.output import OnLoss, Output
-from exporter.cli.signals import ended_at_a_question
+from exporter.cli.questions import ask
 from exporter.errors import UsageError
 from exporter.message import message, suggested
-from exporter.settings import Settings, resolve
-from exporter.text import printable
-from exporter.translation import translated
+from exporter.settings import Settings
 
 if TYPE_CHECKING:
     from exporter.login.facts import TokenFacts
@@ -32,10 +29,10 @@ Examples:
 _EXAMPLE: Final = "https://api.example.jp"
 
 blog_argument = click.argument("words", metavar="[BLOG_ID|DIR|NAME]", default="")
-service_options = setting_options("base_url", "profile", "account")
+_OF_A_SERVICE: Final = ("base_url", "profile", "account")
 
 
-@click.command(
+@cli_command(
     "login",
     epilog=_EPILOG,
     help=message(
@@ -46,17 +43,8 @@ service_options = setting_options("base_url", "profile", "account")
     ),
 )
 @blog_argument
-@service_options
-@setting_options(
-    "oauth_client_id", "oauth_client_secret_file", "oauth_scope", "oauth_redirect_uri", "sign_in_store",
-)  # fmt: skip
-@click.option(
-    "--no-browser",
-    is_flag=True,
-    help=message("Open no browser: show the address and ask for the result."),
-)
-@config_option
-@with_output(OnLoss.FAIL)
+@click.option("--no-browser", is_flag=True, help=message("Open no browser: show the address and ask for the result."))
+@with_config(*_OF_A_SERVICE, "sign_in_store")
 def login_command(*, out: Output, words: str, config: Path | None, no_browser: bool, **options: Any) -> int:
     """Sign in."""
     import asyncio
@@ -105,26 +93,22 @@ def resolved(out: Output, words: str, config: Path | None, options: dict[str, An
 
     command = click.get_current_context().info_name or "login"
     if not words:
-        settings = adopt(resolve(options, config=config, warn=out.warn))
+        settings = settings_of(out, config, options)
         if settings.base_url is None:
-            raise UsageError(
-                message(
-                    "Which service? Name a blog, the folder of an archive, --profile or --base-url: {command}",
-                    command=suggested(command, "--base-url", _EXAMPLE),
-                )
+            text = message(
+                "Which service? Name a blog, the folder of an archive, --profile or --base-url: {command}",
+                command=suggested(command, "--base-url", _EXAMPLE),
             )
+            raise UsageError(text)
         return "", settings
     target = find_target(words, options, config=config, command=command, warn=out.warn)
     if target.settings.base_url is None:
-        raise UsageError(
-            target.notices[0]
-            if target.notices
-            else message(
-                "Nothing says which service has {blog_id}. Give the address of its API: {command}",
-                blog_id=target.blog_id,
-                command=suggested(command, words, "--base-url", _EXAMPLE),
-            )
+        unknown = message(
+            "Nothing says which service has {blog_id}. Give the address of its API: {command}",
+            blog_id=target.blog_id,
+            command=suggested(command, words, "--base-url", _EXAMPLE),
         )
+        raise UsageError(target.notice or unknown)
     return target.blog_id, target.settings
 
 
@@ -136,49 +120,18 @@ def open_browser(address: str) -> bool:
         return False
 
 
-def ask(question: str, /, *, hidden: bool = False) -> str:
-    """Ask the user. Without a terminal, the answer to a question for a secret is empty.
-
-    Raises:
-        UsageError: there is no terminal.
-    """
-    if hidden and not sys.stdin.isatty():
-        return ""
-    try:
-        with ended_at_a_question():
-            answer: str = click.prompt(
-                printable(translated(question)), default="", show_default=False, hide_input=hidden, err=True
-            )
-    except click.Abort:
-        if sys.stdin.isatty():
-            raise
-        raise UsageError(
-            message(
-                "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
-                "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
-                question=question,
-            )
-        ) from None
-    return answer.strip()
-
-
 def signed_in_lines(found: SignIn, kept: KeptIn, settings: Settings) -> list[str]:
     """Return lines about the place and the end of a sign-in."""
+    place = {"origin": found.origin, "path": str(kept.path), "reason": kept.reason}
     if kept.path is None:
-        where = message("The sign-in at {origin} is kept in the keyring.", origin=found.origin)
+        where = message("The sign-in at {origin} is kept in the keyring.", **place)
     elif kept.reason:
         where = message(
             "The sign-in at {origin} is kept in {path}, which only you can read, as no keyring took it: {reason}.",
-            origin=found.origin,
-            path=str(kept.path),
-            reason=kept.reason,
+            **place,
         )
     else:
-        where = message(
-            "The sign-in at {origin} is kept in {path}, which only you can read.",
-            origin=found.origin,
-            path=str(kept.path),
-        )
+        where = message("The sign-in at {origin} is kept in {path}, which only you can read.", **place)
     return [message("Signed in."), where, lasting_line(found.renewable, found.ends_at, settings)]
 
 
@@ -203,14 +156,11 @@ def time_of(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).astimezone().isoformat(timespec="seconds")
 
 
-@click.command(
-    "logout",
-    help=message("Delete the stored sign-in at a blog's service, and revoke its tokens if the service can."),
+@cli_command(
+    "logout", help=message("Delete the stored sign-in at a blog's service, and revoke its tokens if the service can.")
 )
 @blog_argument
-@service_options
-@config_option
-@with_output(OnLoss.FAIL)
+@with_config(*_OF_A_SERVICE)
 def logout_command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
     """Sign out."""
     import asyncio
@@ -224,24 +174,22 @@ def logout_command(*, out: Output, words: str, config: Path | None, **options: A
     elif done.revoked:
         out.say(message("Signed out: the stored tokens are deleted, and the service revoked them."))
     elif done.revoked is None:
-        out.say(
-            message(
-                "Signed out: the stored tokens are deleted. The service has no address to revoke them. To end this "
-                "program's access at once, use the service's own pages."
-            )
+        text = message(
+            "Signed out: the stored tokens are deleted. The service has no address to revoke them. To end this "
+            "program's access at once, use the service's own pages."
         )
+        out.say(text)
     else:
-        out.warn(
-            message(
-                "the stored tokens are deleted, but the service did not revoke them ({reason}): "
-                "end this program's access on the service's own pages",
-                reason=done.reason or message("it refused"),
-            )
+        text = message(
+            "the stored tokens are deleted, but the service did not revoke them ({reason}): "
+            "end this program's access on the service's own pages",
+            reason=done.reason or message("it refused"),
         )
+        out.warn(text)
     return 0
 
 
-@click.command(
+@cli_command(
     "whoami",
     help=message(
         """Show which account is signed in at a blog's service, and where its token is stored.
@@ -250,9 +198,7 @@ def logout_command(*, out: Output, words: str, config: Path | None, **options: A
     ),
 )
 @blog_argument
-@service_options
-@config_option
-@with_output(OnLoss.STOP)
+@with_config(*_OF_A_SERVICE, on_loss=OnLoss.STOP)
 def whoami_command(*, out: Output, words: str, config: Path | None, **options: Any) -> int:
     """Show the account."""
     import asyncio

@@ -12,17 +12,9 @@ from typing import Any, Final, NoReturn
 import click
 
 from exporter import __version__
-from exporter.cli.help import HelpedGroup, helped
+from exporter.cli.help import HelpedGroup
 from exporter.cli.language import speak, with_language
-from exporter.cli.output import (
-    OnLoss,
-    Output,
-    ReaderClosed,
-    SafeStream,
-    open_closed_streams,
-    report,
-    safe_streams,
-)
+from exporter.cli.output import OnLoss, Output, ReaderClosed, SafeStream, open_closed_streams, report, safe_streams
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
 
@@ -94,7 +86,7 @@ class _LazyGroup(HelpedGroup):
             return None
         module = importlib.import_module(f"exporter.cli.{MODULES.get(cmd_name, cmd_name)}")
         commands = (each for each in vars(module).values() if isinstance(each, click.Command))
-        return with_language(helped(next(each for each in commands if each.name == cmd_name)))
+        return with_language(next(each for each in commands if each.name == cmd_name))
 
     def headed_commands(self, ctx: click.Context) -> Iterator[tuple[Message, Mapping[str, str]]]:
         for heading, names in GROUPS.items():
@@ -152,9 +144,8 @@ def _with_loss(code: int, stdout: SafeStream) -> int:
     """Return the exit code of a command; not 0 if its answer could not be written."""
     lost = stdout.report()
     if lost is not None and stdout.on_loss is OnLoss.WARN:
-        Output().warn(
-            message("Standard output could not be written; the backup itself is not affected. {reason}", reason=lost)
-        )
+        text = message("Standard output could not be written; the backup itself is not affected. {reason}", reason=lost)
+        Output().warn(text)
     elif lost is not None and code == 0:
         report(lost, as_json=False)
         code = lost.exit_code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -13,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.answers import flag_answers, store_given_answers
+from exporter.cli.answers import keep_answers
 from exporter.cli.export_options import check_choice, choice_options, chosen
-from exporter.cli.language import adopt
-from exporter.cli.options import archive_argument, config_option, setting_options, with_output
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import archive_argument, given_settings, settings_of, with_config
 from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
 from exporter.export.interface import ExportOptions
 from exporter.message import listed, message, message_n
-from exporter.settings import SETTINGS, Settings, resolve
+from exporter.settings import Settings
 from exporter.text import left, printable, right
 from exporter.translation import translated, translated_by_text
 
@@ -29,12 +28,9 @@ if TYPE_CHECKING:
     from exporter.cli.progress import ProgressBar
     from exporter.cli.signals import Signals
     from exporter.http.retry import RetryEvent
-    from exporter.library.compare import Compared
-    from exporter.library.export import Only
-    from exporter.library.move import Moved, NewHome
+    from exporter.library.move import Moved
     from exporter.move.outcome import MoveEvent, Thing
 
-_LINE_SECONDS = 10.0
 _NAMED_RECORDS = 5
 _WORDS = {
     "made": message("made"),
@@ -53,7 +49,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
 )
 
 
-@click.command(
+@cli_command(
     "move",
     epilog=_EPILOG,
     help=message(
@@ -69,15 +65,9 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     "--to", "home", metavar="URL", required=True, help=message("Address of the new home, as in your browser.")
 )
 @click.option(
-    "--map",
-    "map_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=message("File of old and new records. [default: next to DIR]"),
+    "--map", "map_file", type=PATH, metavar="FILE", help=message("File of old and new records. [default: next to DIR]")
 )
-@click.option(
-    "--compare/--no-compare", default=True, help=message("Read everything back at the end. [default: compare]")
-)
+@click.option("--no-compare", is_flag=True, help=message("Do not read everything back at the end."))
 @click.option("--dry-run", is_flag=True, help=message("Change nothing there; print the plan."))
 @click.option(
     "--wordpress-body",
@@ -87,44 +77,49 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     help=message("Bodies as unchanged HTML, or as blocks to edit."),
 )
 @choice_options
-@setting_options("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
-@config_option
-@with_output()
+@with_config("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
 def move_command(
-    *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, compare: bool,
+    *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, no_compare: bool,
     config: Path | None, **given: Any,
 ) -> int:  # fmt: skip
     """Run ``move``."""
+    import asyncio
+
     from exporter.cli.signals import catch_signals
-    from exporter.library.move import NewHome, map_path
+    from exporter.library.move import NewHome, Watching, map_path, move_blog
 
     check_choice(given)
     info = Archive.open(archive).info
-    answered = {**{name: value for name, value in given.items() if name in SETTINGS}, **flag_answers(given)}
-    settings = adopt(resolve(answered, config=config, blog_id=info.blog_id, warn=out.warn))
+    settings = settings_of(out, config, given_settings(given), info.blog_id)
     choice = chosen(out, archive, info, settings, given)
     place = NewHome(home, map_file or map_path(archive, home))
     progress, compared = _Progress(out, sends=not dry_run), None
     with progress.reported(), catch_signals(progress.kept) as signals:
         how: dict[str, Any] = {"at": choice.version, "only": given["only"]}
-        moved = _move(
-            archive, place, settings, choice.options, progress, signals, dry_run=dry_run, check=choice.check, **how
-        )
+
+        def run(work: Coroutine[Any, Any, list[Moved]]) -> list[Moved]:
+            return asyncio.run(signals.cancelling(work))
+
+        watching = Watching(progress.handle, out.warn, progress.retrying, run)
+        with contextlib.closing(progress):
+            moved = move_blog(
+                archive, place, settings, choice.options, watching=watching, dry_run=dry_run, check=choice.check, **how
+            )
+        progress.ended = True
         for each in moved:
             _print(out, each)
         whole = all(each.outcome.whole for each in moved)
         if dry_run:
             out.answer(message("Nothing was changed in {home}.", home=printable(home)))
         else:
-            store_given_answers(given, info.blog_id, out)
-            if compare:
+            keep_answers(given, info.blog_id, out)
+            if not no_compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same
-            out.answer(
-                message(
-                    "{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file
-                )
+            text = message(
+                "{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file
             )
+            out.answer(text)
     out.document(
         {
             "archive": str(archive.resolve()),
@@ -138,76 +133,36 @@ def move_command(
     )
     exposed = sum(len(each.outcome.exposed) for each in moved)
     if exposed:
-        raise PrivateExposed(
-            message_n(
-                "{home} shows everybody {n:,} private thing; the line above names it. Hide or delete it now.",
-                "{home} shows everybody {n:,} private things; the lines above name them. Hide or delete them now.",
-                exposed,
-                home=printable(home),
-            )
+        text = message_n(
+            "{home} shows everybody {n:,} private thing; the line above names it. Hide or delete it now.",
+            "{home} shows everybody {n:,} private things; the lines above name them. Hide or delete them now.",
+            exposed,
+            home=printable(home),
         )
+        raise PrivateExposed(text)
     if not whole:
-        raise Incomplete(
-            message(
-                "{home}: something is missing or different; the lines above give the reasons.", home=printable(home)
-            )
+        text = message(
+            "{home}: something is missing or different; the lines above give the reasons.", home=printable(home)
         )
+        raise Incomplete(text)
     return 0
 
 
-def _move(
-    archive: Path,
-    place: NewHome,
-    settings: Settings,
-    options: ExportOptions,
-    progress: _Progress,
-    signals: Signals,
-    **how: Any,
-) -> list[Moved]:
-    """Move the blog until it ends or a signal comes."""
-    import asyncio
-
-    from exporter.library.move import Watching, move_blog
-
-    def run(work: Coroutine[Any, Any, list[Moved]]) -> list[Moved]:
-        return asyncio.run(signals.cancelling(work))
-
-    watching = Watching(progress.handle, progress.out.warn, progress.retrying, run)
-    try:
-        moved = move_blog(archive, place, settings, options, watching=watching, **how)
-    finally:
-        progress.close()
-    progress.ended = True
-    return moved
-
-
 def _compare(
-    out: Output,
-    archive: Path,
-    home: str,
-    settings: Settings,
-    options: ExportOptions,
-    signals: Signals,
-    *,
-    at: int | None,
-    only: Only,
+    out: Output, archive: Path, home: str, settings: Settings, options: ExportOptions, signals: Signals, **how: Any
 ) -> tuple[dict[str, Any], bool]:
     """Compare the new home with the archive; return the document for ``--json``, and whether nothing differs."""
-    import asyncio
-
+    from exporter.cli.compare import compared_with
     from exporter.compare.posts import Aspect, Scope
     from exporter.compare.report import document, lines
-    from exporter.library.compare import compare, expected_posts, open_home
+    from exporter.library.compare import expected_posts
 
-    async def run() -> Compared:
-        async with open_home(home, settings) as opened:
-            return await compare(opened, expected, Scope(frozenset(Aspect), old_hosts=expected.old_hosts))
-
-    expected = expected_posts(archive, options, at=at, only=only)
-    found = asyncio.run(signals.cancelling(run()))
-    for line in lines(found.comparison):
+    expected = expected_posts(archive, options, **how)
+    scope = Scope(frozenset(Aspect), old_hosts=expected.old_hosts)
+    kind, comparison = compared_with(home, settings, expected, scope, signals)
+    for line in lines(comparison):
         out.say(shown(line))
-    return document(found.comparison, home={"kind": found.kind, "place": home}), found.comparison.whole
+    return document(comparison, home={"kind": kind, "place": home}), comparison.whole
 
 
 def _print(out: Output, moved: Moved) -> None:
@@ -226,40 +181,36 @@ def _print(out: Output, moved: Moved) -> None:
         reason = shown(translated(why))
         out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some))
     for thing, missing in outcome.missing.items():
-        out.warn(
-            message(
-                "{things} not found at the last check, but should exist{some}",
-                things=counted(len(missing), thing.noun),
-                some=shown(_some(outcome.public_keys(thing, missing))),
-            )
+        text = message(
+            "{things} not found at the last check, but should exist{some}",
+            things=counted(len(missing), thing.noun),
+            some=shown(_some(outcome.public_keys(thing, missing))),
         )
+        out.warn(text)
     for found in outcome.exposed:
-        out.warn(
-            message(
-                "Everybody can see a private {noun}, number {number}, in {place}.",
-                noun=found.thing.noun,
-                number=found.key,
-                place=shown(found.place),
-            )
+        text = message(
+            "Everybody can see a private {noun}, number {number}, in {place}.",
+            noun=found.thing.noun,
+            number=found.key,
+            place=shown(found.place),
         )
+        out.warn(text)
     if outcome.links:
-        out.say(
-            message(
-                "Public posts link to {links:,} addresses on {hosts:,} hosts. Links are written so that WordPress "
-                "notifies none of them (no pingbacks).",
-                links=outcome.links.total(),
-                hosts=len(outcome.links),
-            )
+        text = message(
+            "Public posts link to {links:,} addresses on {hosts:,} hosts. Links are written so that WordPress "
+            "notifies none of them (no pingbacks).",
+            links=outcome.links.total(),
+            hosts=len(outcome.links),
         )
+        out.say(text)
     for key, numbers in outcome.twice.items():
         others = ", ".join(map(str, numbers[:_NAMED_RECORDS]))
-        out.warn(
-            message(
-                "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
-                key=shown(key),
-                numbers=others,
-            )
+        text = message(
+            "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
+            key=shown(key),
+            numbers=others,
         )
+        out.warn(text)
 
 
 def _some(keys: list[str]) -> str:
@@ -279,8 +230,7 @@ class _Progress:
         self.ended = False
         self._shown = contextlib.ExitStack()
         self._bar: ProgressBar | None = None
-        self._next = time.monotonic() + _LINE_SECONDS
-        self._stage: str = ""
+        self._stage = ""
         self._done, self._total = 0, 0
         self._sends = sends
         self._sent: Counter[Thing] = Counter()
@@ -328,9 +278,9 @@ class _Progress:
         self._done += 1
         if self._bar is not None:
             self._bar.update(self._done, self._total)
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _LINE_SECONDS
-            self.out.say(message("{stage}: {done:,} of {all:,}", stage=self._stage, done=self._done, all=self._total))
+            if self._bar.timer.is_due():
+                counts = {"stage": self._stage, "done": self._done, "all": self._total}
+                self.out.say(message("{stage}: {done:,} of {all:,}", **counts))
 
     def retrying(self, event: RetryEvent) -> None:
         """Show that a retry was scheduled: long waits always, short ones if verbose."""

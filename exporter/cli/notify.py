@@ -10,7 +10,7 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -106,18 +106,18 @@ class Notifier:
             date = self._date(before.since)
             self._out.notice(message("{blog} has had the following trouble since {date}.", blog=self._blog, date=date))
         if error is not None:
-            self._say_where_it_may_be_gone(known=known)
             error.reported = known
+            if self._settings.closing is not None and not known:
+                self._say_if_closed(self._settings.closing)
 
-    def _say_where_it_may_be_gone(self, *, known: bool) -> None:
-        zone = self._settings.timezone
-        if self._settings.closing is not None and not known:
-            from exporter.cli.summary import countdown_line  # only needed for a closing service
-            from exporter.notify.closing import countdown
+    def _say_if_closed(self, day: date) -> None:
+        """Print that the closing day is over, which may be why the run failed."""
+        from exporter.cli.summary import countdown_line  # only needed for a closing service
+        from exporter.notify.closing import countdown
 
-            remaining = countdown(self._settings.closing, self._clock.now(), zone, ())
-            if remaining.days < 0:
-                self._out.notice(countdown_line(remaining))
+        remaining = countdown(day, self._clock.now(), self._settings.timezone, ())
+        if remaining.days < 0:
+            self._out.notice(countdown_line(remaining))
 
     def _troubles(self, error: BlogExporterError | None) -> set[str]:
         """Return a name for each trouble; the same trouble has the same name every night."""
@@ -134,22 +134,19 @@ class Notifier:
                 found.add(f"{problem.kind} {what}")
         if self.monitor is not None and self.monitor.trouble is not None:
             found.add("monitor")
-        if self.closing is not None and self._has_closing_news():
+        if self.closing is not None and self._closing_line() is not None:
             found.add(f"closing {self.closing.countdown.step}")
         return found
 
     def _closing_line(self) -> str | None:
-        if self.closing is None or not self._has_closing_news():
+        """Return news about the closing service: the end has come, or a later backup may save a missing record."""
+        if self.closing is None or self.closing.countdown.step is None:
+            return None
+        if self.closing.countdown.days >= 0 and all(each.state == "left_out" for each in self.closing.outside):
             return None
         from exporter.cli.summary import quiet_closing_line
 
         return quiet_closing_line(self._blog, self.closing)
-
-    def _has_closing_news(self) -> bool:
-        """Return whether a record is missing that a later backup may save, or the end has come."""
-        if self.closing is None or self.closing.countdown.step is None:
-            return False
-        return self.closing.countdown.days < 0 or any(each.state != "left_out" for each in self.closing.outside)
 
     def _signal(self, error: BlogExporterError | None) -> Signal:
         if isinstance(error, ArchiveLocked | Interrupted):
@@ -188,11 +185,9 @@ class Notifier:
         if error is not None:
             return message("{blog}: {reason}", blog=self._blog, reason=said(error))
         notice = quiet_line(self._blog, self.outcome) if self.outcome is not None else None
-        if notice is not None:
-            return notice
-        line = self._closing_line()
-        if line is not None:
-            return line
+        news = notice or self._closing_line()
+        if news is not None:
+            return news
         trouble = self.monitor.trouble if self.monitor is not None else None
         reason = "" if trouble is None else said(trouble)
         return message("{blog}: cannot reach the monitor: {reason}", blog=self._blog, reason=reason)

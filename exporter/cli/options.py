@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import wraps
@@ -12,23 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.help import option
-from exporter.cli.output import OnLoss, Output, SafeStream
+from exporter.cli.help import PATH
+from exporter.cli.language import adopt
+from exporter.cli.output import OnLoss, Output, SafeStream, counted
 from exporter.errors import BlogExporterError, UsageError
-from exporter.message import message
-from exporter.service.registry import FLAG_SETTINGS, PROFILES
-from exporter.setting_types import duration, yes_or_no
-from exporter.settings import SETTINGS, Settings
+from exporter.message import message, message_n
+from exporter.service.registry import PROFILES
+from exporter.setting_types import duration
+from exporter.settings import SETTINGS, Settings, option_name, resolve
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from exporter.archive.archive import Archive
+    from exporter.copies.object_lock import Locked
+    from exporter.copies.store import Store
 
 Command = Callable[..., Any]
 
 
-def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+def complete_folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Let the shell complete folders."""
     from click.shell_completion import CompletionItem
 
@@ -43,7 +46,7 @@ def archive_argument(command: Command) -> Command:
         with ending_with_damage(archive):
             return command(archive=archive, **given)
 
-    return click.argument("archive", metavar="DIR", type=click.Path(path_type=Path), shell_complete=_folders)(wrapped)
+    return click.argument("archive", metavar="DIR", type=PATH, shell_complete=complete_folders)(wrapped)
 
 
 def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
@@ -54,9 +57,9 @@ def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
     """
 
     def decorate(command: Command) -> Command:
-        @option("--json", "as_json", is_flag=True, help=message("Print one JSON object on standard output."))
-        @option("-q", "--quiet", is_flag=True, help=message("Print only warnings and errors."))
-        @option("-v", "--verbose", count=True, help=message("Print more; twice, even more."))
+        @click.option("--json", "as_json", is_flag=True, help=message("Print one JSON object on standard output."))
+        @click.option("-q", "--quiet", is_flag=True, help=message("Print only warnings and errors."))
+        @click.option("-v", "--verbose", count=True, help=message("Print more; twice, even more."))
         @wraps(command)
         def wrapped(*args: Any, as_json: bool, quiet: bool, verbose: int, **options: Any) -> Any:
             stdout = click.get_current_context().find_object(SafeStream)
@@ -78,30 +81,26 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         for name in reversed(names):
-            setting = SETTINGS[name]
-            spelled, words = f"--{name.replace('_', '-')}", setting.help
-            if setting.default == "no":
-                command = option(spelled, name, flag_value="yes", default=None, help=words)(command)
-            else:
-                metavar = "|".join((*PROFILES, "NAME")) if name == "profile" else setting.metavar
-                if metavar == "TEXT" and name.endswith("_url"):
-                    metavar = "URL"
-                how = {"metavar": metavar, "help": words, "default_text": setting.default or None}
-                command = option(
-                    spelled, name, shell_complete=offered(PROFILES if name == "profile" else setting.choices), **how
-                )(command)
+            setting, spelled = SETTINGS[name], option_name(name)
+            if setting.choices == ("yes", "no") and setting.default != "yes":
+                command = click.option(spelled, name, flag_value="yes", default=None, help=setting.help)(command)
+                continue
+            how: dict[str, Any] = {"metavar": setting.metavar, "shell_complete": offered(setting.choices)}
+            if name == "profile":
+                how = {"metavar": "|".join((*PROFILES, "NAME")), "shell_complete": offered(PROFILES)}
+            elif name.endswith("_url"):
+                how["metavar"] = "URL"
+            command = click.option(spelled, name, help=setting.help, show_default=setting.default or None, **how)(
+                command
+            )
         return command
 
     return decorate
 
 
-def flag_options(command: Command) -> Command:
-    """Add the options with which a blog's owner declares the meaning of its flags."""
-    for name in reversed(FLAG_SETTINGS):
-        setting = SETTINGS[name]
-        how: dict[str, Any] = {"is_flag": True} if setting.read is yes_or_no else {"metavar": "VALUE"}
-        command = option(f"--{name.replace('_', '-')}", name, help=setting.help, **how)(command)
-    return command
+def given_settings(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings among the options of a command line that were given."""
+    return {name: value for name, value in options.items() if name in SETTINGS and value is not None}
 
 
 def offered(choices: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -115,7 +114,7 @@ def without_views(command: Command) -> Command:
         ("site", message("Write no offline site into latest/.")),
         ("markdown", message("Write no Markdown into latest/.")),
     ):
-        command = option(f"--no-{name}", name, flag_value="no", default=None, help=words)(command)
+        command = click.option(f"--no-{name}", name, flag_value="no", default=None, help=words)(command)
     return command
 
 
@@ -131,18 +130,24 @@ def duration_option(name: str, text: str) -> timedelta:
         raise UsageError(message("option {name} is {text!r}: {reason}.", name=name, text=text, reason=error)) from error
 
 
-at_option = option(
+at_option = click.option(
     "--at",
     metavar="N|DATE",
     help=message("Use version N, or the version of a date."),
-    default_text=message("the newest"),
+    show_default=message("the newest"),
 )
-config_option = option(
-    "--config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=message("Settings file in place of your own."),
+_config_option = click.option(
+    "--config", type=PATH, metavar="FILE", help=message("Settings file in place of your own.")
 )
+
+
+def with_config(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
+    """Add options for these settings, ``--config`` and the options of :func:`with_output`."""
+
+    def decorate(command: Command) -> Command:
+        return setting_options(*names)(_config_option(with_output(on_loss)(command)))
+
+    return decorate
 
 
 def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
@@ -154,14 +159,14 @@ def with_archive(*names: str, on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Comman
     def decorate(command: Command) -> Command:
         @wraps(command)
         def wrapped(*, out: Output, archive: Path, config: Path | None, **options: Any) -> Any:
-            given = {name: options.pop(name) for name in list(options) if name in SETTINGS}
-            found, settings = opened(out, archive, given, config)
-            code = command(out=out, archive=found, settings=settings, **options)
+            found, settings = opened(out, archive, given_settings(options), config)
+            others = {name: value for name, value in options.items() if name not in SETTINGS}
+            code = command(out=out, archive=found, settings=settings, **others)
             if found.damage:
                 raise found.damage[0]
             return code
 
-        return setting_options(*names)(config_option(with_output(on_loss)(wrapped)))
+        return with_config(*names, on_loss=on_loss)(wrapped)
 
     return decorate
 
@@ -200,10 +205,103 @@ def ending_with_damage(path: Path | None) -> Iterator[None]:
         raise damage[1]
 
 
+def settings_of(
+    out: Output, config: Path | None, options: Mapping[str, str | None] | None = None, blog_id: str = ""
+) -> Settings:
+    """Resolve the settings from the command line and all other sources, and use their language from now on."""
+    return adopt(resolve(options or {}, config=config, blog_id=blog_id, warn=out.warn))
+
+
 def opened(out: Output, path: Path, options: Mapping[str, str | None], config: Path | None) -> tuple[Archive, Settings]:
     """Open an archive, and resolve the settings for its blog."""
     from exporter.archive.archive import Archive
-    from exporter.cli.target import settings_to_read_with
+    from exporter.archive.settings_file import settings_to_read_with
 
     archive = Archive.open(path)
-    return archive, settings_to_read_with(archive, options, config, out.warn)
+    return archive, adopt(settings_to_read_with(archive, options, config, out.warn))
+
+
+identity_option = click.option(
+    "--identity",
+    "identities",
+    multiple=True,
+    type=PATH,
+    metavar="FILE",
+    help=message("File of an age identity, to read an encrypted copy."),
+)
+
+
+def is_place_of_copies(place: str) -> bool:
+    """Return whether a place is an address, or the folder of an encrypted copy.
+
+    Raises:
+        UsageError: the address is of an unsupported kind.
+    """
+    from exporter.copies.store import is_address
+
+    return is_address(place) or (Path(place) / "encrypted-copy.json").is_file()
+
+
+def is_copy(place: str, identities: Sequence[Path]) -> bool:
+    """Return whether a place must be read through a store: an address or an encrypted folder."""
+    return bool(identities) or is_place_of_copies(place)
+
+
+def store_at(place: str, identities: tuple[Path, ...]) -> Store:
+    """Return the store at a place, for reading."""
+    from exporter.copies.opening import StoreOptions, open_store
+
+    return open_store(place, StoreOptions(identities=identities))
+
+
+def warn_about_locked(out: Output, locked: Locked) -> None:
+    """Show the locks of a copy."""
+    files = counted(locked.objects, "file")
+    if locked.until is None:
+        text = message_n(
+            "{n:,} of {files} has no lock.", "{n:,} of {files} have no lock.", locked.unlocked, files=files
+        )
+        out.answer(text)
+        return
+    text = message(
+        "Locked until {date} at least: {files}, {renewed:,} of them renewed.",
+        date=f"{locked.until:%Y-%m-%d}",
+        files=files,
+        renewed=locked.renewed,
+    )
+    out.answer(text)
+
+
+def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Command]:
+    """Add the argument DIR. A copy is fetched into the cache, and the command receives the folder as ``archive``.
+
+    Args:
+        need: the name of a :class:`~exporter.copies.cache.Need`.
+        metavar: the name in the help; in brackets if the argument is optional.
+    """
+
+    def decorate(command: Command) -> Command:
+        @identity_option
+        @wraps(command)
+        def wrapped(*, archive: str | None, identities: tuple[Path, ...], **given: Any) -> Any:
+            if archive is not None and is_copy(archive, identities):
+                return command(archive=_fetched(archive, identities, need, given), **given)
+            place = None if archive is None else Path(archive)
+            with ending_with_damage(place):
+                return command(archive=place, **given)
+
+        required = not metavar.startswith("[")
+        add = click.argument("archive", metavar=metavar, required=required, shell_complete=complete_folders)
+        return add(wrapped)
+
+    return decorate
+
+
+def _fetched(copy: str, identities: tuple[Path, ...], need: str, given: dict[str, Any]) -> Path:
+    from exporter.cli.progress import ProgressBar
+    from exporter.copies.cache import Need, fetched
+
+    needed = max(Need[need], Need.RECORDS) if given.get("entry") else Need[need]
+    out = Output(as_json=bool(given.get("as_json")), verbosity=-1 if given.get("quiet") else 0)
+    with ProgressBar(out, message("fetching")) as bar:
+        return fetched(store_at(copy, identities), needed, given.get("at"), bar.update)

@@ -148,10 +148,17 @@ def _over(safe: SafeStream, stream: TextIO | None) -> TextIO:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The printer of a command; ``verbosity`` is -1 (quiet), 0, 1 or 2."""
+    """The printer of a command.
+
+    Attributes:
+        as_json: print documents for programs, not the answers for people.
+        verbosity: -1 (quiet), 0, 1 or 2.
+        name: the first member of each document, for one blog among several.
+    """
 
     as_json: bool = False
     verbosity: int = 0
+    name: str | None = None
 
     def say(self, text: str = "", *, level: int = 0) -> None:
         """Print a line for people on standard error."""
@@ -182,7 +189,8 @@ class Output:
         if self.as_json:
             from exporter import lossless_json
 
-            self.raw(_harmless(lossless_json.dumps(value)) + b"\n", json=True)
+            named = value if self.name is None else {"name": self.name, **value}
+            self.raw(_harmless(lossless_json.dumps(named)) + b"\n", json=True)
 
     def raw(self, data: bytes, *, json: bool = False) -> None:
         """Write UTF-8 text to standard output; control characters for a terminal are escaped.

@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from exporter.cli.options import config_option, with_output
+from exporter.cli.help import cli_command
+from exporter.cli.options import with_config
 from exporter.cli.output import OnLoss, Output
-from exporter.errors import UsageError
 from exporter.message import message
 from exporter.service.interface import BLOG_HOSTS, FactBasis, KnownFact, Profile
 from exporter.service.registry import PROFILES
-from exporter.settings import ConfigFile, check_profile, known_profiles, no_such_profile, read_config
+from exporter.settings import ConfigFile, check_profile, known_profiles, profile_named, read_config
 
 
-@click.command(
+@cli_command(
     "profiles",
     help=message(
         """List the known blog services and the source of each fact, such as addresses and how to sign in.
@@ -31,15 +31,12 @@ Examples:
 """,
 )
 @click.argument("name", metavar="[NAME]", required=False)
-@config_option
-@with_output(OnLoss.STOP)
+@with_config(on_loss=OnLoss.STOP)
 def command(*, out: Output, name: str | None, config: Path | None) -> int:
     """Show all profiles, or one."""
     file = read_config(config)
     profiles = known_profiles(file)
-    if name is not None and name not in profiles:
-        raise UsageError(no_such_profile(name, profiles))
-    shown = [profile for each, profile in profiles.items() if name in {None, each}]
+    shown = list(profiles.values()) if name is None else [profile_named(name, profiles)]
     for profile in shown:
         check_profile(profile)
     out.document({"profiles": [_document(profile, file) for profile in shown]})

@@ -46,6 +46,20 @@ _LIST_NAMES = {
 }
 
 
+class LineTimer:
+    """Tells when to print the next line of progress."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + LINE_SECONDS
+
+    def is_due(self) -> bool:
+        """Return whether ten seconds have passed since the last time that this was true."""
+        due = time.monotonic() >= self._next
+        if due:
+            self._next = time.monotonic() + LINE_SECONDS
+        return due
+
+
 def progress_for(out: Output, zone: tzinfo) -> Progress:
     """Return bars on a terminal, otherwise plain lines; times are in ``zone``."""
     return _Bars(out, zone) if _has_terminal(out) else Progress(out, zone)
@@ -55,10 +69,7 @@ def retry_text(event: RetryEvent) -> str:
     """Return the line about a scheduled retry."""
     reason = printable(translated(event.reason), 120)
     return message(
-        "  {operation}: {reason}; again in {wait}",
-        operation=event.operation,
-        reason=reason,
-        wait=time_text(event.wait),
+        "  {operation}: {reason}; again in {wait}", operation=event.operation, reason=reason, wait=time_text(event.wait)
     )
 
 
@@ -72,7 +83,7 @@ class Progress:
     def __init__(self, out: Output, zone: tzinfo) -> None:
         self._out = out
         self._zone = zone
-        self._next = time.monotonic() + LINE_SECONDS
+        self._timer = LineTimer()
         self._pages = self._entries = self._assets = 0
         self._entries_planned = self._assets_planned = 0
 
@@ -111,9 +122,8 @@ class Progress:
 
     def _show(self, _event: BackupEvent) -> None:
         """Print the counts, if it is time for it."""
-        if time.monotonic() < self._next:
+        if not self._timer.is_due():
             return
-        self._next = time.monotonic() + LINE_SECONDS
         parts: list[str] = [message_n("{n:,} list page", "{n:,} list pages", self._pages)]
         if self._entries_planned:
             parts.append(_entries(self._entries, self._entries_planned))
@@ -245,13 +255,15 @@ class ProgressBar:
     """One bar for a command without events; nothing without a terminal."""
 
     def __init__(self, out: Output, name: str) -> None:
+        self.out = out
+        self.timer = LineTimer()
         self._bars: RichProgress | None = None
         if _has_terminal(out):
             from rich.console import Console
             from rich.progress import Progress
 
             self._bars = Progress(console=Console(stderr=True, highlight=False, markup=False), transient=True)
-            self._task = self._bars.add_task(name, total=None)
+            self._task = self._bars.add_task(translated(name), total=None)
 
     def update(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` items are done."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import click
 
 from exporter.cli.signals import ended_at_a_question
-from exporter.message import message
+from exporter.errors import BlogExporterError, UsageError
+from exporter.message import message, said
 from exporter.text import printable
 from exporter.translation import translated
 
-Check = Callable[[str], str | None]
-"""Returns the complaint about an invalid answer, or nothing."""
+T = TypeVar("T")
 
 
 class Questions:
@@ -31,17 +32,27 @@ class Questions:
         if not self.silent:
             click.echo(printable(translated(text)), err=True)
 
-    def text(self, question: str, default: str = "", check: Check | None = None) -> str:
+    def text(self, question: str, default: str = "") -> str:
         """Ask for a text; Enter means ``default``."""
+        return self.value(question, default, str)
+
+    def value(self, question: str, default: str, read: Callable[[str], T]) -> T:
+        """Ask until ``read`` accepts the answer, and return its result; Enter means ``default``.
+
+        Args:
+            question: the question.
+            default: the answer of a person who only presses Enter.
+            read: converts an answer; raises ValueError or one of our errors with the complaint about an invalid one.
+        """
         if self.silent:
-            return default
+            return read(default)
         shown = printable(translated(question)) + (f" [{printable(default)}]" if default else "")
         while True:
             answer: str = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
-            wrong = None if check is None else check(answer)
-            if not wrong:
-                return answer
-            self.say(wrong)
+            try:
+                return read(answer)
+            except (ValueError, BlogExporterError) as wrong:
+                self.say(said(wrong))
 
     def number(self, question: str, options: Sequence[str], default: int | None = None) -> int:
         """Ask for one of several options and return its index."""
@@ -49,29 +60,52 @@ class Questions:
         for number, option in enumerate(options, 1):
             self.say(f"{number:>3}  {translated(option)}")
 
-        def check(answer: str) -> str | None:
-            fits = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(options)
-            return None if fits else message("Please type a number from 1 to {most}.", most=len(options))
+        def read(answer: str) -> int:
+            if answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(options):
+                return int(answer) - 1
+            raise ValueError(message("Please type a number from 1 to {most}.", most=len(options)))
 
-        return int(self.text(message("Number"), "" if default is None else str(default + 1), check)) - 1
+        return self.value(message("Number"), "" if default is None else str(default + 1), read)
 
     def agreed(self, question: str, *, default: bool) -> bool:
         """Ask a question of yes or no."""
 
-        def check(answer: str) -> str | None:
-            return None if not answer or yes_or_no(answer) is not None else message("Please type y or n.")
+        def read(answer: str) -> bool:
+            meaning = yes_or_no(answer) if answer else default
+            if meaning is None:
+                raise ValueError(message("Please type y or n."))
+            return meaning
 
-        answer = self.text(f"{translated(question)} [{'Y/n' if default else 'y/N'}]", "", check)
-        return default if not answer else bool(yes_or_no(answer))
+        return self.value(f"{translated(question)} [{'Y/n' if default else 'y/N'}]", "", read)
 
     def secret(self, question: str) -> str | None:
         """Ask for a text that the terminal does not show; ``None`` for no answer, or without a terminal."""
-        if self.silent or not sys.stdin.isatty():
-            return None
+        return None if self.silent else ask(question, hidden=True) or None
+
+
+def ask(question: str, /, *, hidden: bool = False) -> str:
+    """Ask the user. Without a terminal, the answer to a question for a secret is empty.
+
+    Raises:
+        UsageError: there is no terminal.
+    """
+    if hidden and not sys.stdin.isatty():
+        return ""
+    try:
         with ended_at_a_question():
-            shown = printable(translated(question))
-            answer: str = click.prompt(shown, default="", show_default=False, hide_input=True, err=True)
-        return answer.strip() or None
+            answer: str = click.prompt(
+                printable(translated(question)), default="", show_default=False, hide_input=hidden, err=True
+            )
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        text = message(
+            "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
+            "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
+            question=question,
+        )
+        raise UsageError(text) from None
+    return answer.strip()
 
 
 def yes_or_no(answer: str) -> bool | None:

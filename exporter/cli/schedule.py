@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.language import adopt
-from exporter.cli.options import config_option, setting_options, with_output
+from exporter.cli.help import HelpedGroup
+from exporter.cli.options import settings_of, with_config
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import both, message, suggested
-from exporter.settings import CONFIG_VARIABLE, PREFIX, read_config, resolve
+from exporter.settings import CONFIG_VARIABLE, PREFIX, option_name, read_config
 
 if TYPE_CHECKING:
     from exporter.schedule.plan import NightPlan
@@ -38,19 +38,18 @@ _TOKEN = PREFIX + "TOKEN"
 
 blog_argument = click.argument("words", metavar="DIR|BLOG_ID|NAME")
 at_option = click.option(
-    "--at",
-    metavar="HH:MM",
-    help=message("Local time. [default: a minute between 3 and 4 at night]"),
+    "--at", metavar="HH:MM", help=message("Local time. [default: a minute between 3 and 4 at night]")
 )
 
 
 def _planned(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a plan."""
-    return at_option(setting_options(*_PASSED_ON)(config_option(with_output()(command))))
+    return at_option(with_config(*_PASSED_ON)(command))
 
 
 @click.group(
     "schedule",
+    cls=HelpedGroup,
     epilog=_EPILOG,
     help=message(
         "Back up a blog every night, or later if the machine slept.\n\n"
@@ -61,7 +60,7 @@ def command() -> None:
     """Group the commands."""
 
 
-@click.command("print", help=message("Print a schedule for cron, systemd, launchd or Windows."))
+@command.command("print", help=message("Print a schedule for cron, systemd, launchd or Windows."))
 @click.argument("kind", metavar="|".join(_KINDS), type=click.Choice(_KINDS))
 @blog_argument
 @_planned
@@ -77,9 +76,6 @@ def show(*, out: Output, kind: str, words: str, config: Path | None, at: str | N
     return 0
 
 
-command.add_command(show)
-
-
 @command.command("install", help=message("Schedule a nightly backup with systemd or cron."))
 @blog_argument
 @click.option(
@@ -90,36 +86,16 @@ command.add_command(show)
 )
 @_planned
 def install(
-    *,
-    out: Output,
-    words: str,
-    scheduler: str | None,
-    config: Path | None,
-    at: str | None,
-    **given: str | None,
+    *, out: Output, words: str, scheduler: str | None, config: Path | None, at: str | None, **given: str | None
 ) -> int:
     """Install a schedule."""
     from exporter.schedule import schedulers
 
     plan = _plan(out, words, config, at, given)
-    known = schedulers.install(plan, scheduler, words=_typed(words, config, at, given))
-    out.document(
-        {
-            "name": plan.name,
-            "scheduler": known.scheduler,
-            "next": known.next,
-            "command": known.command,
-            "at": str(plan.at),
-        }
-    )
-    out.answer(
-        message(
-            "{blog} is backed up every night by {scheduler}; next: {next}.",
-            blog=plan.blog_id,
-            scheduler=known.scheduler,
-            next=known.next,
-        )
-    )
+    known = schedulers.install(plan, scheduler, words=[words, *_named({**given, "config": config, "at": at})])
+    facts = {"scheduler": known.scheduler, "next": known.next}
+    out.document({"name": plan.name, **facts, "command": known.command, "at": str(plan.at)})
+    out.answer(message("{blog} is backed up every night by {scheduler}; next: {next}.", blog=plan.blog_id, **facts))
     not_running = schedulers.trouble(known)
     if not_running is not None:
         out.warn(not_running)
@@ -130,8 +106,7 @@ def install(
 
 @command.command("remove", help=message("Remove the schedule; the archive stays."))
 @blog_argument
-@config_option
-@with_output()
+@with_config()
 def remove(*, out: Output, words: str, config: Path | None) -> int:
     """Remove a schedule."""
     from exporter.schedule import schedulers
@@ -151,8 +126,7 @@ def remove(*, out: Output, words: str, config: Path | None) -> int:
     help=message("Show the next backup and the result of the last run.\n\nExits with 5 if nothing is scheduled."),
 )
 @blog_argument
-@config_option
-@with_output()
+@with_config()
 def status(*, out: Output, words: str, config: Path | None) -> int:
     """Show a schedule."""
     from exporter.archive.archive import Archive
@@ -163,22 +137,14 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     known = schedulers.find(archive)
     last = next(Archive.open(archive).newest_runs(), None) if Archive.exists(archive) else None
     if known is None:
-        raise NoSuchRecord(
-            message(
-                "Nothing is scheduled for {archive}. To schedule it: {command}",
-                archive=archive,
-                command=suggested("schedule", "install", words, *_named("config", config)),
-            )
+        text = message(
+            "Nothing is scheduled for {archive}. To schedule it: {command}",
+            archive=archive,
+            command=suggested("schedule", "install", words, *_named({"config": config})),
         )
-    out.document(
-        {
-            "archive": str(archive),
-            "scheduler": known.scheduler,
-            "next": known.next,
-            "command": known.command,
-            "last_run": last,
-        }
-    )
+        raise NoSuchRecord(text)
+    facts = {"scheduler": known.scheduler, "next": known.next, "command": known.command}
+    out.document({"archive": str(archive), **facts, "last_run": last})
     out.answer(message("Next backup: {next}, by {scheduler}", next=known.next or "-", scheduler=known.scheduler))
     if last is None:
         out.answer(message("Last run: none yet"))
@@ -193,19 +159,14 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     return 0
 
 
-def _typed(words: str, config: Path | None, at: str | None, given: Mapping[str, str | None]) -> list[str]:
-    """Return the arguments of a command about the same plan."""
-    options = {**given, "config": config, "at": at}
-    return [words, *(word for name, value in options.items() for word in _named(name, value))]
-
-
-def _named(name: str, value: object) -> list[str]:
-    return [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+def _named(options: Mapping[str, object]) -> list[str]:
+    """Return the arguments of a command line that give these options."""
+    return [word for name, value in options.items() if value is not None for word in (option_name(name), str(value))]
 
 
 def _root(out: Output, words: str, config: Path | None) -> Path:
     """Return an archive's folder, which may no longer exist."""
-    adopt(resolve({}, config=config, warn=out.warn))
+    settings_of(out, config)
     table = read_config(config).blogs.get(words)
     return _absolute(Path(words) if table is None else table.archive)
 
@@ -217,17 +178,15 @@ def _absolute(path: Path) -> Path:
 def _texts(kind: str, plan: NightPlan) -> dict[str, str]:
     from exporter.schedule import formats
 
-    match kind:
-        case "cron":
-            return {"crontab": formats.cron_lines(plan)}
-        case "systemd":
-            units = {".service": formats.systemd_service, ".timer": formats.systemd_timer}
-            return {plan.name + suffix: write(plan) for suffix, write in units.items()}
-        case "launchd":
-            log = Path.home() / "Library" / "Logs" / f"{plan.name}.log"
-            return {f"{plan.name}.plist": formats.launchd_plist(plan, str(log))}
-        case _:
-            return {f"{plan.name}.xml": formats.windows_task(plan)}
+    if kind == "cron":
+        return {"crontab": formats.cron_lines(plan)}
+    if kind == "systemd":
+        service, timer = formats.systemd_service(plan), formats.systemd_timer(plan)
+        return {f"{plan.name}.service": service, f"{plan.name}.timer": timer}
+    if kind == "launchd":
+        log = Path.home() / "Library" / "Logs" / f"{plan.name}.log"
+        return {f"{plan.name}.plist": formats.launchd_plist(plan, str(log))}
+    return {f"{plan.name}.xml": formats.windows_task(plan)}
 
 
 def _plan(out: Output, words: str, config: Path | None, at: str | None, given: Mapping[str, str | None]) -> NightPlan:
@@ -240,33 +199,24 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
     target = find_target(words, given, config=config, warn=out.warn)
     root = _absolute(target.root)
     if target.settings.base_url is None:
-        raise UsageError(
-            target.notices[0]
-            if target.notices
-            else message("A schedule needs the address of the service: give --base-url or --profile.")
-        )
+        unknown = message("A schedule needs the address of the service: give --base-url or --profile.")
+        raise UsageError(target.notice or unknown)
     check_base_url(target.settings.base_url)
     if Archive.exists(root):
         arguments = [str(root)]
     else:
         arguments = [words] if target.table is not None else [target.blog_id, "--archive", str(root)]
-    for name, value in given.items():
-        if value is not None:
-            text = str(_absolute(Path(value))) if name == "token_file" else value
-            arguments += [f"--{name.replace('_', '-')}", text]
-    named = config or os.environ.get(CONFIG_VARIABLE)
-    if named:
-        arguments += ["--config", str(_absolute(Path(named)))]
+    options = {**given, "config": config or os.environ.get(CONFIG_VARIABLE) or None}
+    paths = {name: _absolute(Path(options[name] or "")) for name in ("token_file", "config") if options[name]}
+    arguments += _named({**options, **paths})
     if _TOKEN in os.environ and target.settings.token_file is None:
-        out.warn(
-            message(
-                "schedulers do not know {variable}: put the token into a file that only you can read, and give it with "
-                "--token-file.",
-                variable=_TOKEN,
-            )
+        text = message(
+            "schedulers do not know {variable}: put the token into a file that only you can read, and give it with "
+            "--token-file.",
+            variable=_TOKEN,
         )
+        out.warn(text)
     if is_temporary():
-        out.warn(
-            message("the program runs from a cache that may be emptied: install it with pipx, uv tool or pip first.")
-        )
+        text = message("the program runs from a cache that may be emptied: install it with pipx, uv tool or pip first.")
+        out.warn(text)
     return plan_for(root, target.blog_id, arguments, at=at)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.archive.archive import Archive
-from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import at_option, with_archive
+from exporter.cli.help import cli_command
+from exporter.cli.options import Command, at_option, readable_archive, with_archive
 from exporter.cli.output import OnLoss, Output, counted
 from exporter.message import listed, message
 from exporter.model.kinds import Kind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.search.folding import Excerpt
     from exporter.search.index import Hit
+    from exporter.search.query import Query
 
 _EPILOG = """\b
 Examples:
@@ -31,7 +34,21 @@ _NAMES = {Kind.ENTRIES: message("entry"), Kind.COMMENTS: message("comment"), Kin
 _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 
 
-@click.command(
+def search_options(command: Command) -> Command:
+    """Add the options that a search in one archive and a search in a fleet share."""
+    for add in (
+        click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N",
+                     help=message("Show at most N hits.")),
+        click.option("--sort", type=click.Choice(["relevance", "date"]), default="relevance", show_default=True,
+                     help=message("Order of the hits.")),
+        click.option("--since", metavar="DATE", help=message("Search only texts written on DATE or later.")),
+        click.option("--kind", metavar="KIND", help=message("Search only the kind entry, comment or file.")),
+    ):  # fmt: skip
+        command = add(command)
+    return command
+
+
+@cli_command(
     "search",
     epilog=_EPILOG,
     help=message(
@@ -44,42 +61,17 @@ _MARK, _RESET = "\x1b[1;33m", "\x1b[0m"
 )
 @readable_archive("RECORDS")
 @click.argument("words", nargs=-1, required=True)
-@click.option("--kind", metavar="KIND", help=message("Search only the kind entry, comment or file."))
-@click.option("--since", metavar="DATE", help=message("Search only texts written on DATE or later."))
-@click.option(
-    "--sort",
-    type=click.Choice(["relevance", "date"]),
-    default="relevance",
-    show_default=True,
-    help=message("Order of the hits."),
-)
+@search_options
 @click.option("--regex", is_flag=True, help=message("Read WORDS as a regular expression of Python."))
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=message("Show at most N hits.")
-)
 @at_option
 @with_archive(on_loss=OnLoss.STOP)
 def search_command(
-    *,
-    out: Output,
-    archive: Archive,
-    settings: Settings,
-    words: tuple[str, ...],
-    kind: str | None,
-    since: str | None,
-    sort: str,
-    regex: bool,
-    limit: int,
-    at: str | None,
+    *, out: Output, archive: Archive, settings: Settings, words: tuple[str, ...], at: str | None, **given: Any
 ) -> int:
     """Run ``search``."""
     from exporter.search.index import Index
-    from exporter.search.query import parse_query
-    from exporter.service.registry import service_of
 
-    query = parse_query(
-        words, kind, since, regex=regex, limit=limit, by_date=sort == "date", timezone=settings.timezone
-    )
+    query = query_of(words, given, settings)
     version = archive.version_at(at, settings.timezone)
     with Index(archive, service_of(settings, archive.info.service), at=version) as index:
         found = index.search(query)
@@ -101,11 +93,32 @@ def search_command(
     parts: list[str] = [counted(found.total, "hit")]
     if found.similar_total:
         parts.append(message("{n:,} more in similar spellings", n=found.similar_total))
-    if found.total + found.similar_total > limit:
-        newest, best = message("the newest {n:,} are shown", n=limit), message("the best {n:,} are shown", n=limit)
-        parts.append(newest if query.by_date else best)
+    if found.total + found.similar_total > given["limit"]:
+        parts.append(shown_line(query))
     out.say(message("{parts}.", parts=listed(parts)))
     return 0
+
+
+def query_of(words: tuple[str, ...], given: Mapping[str, Any], settings: Settings) -> Query:
+    """Return the query that the options of :func:`search_options` ask for."""
+    from exporter.search.query import parse_query
+
+    return parse_query(
+        words,
+        given["kind"],
+        given["since"],
+        regex=given.get("regex", False),
+        limit=given["limit"],
+        by_date=given["sort"] == "date",
+        timezone=settings.timezone,
+    )
+
+
+def shown_line(query: Query) -> str:
+    """Return the words about the limit of a search that found more."""
+    if query.by_date:
+        return message("the newest {n:,} are shown", n=query.limit)
+    return message("the best {n:,} are shown", n=query.limit)
 
 
 def print_hit(out: Output, hit: Hit, blog_id: str = "") -> None:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.archive.archive import Archive
-from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import at_option, with_archive
+from exporter.cli.help import cli_command
+from exporter.cli.options import at_option, readable_archive, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.errors import UsageError
 from exporter.message import message
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.cli.signals import Signals
     from exporter.serve.app import Server
 
@@ -31,7 +31,7 @@ Examples:
 )
 
 
-@click.command(
+@cli_command(
     "serve",
     epilog=_EPILOG,
     help=message(
@@ -79,14 +79,13 @@ def serve_command(
     if not host.strip("[]"):
         raise UsageError(message("--host is empty: name the address to listen at, or leave it out."))
     if not is_loopback(host) and not consent:
-        raise UsageError(
-            message(
-                "With --host {host} everyone in that network with the address can read the whole blog, private entries "
-                "and past versions included, and it travels unencrypted. If you want that, add "
-                "--let-the-network-read-all.",
-                host=host,
-            )
+        text = message(
+            "With --host {host} everyone in that network with the address can read the whole blog, private entries "
+            "and past versions included, and it travels unencrypted. If you want that, add "
+            "--let-the-network-read-all.",
+            host=host,
         )
+        raise UsageError(text)
     version = archive.version_at(at, settings.timezone)
     place = Place(host, port, "" if no_secret else secrets.token_urlsafe(16))
     shown = None if at is None else version

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter import lossless_json
-from exporter.archive.archive import Archive
-from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import at_option, with_archive
+from exporter.cli.help import cli_command
+from exporter.cli.options import at_option, readable_archive, with_archive
 from exporter.cli.output import OnLoss, Output, shown
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import BY_NAME, Kind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import translated
@@ -22,6 +22,7 @@ from exporter.translation import translated
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from exporter.archive.archive import Archive
     from exporter.archive.history import LastKnown, RecordVersion
 
 
@@ -44,7 +45,7 @@ Examples:
 """
 
 
-@click.command(
+@cli_command(
     "show",
     epilog=_EPILOG,
     help=message(
@@ -76,22 +77,17 @@ def show_command(
         record_id = _only_id(archive, kind, version)
     known = archive.last_known(_KINDS[kind], record_id, version)
     if known is None:
-        raise NoSuchRecord(
-            message(
-                "{archive} has no {kind} {id} in version {version} or before.",
-                archive=archive.path,
-                kind=_WORDS.get(kind, kind),
-                id=printable(record_id, 200),
-                version=version,
-            )
+        text = message(
+            "{archive} has no {kind} {id} in version {version} or before.",
+            archive=archive.path,
+            kind=_WORDS.get(kind, kind),
+            id=printable(record_id, 200),
+            version=version,
         )
+        raise NoSuchRecord(text)
     if known.stored is None:
-        raise NoSuchRecord(
-            message(
-                "{gone}; a prune removed its content.",
-                gone=_gone(kind, record_id, known, settings.timezone),
-            )
-        )
+        text = message("{gone}; a prune removed its content.", gone=_gone(kind, record_id, known, settings.timezone))
+        raise NoSuchRecord(text)
     stored = known.stored
     if known.gone_in is not None:
         gone = _gone(kind, record_id, known, settings.timezone)
@@ -117,16 +113,14 @@ def show_command(
 def _only_id(archive: Archive, kind: str, version: int) -> str:
     """Return the id of the only user; other records need an ID."""
     if _KINDS[kind] is not Kind.USER:
-        raise UsageError(
-            message("Which {kind}? Name its ID: show DIR {kind} ID (search and files show IDs).", kind=kind)
-        )
+        text = message("Which {kind}? Name its ID: show DIR {kind} ID (search and files show IDs).", kind=kind)
+        raise UsageError(text)
     state = archive.state(version, [Kind.USER])
     found = [printable(each, 40) for each in state.ids(Kind.USER)]
     state.close()
     if not found:
-        raise NoSuchRecord(
-            message("{archive} has no user in version {version}.", archive=archive.path, version=version)
-        )
+        text = message("{archive} has no user in version {version}.", archive=archive.path, version=version)
+        raise NoSuchRecord(text)
     if len(found) > 1:
         raise UsageError(message("Which user? Name one of these: {ids}.", ids=listed(found)))
     return found[0]
@@ -144,7 +138,6 @@ def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings
     """Return a page without files, with links in place of pictures."""
     from exporter.html.page_body import BodyWriter
     from exporter.html.pages import record_page
-    from exporter.service.registry import service_of
 
     data, service = stored.data(), service_of(settings, archive.info.service)
     writer = BodyWriter(lambda _: None, f"https://{archive.info.blog_id}/", "en", alone=True)
@@ -154,7 +147,6 @@ def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings
 
 def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: Settings) -> bytes:
     from exporter.export.entry_page import render_comments, render_entry
-    from exporter.service.registry import service_of
 
     service = service_of(settings, archive.info.service)
     if stored.kind is Kind.COMMENTS:
@@ -189,7 +181,7 @@ Examples:
 """
 
 
-@click.command(
+@cli_command(
     "inspect",
     epilog=_INSPECT_EPILOG,
     help=message(
@@ -205,7 +197,6 @@ Examples:
 def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
     from exporter.export.posts import comment_combinations, entry_combinations, flag_lines
-    from exporter.service.registry import service_of
 
     version = archive.version_at(at, settings.timezone)
     state, service = archive.state(version), service_of(settings, archive.info.service)

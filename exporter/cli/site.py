@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.archive import Archive, read_consistently
-from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import at_option, config_option, opened, setting_options, with_output
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import at_option, given_settings, opened, readable_archive, with_config
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import UsageError
 from exporter.message import listed, message
-from exporter.service.registry import FLAG_SETTINGS
+from exporter.service.registry import FLAG_SETTINGS, service_of
 from exporter.settings import Settings
 from exporter.site import has_pillow
 from exporter.text import printable
@@ -34,7 +34,7 @@ Examples:
 )
 
 
-@click.command(
+@cli_command(
     "site",
     epilog=_EPILOG,
     help=message(
@@ -44,7 +44,7 @@ Examples:
     ),
 )
 @readable_archive("PICTURES")
-@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.argument("target", metavar="[OUT]", required=False, type=PATH)
 @at_option
 @click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
 @click.option(
@@ -56,35 +56,23 @@ Examples:
 @click.option("--public-only", is_flag=True, help=message("Copy only public content, to publish OUT."))
 @click.option("--open", "opens", is_flag=True, help=message("Open it in the browser."))
 @click.option("--force", is_flag=True, help=message("Replace an earlier site in OUT."))
-@setting_options("entry_url", *FLAG_SETTINGS, "wait_lock")
-@config_option
-@with_output()
+@with_config("entry_url", *FLAG_SETTINGS, "wait_lock")
 def site_command(
-    *,
-    out: Output,
-    archive: Path,
-    target: Path | None,
-    at: str | None,
-    public_only: bool,
-    opens: bool,
-    force: bool,
-    config: Path | None,
-    **options: Any,
+    *, out: Output, archive: Path, target: Path | None, at: str | None, config: Path | None, **given: Any
 ) -> int:
     """Run ``site``."""
-    if target is None and public_only:
+    if target is None and given["public_only"]:
         raise UsageError(message("--public-only makes a separate site: name a new folder OUT."))
-    found, settings = opened(out, archive, options, config)
+    found, settings = opened(out, archive, given_settings(given), config)
     version = None if at is None else read_consistently(archive, lambda one: one.version_at(at, settings.timezone))
     if not has_pillow():
-        out.say(
-            message("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
-        )
+        text = message("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
+        out.say(text)
     if target is None:
         start = _refresh(out, found, settings, found.resolve(version))
     else:
-        start = _copy(out, found, settings, target, version, options, public_only=public_only, force=force)
-    if opens:
+        start = _copy(out, found, settings, target, version, given)
+    if given["opens"]:
         import webbrowser
 
         webbrowser.open(start.absolute().as_uri())
@@ -101,34 +89,24 @@ def _refresh(out: Output, archive: Archive, settings: Settings, version: int) ->
     place, files = printable(str(start)), counted(made.files, "file")
     out.answer(message("{path} shows version {version}; {files} were made.", path=place, version=version, files=files))
     if version != archive.newest():
-        out.say(
-            message(
-                "All of latest/ shows version {version} now; the next backup, rebuild or site brings back the newest.",
-                version=version,
-            )
+        text = message(
+            "All of latest/ shows version {version} now; the next backup, rebuild or site brings back the newest.",
+            version=version,
         )
+        out.say(text)
     return start
 
 
 def _copy(
-    out: Output,
-    archive: Archive,
-    settings: Settings,
-    target: Path,
-    version: int | None,
-    given: Mapping[str, Any],
-    *,
-    public_only: bool,
-    force: bool,
+    out: Output, archive: Archive, settings: Settings, target: Path, version: int | None, given: Mapping[str, Any]
 ) -> Path:
-    from exporter.cli.answers import check_answers, declared_flags, stored_printer
+    from exporter.cli.answers import check_answers, declared_flags
     from exporter.library.export import copy_site
-    from exporter.service.registry import service_of
 
     blog_id, service = archive.info.blog_id, service_of(settings, archive.info.service)
     public = None
-    if public_only:
-        public = declared_flags(service, settings, blog_id, stored_printer(out, blog_id), all_as_draft=False)
+    if given["public_only"]:
+        public = declared_flags(service, settings, blog_id, out, all_as_draft=False)
         if service.is_undeclared(public):
             raise UsageError(message("Nothing says yet which entries are public. {hint}", hint=service.flag_hint))
 
@@ -136,13 +114,13 @@ def _copy(
         if public is not None:
             check_answers(public, given, state, service, out.warn)
 
-    copy = copy_site(archive.path, target, settings, at=version, public=public, force=force, check=check)
+    copy = copy_site(archive.path, target, settings, at=version, public=public, force=given["force"], check=check)
     document = copy.document
     out.document(document)
     files, entries = counted(document["file_count"], "file"), counted(document["written"]["entries"], "entry")
     parts = listed([files, size_text(document["bytes"]), entries])
     out.answer(message("{path}: {parts}.", path=printable(str(target)), parts=parts))
-    if public_only:
+    if public is not None:
         left = document["left_out"]
         parts = listed([counted(left["entries"], "entry"), counted(left["comments"], "comment")])
         out.say(message("Left out as not public: {parts}.", parts=parts))

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import config_option, duration_option, opened, setting_options, with_output
+from exporter.cli.help import cli_command
+from exporter.cli.options import duration_option, opened, readable_archive, with_config
 from exporter.cli.output import Output, ago_text, counted
-from exporter.cli.summary import completeness_lines, problem_text, saved_and_all
+from exporter.cli.summary import completeness_lines, countdown_line, countdown_of, problem_text, saved_and_all
 from exporter.clock import SystemClock, for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
-from exporter.library.status import SUCCESSES, Status, StatusProblem, status
-from exporter.message import Message, listed, message, message_n, restored_from, suggested
+from exporter.message import Message, filled, listed, message, message_template, restored_from, suggested
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import translated
+
+if TYPE_CHECKING:
+    from exporter.library.status import Status, StatusProblem
 
 OUTCOMES = {
     "saved": message("saved"),
@@ -37,7 +39,54 @@ _NOUNS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-@click.command(
+_PROBLEMS: Mapping[str, tuple[Message, type[BlogExporterError], str]] = {
+    "LAST_RUN_FAILED": (
+        message("FAILED"),
+        LastRunFailed,
+        message_template("The last run of {blog} in {archive} at {time} {how}: {reason}"),
+    ),
+    "LAST_RUN_DIED": (
+        message("FAILED"),
+        LastRunFailed,
+        message_template("The last run of {blog} in {archive} did not finish. The next backup resumes it: {command}"),
+    ),
+    "IN_THE_FUTURE": (
+        message("STALE"),
+        Stale,
+        message_template(
+            "The last run of {blog} in {archive} is dated in the future ({since}). Set this machine's clock, "
+            "then back up: {command}"
+        ),
+    ),
+    "DAMAGED": (
+        message("DAMAGED"),
+        ArchiveDamaged,
+        message_template("{blog} in {archive} is damaged: {paths}. For the possible repairs: {command}"),
+    ),
+    "STALE": (
+        message("STALE"),
+        Stale,
+        message_template(
+            "The last successful run of {blog} in {archive} ended {since}, more than {limit} ago. Back up: {command}"
+        ),
+    ),
+    "FIRST_RUN": (
+        message("FIRST BACKUP UNDER WAY"),
+        Incomplete,
+        message_template(
+            "The first backup of {blog} is under way, by process {pid} since {since}: there is nothing to show yet."
+        ),
+    ),
+    "INCOMPLETE": (
+        message("INCOMPLETE"),
+        Incomplete,
+        message_template("{blog} in {archive} is incomplete: {reason}. The next backup tries again: {command}"),
+    ),
+}
+"""The headline of each :class:`~exporter.library.status.StatusProblem`, and the error that ends the command."""
+
+
+@cli_command(
     "status",
     help=message(
         """Show the state of the archive in DIR: one line, then the details.
@@ -50,29 +99,20 @@ _NOUNS: Mapping[str, str] = {
 @readable_archive("MANIFESTS")
 @click.option("--max-age", metavar="AGE", help=message("Exit with 6 if the last success is older, such as 2d."))
 @click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus."))
-@setting_options("closing")
-@config_option
-@with_output()
+@with_config("closing")
 def status_command(
-    *,
-    out: Output,
-    archive: Path,
-    config: Path | None,
-    closing: str | None,
-    max_age: str | None,
-    prometheus: bool,
+    *, out: Output, archive: Path, config: Path | None, closing: str | None, max_age: str | None, prometheus: bool
 ) -> int:
     """Run ``status``."""
+    from exporter.library.status import status
+
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
     _require_begun(archive)
     reader, settings = opened(out, archive, {"closing": closing}, config)
-    found = status(reader, max_age=_limit(max_age))
-    remaining = None
-    if settings.closing is not None:
-        from exporter.cli.summary import countdown_of
-
-        remaining = countdown_of(reader, settings, SystemClock().now())
+    limit = None if max_age is None else duration_option("--max-age", max_age)
+    found = status(reader, max_age=limit)
+    remaining = countdown_of(reader, settings, SystemClock().now())
     found.document["closing"] = None if remaining is None else remaining.document()
     out.document(found.document)
     local = _with_local_times(found.document, settings.timezone)
@@ -84,8 +124,6 @@ def status_command(
     elif out.verbosity >= 0:
         _print(out, local, found)
         if remaining is not None:
-            from exporter.cli.summary import countdown_line
-
             out.answer(countdown_line(remaining))
     _warn_of_sign_in(out, settings)
     if error is not None:
@@ -114,9 +152,8 @@ def _require_begun(path: Path) -> None:
 
     layout = Layout(path)
     if not is_archive(layout) and ArchiveLock(layout.lock).holder():
-        raise NoArchive(
-            message("The first backup into {path} has just begun, and still waits for the service.", path=path)
-        )
+        text = message("The first backup into {path} has just begun, and still waits for the service.", path=path)
+        raise NoArchive(text)
 
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
@@ -128,150 +165,78 @@ def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
     return local
 
 
-def _limit(text: str | None) -> timedelta | None:
-    return None if text is None else duration_option("--max-age", text)
-
-
 def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None) -> BlogExporterError:
-    last, since = document["last_run"], document["last_success"]
-    place = {"blog": printable(document["blog_id"]), "archive": document["archive"]}
-    again = suggested("backup", Path(document["archive"]))
-    match problem:
-        case StatusProblem.LAST_RUN_FAILED:
-            how = OUTCOMES.get(str(last.get("outcome")), OUTCOMES["failed"])
-            values = {**place, "time": last.get("finished_at"), "how": how}
-            if not last.get("error"):
-                return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **values))
-            reason = restored_from(last, "error")
-            return LastRunFailed(
-                message("The last run of {blog} in {archive} at {time} {how}: {reason}", **values, reason=reason)
-            )
-        case StatusProblem.LAST_RUN_DIED:
-            return LastRunFailed(
-                message(
-                    "The last run of {blog} in {archive} did not finish. The next backup resumes it: {command}",
-                    **place,
-                    command=again,
-                )
-            )
-        case StatusProblem.DAMAGED:
-            return ArchiveDamaged(
-                message(
-                    "{blog} in {archive} is damaged: {paths}. For the possible repairs: {command}",
-                    **place,
-                    paths=listed(printable(path, 120) for path in document["damaged"][:3]),
-                    command=suggested("verify", Path(document["archive"])),
-                )
-            )
-        case StatusProblem.FIRST_RUN:
-            writer = document["writer"]
-            return Incomplete(
-                message(
-                    "The first backup of {blog} is under way, by process {pid} since {since}: there is nothing to show "
-                    "yet.",
-                    **place,
-                    pid=str(writer.get("pid")),
-                    since=str(writer.get("since")),
-                )
-            )
-        case StatusProblem.IN_THE_FUTURE:
-            return Stale(
-                message(
-                    "The last run of {blog} in {archive} is dated in the future ({since}). Set this machine's clock, "
-                    "then back up: {command}",
-                    **place,
-                    command=again,
-                    since=since,
-                )
-            )
-        case StatusProblem.STALE:
-            return Stale(
-                message(
-                    "The last successful run of {blog} in {archive} ended {since}, more than {limit} ago. "
-                    "Back up: {command}",
-                    **place,
-                    command=again,
-                    since=since,
-                    limit=max_age,
-                )
-            )
-        case StatusProblem.INCOMPLETE:
-            first = next(map(problem_text, document["problems"]), message("runs.jsonl does not say why"))
-            return Incomplete(
-                message(
-                    "{blog} in {archive} is incomplete: {reason}. The next backup tries again: {command}",
-                    **place,
-                    reason=first,
-                    command=again,
-                )
-            )
+    last, archive = document["last_run"] or {}, document["archive"]
+    command = "verify" if problem.name == "DAMAGED" else "backup"
+    values = {
+        "blog": printable(document["blog_id"]),
+        "archive": archive,
+        "command": suggested(command, Path(archive)),
+        "since": document["last_success"],
+        "limit": max_age,
+    }
+    if problem.name == "LAST_RUN_FAILED":
+        values |= {"time": last.get("finished_at"), "how": OUTCOMES.get(str(last.get("outcome")), OUTCOMES["failed"])}
+        if not last.get("error"):
+            return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **values))
+        values["reason"] = restored_from(last, "error")
+    elif problem.name == "DAMAGED":
+        values["paths"] = listed(printable(path, 120) for path in document["damaged"][:3])
+    elif problem.name == "FIRST_RUN":
+        values |= {name: str(document["writer"].get(name)) for name in ("pid", "since")}
+    elif problem.name == "INCOMPLETE":
+        values["reason"] = next(map(problem_text, document["problems"]), message("runs.jsonl does not say why"))
+    _, kind, template = _PROBLEMS[problem.name]
+    return kind(filled(template, **values))
 
 
 def _headline(found: Status) -> Message:
     """Return the one line: ``OK · last success 6 h ago · 300 entries · 47 of 48 pictures``."""
-    match found.problem:
-        case None:
-            state = message("OK")
-        case StatusProblem.LAST_RUN_FAILED | StatusProblem.LAST_RUN_DIED:
-            state = message("FAILED")
-        case StatusProblem.DAMAGED:
-            state = message("DAMAGED")
-        case StatusProblem.FIRST_RUN:
-            return message("FIRST BACKUP UNDER WAY")
-        case StatusProblem.STALE | StatusProblem.IN_THE_FUTURE:
-            state = message("STALE")
-        case StatusProblem.INCOMPLETE:
-            state = message("INCOMPLETE")
+    state = message("OK") if found.problem is None else _PROBLEMS[found.problem.name][0]
+    if state == _PROBLEMS["FIRST_RUN"][0]:
+        return state
     if found.age is None:
         return message("{state} · no success yet", state=state)
-    success = ago_text(max(found.age, timedelta()))
     reasons = ("pending", "lost", "refused", "doubtful")
     entries, files = (saved_and_all(found.document["completeness"], kind, *reasons) for kind in ("entries", "assets"))
     return message(
         "{state} · last success {ago} · {entries} · {files}",
         state=state,
-        ago=success,
-        entries=_of(entries, message_n("{n:,} entry", "{n:,} entries", entries[1])),
-        files=_of(files, message_n("{n:,} picture", "{n:,} pictures", files[1])),
+        ago=ago_text(max(found.age, timedelta())),
+        entries=_of(entries, counted(entries[1], "entry")),
+        files=_of(files, counted(files[1], "picture")),
     )
 
 
 def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
-    saved, listed_in_all = numbers
-    return all_of_them if saved == listed_in_all else message("{n:,} of {all}", n=saved, all=all_of_them)
+    saved, everything = numbers
+    return all_of_them if saved == everything else message("{n:,} of {all}", n=saved, all=all_of_them)
 
 
 def _print(out: Output, document: dict[str, Any], found: Status) -> None:
+    from exporter.library.status import SUCCESSES
+
     newest, last, writer = document["newest"], document["last_run"], document["writer"]
     out.answer(_headline(found))
-    versions = message_n("{n:,} version", "{n:,} versions", document["versions"])
+    versions = counted(document["versions"], "version")
     out.answer(message("{blog}: {versions}, format 1", blog=printable(document["blog_id"]), versions=versions))
     if newest is not None:
         out.answer(message("Newest version: {n} of {time}", n=newest["version"], time=newest["finished_at"]))
-        out.answer(
-            message(
-                "Records: {records}",
-                records=listed(
-                    counted(count, _NOUNS.get(kind, "user")) for kind, count in document["records"].items() if count
-                ),
-            )
-        )
+        records = (counted(n, _NOUNS.get(kind, "user")) for kind, n in document["records"].items() if n)
+        out.answer(message("Records: {records}", records=listed(records)))
     if last is not None:
-        outcome = OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
+        outcome: str = OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
+        how = {"time": last["finished_at"], "outcome": outcome}
+        line = message("Last run: {time} {outcome}", **how)
         if last.get("error"):
             reason = printable(translated(restored_from(last, "error")), 300)
-            out.answer(
-                message(
-                    "Last run: {time} {outcome} ({reason})", time=last["finished_at"], outcome=outcome, reason=reason
-                )
-            )
-        else:
-            out.answer(message("Last run: {time} {outcome}", time=last["finished_at"], outcome=outcome))
-    if last is not None and last.get("outcome") not in SUCCESSES:
-        out.answer(message("As of the last run that finished:"))
-    if found.problem is not StatusProblem.FIRST_RUN:
-        for line in completeness_lines(document["completeness"], document["problems"]):
-            out.answer(line)
+            line = message("Last run: {time} {outcome} ({reason})", **how, reason=reason)
+        out.answer(line)
+        if last.get("outcome") not in SUCCESSES:
+            out.answer(message("As of the last run that finished:"))
+    if found.problem is None or found.problem.name != "FIRST_RUN":
+        for each in completeness_lines(document["completeness"], document["problems"]):
+            out.answer(each)
     if document["interrupted_run"]:
         out.answer(message("A run did not finish: the next backup resumes it."))
     if writer:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.cli.output import counted, shown, size_text, time_text
+from exporter.cli.output import Output, counted, shown, size_text, time_text
 from exporter.message import Message, listed, message, message_n, restored_from
 from exporter.model.kinds import KIND_NAMES, Kind
+from exporter.service.registry import service_of
 from exporter.text import printable, right
 from exporter.translation import translated
 
@@ -111,10 +114,8 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
         parts.append(message("check the disk"))
     if not parts:
         return None
-    rest = parts[-1]
-    for part in reversed(parts[:-1]):
-        rest = message("{first}; {rest}", first=part, rest=rest)
-    return message("{name}: {what}", name=printable(blog_id, 120), what=rest)
+    what = reduce(lambda rest, part: message("{first}; {rest}", first=part, rest=rest), reversed(parts))
+    return message("{name}: {what}", name=printable(blog_id, 120), what=what)
 
 
 def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -124,17 +125,11 @@ def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mappi
         completeness: the object of that name in a manifest, also one of an earlier program without some numbers.
         problems: the problems in the manifest.
     """
-    numbers = listed(_saved(completeness))
+    numbers = listed(_saved(completeness)) or message("nothing")
     if completeness.get("complete"):
-        if numbers:
-            yield message("Complete: everything asked for is in the archive: {numbers}.", numbers=numbers)
-        else:
-            yield message("Complete: everything asked for is in the archive.")
+        yield message("Complete: everything asked for is in the archive: {numbers}.", numbers=numbers)
     else:
-        if numbers:
-            yield message("INCOMPLETE: {numbers} saved. Missing:", numbers=numbers)
-        else:
-            yield message("INCOMPLETE: not everything is saved. Missing:")
+        yield message("INCOMPLETE: {numbers} saved. Missing:", numbers=numbers)
         yield from _problem_lines(problems)
     if completeness.get("provable") is False:
         yield message("Not provable: the service states no totals to compare with.")
@@ -240,28 +235,22 @@ def _saved(completeness: Mapping[str, Any]) -> Iterator[str]:
     for kind, noun in (("entries", "entry"), ("comments", "comment")):
         part = _part(completeness, kind)
         saved, pending = _number(part.get("saved")), _left_out(completeness, kind, "pending")
-        if saved or pending:
-            of: str = counted(saved, noun)
-            if pending:
-                of = message("{saved:,} of {all}", saved=saved, all=counted(saved + pending, noun))
-            yield _with_carried_over(of, part) if kind == "entries" else of
+        if not saved and not pending:
+            continue
+        what: str = counted(saved, noun)
+        if pending:
+            what = message("{saved:,} of {all}", saved=saved, all=counted(saved + pending, noun))
+        if _number(part.get("carried_over")):
+            what = message(
+                "{what} ({read:,} read, {carried_over:,} carried over, as their list items had not changed)",
+                what=what, read=_number(part.get("read")), carried_over=part["carried_over"],
+            )  # fmt: skip
+        yield what
     saved, pending = _number(_part(completeness, "assets").get("saved")), _missing_files(completeness)
     if pending:
         yield message("{saved:,} of {all}", saved=saved, all=_files(saved + pending))
     elif saved:
         yield _files(saved)
-
-
-def _with_carried_over(what: str, entries: Mapping[str, Any]) -> str:
-    read, carried_over = _number(entries.get("read")), _number(entries.get("carried_over"))
-    if not carried_over:
-        return what
-    return message(
-        "{what} ({read:,} read, {carried_over:,} carried over, as their list items had not changed)",
-        what=what,
-        read=read,
-        carried_over=carried_over,
-    )
 
 
 def _missing(completeness: Mapping[str, Any]) -> list[str]:
@@ -306,12 +295,8 @@ def _healed(count: int) -> str:
 
 
 def _named(paths: Sequence[str]) -> str:
-    named = ", ".join(map(printable, paths[:_NAMED_FILES]))
-    return (
-        message("{paths} and {n:,} more", paths=named, n=len(paths) - _NAMED_FILES)
-        if len(paths) > _NAMED_FILES
-        else named
-    )
+    named, more = ", ".join(map(printable, paths[:_NAMED_FILES])), len(paths) - _NAMED_FILES
+    return message("{paths} and {n:,} more", paths=named, n=more) if more > 0 else named
 
 
 def _number(value: object) -> int:
@@ -343,30 +328,18 @@ def closing_report(root: Path, settings: Settings, outcome: Outcome, now: dateti
         return None
     from exporter.archive.archive import Archive
     from exporter.cli.answers import declared_flags
+    from exporter.login.facts import is_signed_in
     from exporter.notify.closing import ClosingReport, unseen_entries, what_is_outside
-    from exporter.service.registry import service_of
 
     archive = Archive.open(root)
     remaining = countdown_of(archive, settings, now)
     if remaining is None:
         return None
     service, blog_id = service_of(settings, archive.info.service), archive.info.blog_id
-    declared = declared_flags(service, settings, blog_id, lambda _said, _path: None, all_as_draft=False)
-    state = archive.state()
-    try:
+    declared = declared_flags(service, settings, blog_id, Output(verbosity=-1), all_as_draft=False)
+    with closing(archive.state()) as state:
         unseen = unseen_entries(state, service, declared)
-    finally:
-        state.close()
-    return ClosingReport(remaining, what_is_outside(outcome), unseen, _is_signed_in(settings))
-
-
-def _is_signed_in(settings: Settings) -> bool:
-    if settings.token or settings.token_command or settings.base_url is None:
-        return bool(settings.token or settings.token_command)
-    from exporter.http.address_guard import check_base_url, origin_of
-    from exporter.login.store import SignInStore
-
-    return SignInStore().choose(origin_of(check_base_url(settings.base_url)), settings.account) is not None
+    return ClosingReport(remaining, what_is_outside(outcome), unseen, is_signed_in(settings))
 
 
 def countdown_line(remaining: Countdown) -> Message:
@@ -403,7 +376,7 @@ def closing_lines(report: ClosingReport, *, has_fallback: bool) -> Iterator[Mess
         yield _outside_line(each)
     if len(outside) > _PENDING_SHOWN:
         more = sum(each.count for each in outside[_PENDING_SHOWN:])
-        yield message_n("  … and {n:,} more.", "  … and {n:,} more.", more)
+        yield message("  … and {n:,} more.", n=more)
     if not has_fallback and any(each.state == "lost" for each in outside):
         yield message("A web archive may have the pictures that are gone: --archive-fallback asks one.")
 
@@ -411,11 +384,11 @@ def closing_lines(report: ClosingReport, *, has_fallback: bool) -> Iterator[Mess
 def _unseen_lines(report: ClosingReport) -> Iterator[Message]:
     unseen = report.unseen
     if unseen.private or unseen.drafts:
+        private = message_n("{n:,} private entry", "{n:,} private entries", unseen.private)
+        drafts = message_n("{n:,} draft", "{n:,} drafts", unseen.drafts)
         yield message(
-            "Only you can save these, and they are saved: {private}, {drafts}.",
-            private=message_n("{n:,} private entry", "{n:,} private entries", unseen.private),
-            drafts=message_n("{n:,} draft", "{n:,} drafts", unseen.drafts),
-        )  # fmt: skip
+            "Only you can save these, and they are saved: {private}, {drafts}.", private=private, drafts=drafts
+        )
     if unseen.undeclared:
         yield message_n(
             "{n:,} entry may be a draft, since the meaning of the service's flags is not declared: see inspect DIR.",

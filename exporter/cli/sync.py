@@ -9,19 +9,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.archive.layout import MANIFEST, SUMS
-from exporter.cli.copy_options import StoreChoice, places, store_options, warn_about_locked
-from exporter.cli.help import option
-from exporter.cli.options import duration_option, setting_options, with_output
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import (
+    complete_folders,
+    duration_option,
+    identity_option,
+    is_place_of_copies,
+    opened,
+    setting_options,
+    warn_about_locked,
+    with_output,
+)
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.errors import ArchiveDamaged, Incomplete
 from exporter.message import listed, message, message_n, said, suggested
+from exporter.settings import resolve
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from exporter.copies.encrypted import EncryptedStore
-    from exporter.copies.object_lock import Locked
     from exporter.copies.transfer import SyncResult
 
 _EPILOG = """\b
@@ -32,7 +40,7 @@ Examples:
 """
 
 
-@click.command(
+@cli_command(
     "sync",
     epilog=_EPILOG,
     help=message(
@@ -44,18 +52,28 @@ Examples:
         differ."""
     ),
 )
-@click.argument("source", metavar="SOURCE", shell_complete=places)
-@click.argument("target", metavar="TARGET", shell_complete=places)
-@option("--prune", is_flag=True, help=message("Also remove versions at TARGET that a prune has folded."))
-@option("--dry-run", is_flag=True, help=message("Only show the files that would be sent."))
-@option("--new", is_flag=True, help=message("Begin a new copy at TARGET, which is empty and had a copy."))
-@option(
-    "--object-lock",
-    metavar="TIME",
-    help=message("Lock all objects at an s3://… TARGET for this time (90d)."),
+@click.argument("source", metavar="SOURCE", shell_complete=complete_folders)
+@click.argument("target", metavar="TARGET", shell_complete=complete_folders)
+@click.option("--prune", is_flag=True, help=message("Also remove versions at TARGET that a prune has folded."))
+@click.option("--dry-run", is_flag=True, help=message("Only show the files that would be sent."))
+@click.option("--new", is_flag=True, help=message("Begin a new copy at TARGET, which is empty and had a copy."))
+@click.option(
+    "--object-lock", metavar="TIME", help=message("Lock all objects at an s3://… TARGET for this time (90d).")
 )
 @setting_options("wait_lock")
-@store_options(writing=True)
+@click.option(
+    "--encrypt-to",
+    multiple=True,
+    metavar="RECIPIENT",
+    help=message("Encrypt to this age recipient (age1…); may be repeated."),
+)
+@click.option(
+    "--recipients-file",
+    type=PATH,
+    metavar="FILE",
+    help=message("Encrypt to the age recipients in a file, one on each line."),
+)
+@identity_option
 @with_output()
 def command(
     *,
@@ -67,77 +85,102 @@ def command(
     new: bool,
     object_lock: str | None,
     wait_lock: str | None,
-    store: StoreChoice,
+    encrypt_to: tuple[str, ...],
+    recipients_file: Path | None,
+    identities: tuple[Path, ...],
 ) -> int:
     """Run ``sync``."""
     from exporter.cli.progress import ProgressBar
+    from exporter.copies.opening import StoreOptions
     from exporter.copies.sync import LockRequest, SyncOptions, sync
-    from exporter.settings import resolve
 
     lock = None if object_lock is None else LockRequest(duration_option("--object-lock", object_lock))
     synced: list[SyncResult] = []
-    store = store.to_send(target, out.warn)
     wait = resolve({"wait_lock": wait_lock}).wait_lock
-    options = SyncOptions(prune, dry_run, store.options(), lambda found: _print_readers(out, found), lock, wait, new)
+    recipients = _recipients(target, encrypt_to, recipients_file, out)
+    store = StoreOptions(recipients, identities)
+    options = SyncOptions(prune, dry_run, store, lambda found: _print_readers(out, found), lock, wait, new)
+    sends_objects = bool(recipients) or is_place_of_copies(target)
     with ProgressBar(out, message("sending")) as bar:
         for each in sync(source, target, options, lambda _name: bar.update):
             synced.append(each)
             _print(out, each, source if each.archive == "." else each.archive, dry_run=dry_run)
-            if each.objects and not dry_run and not store.is_sent_to(target):
+            if each.objects and not dry_run and not sends_objects:
                 # Damaged files are named below, so an error from them in latest/ is not reported again.
                 with suppress(*(ArchiveDamaged,) if each.damaged else ()):
                     _refresh(out, Path(target) / each.archive)
     locked = None if lock is None else lock.locked
-    out.document(_document(source, target, synced, dry_run=dry_run, locked=locked))
+    out.document(
+        {
+            "source": source,
+            "target": target,
+            "dry_run": dry_run,
+            "objects": sum(each.objects for each in synced),
+            "bytes": sum(each.bytes for each in synced),
+            "archives": [each.document() for each in synced],
+            "locked": None if locked is None else locked.document(),
+        }
+    )
     if locked is not None and (locked.unlocked or out.verbosity >= 0):
         warn_about_locked(out, locked)
     failed = [each for each in synced if each.error is not None]
     damaged = sum(len(each.damaged) for each in synced)
     there = sum(len(each.damaged_there) for each in synced)
     if failed:
-        raise Incomplete(
-            message_n(
-                "{n:,} of {all:,} archives could not be synced; the lines above say why.",
-                "{n:,} of {all:,} archives could not be synced; the lines above say why.",
-                len(failed),
-                all=len(synced),
-            )
+        text = message(
+            "{n:,} of {all:,} archives could not be synced; the lines above say why.", n=len(failed), all=len(synced)
         )
+        raise Incomplete(text)
     if damaged:
-        raise ArchiveDamaged(
-            message_n(
-                "{n:,} file in {source} is damaged or missing and was not sent: run verify {source}.",
-                "{n:,} files in {source} are damaged or missing and were not sent: run verify {source}.",
-                damaged,
-                source=source,
-            )
+        text = message_n(
+            "{n:,} file in {source} is damaged or missing and was not sent: run verify {source}.",
+            "{n:,} files in {source} are damaged or missing and were not sent: run verify {source}.",
+            damaged,
+            source=source,
         )
-    if there and not store.is_sent_to(target) and any(_is_document(each.damaged_there) for each in synced):
-        raise ArchiveDamaged(
-            message_n(
+        raise ArchiveDamaged(text)
+    if there:
+        where: dict[str, Any] = {"target": target, "repair": suggested("verify", "--repair", target)}
+        if not sends_objects and any(_is_document(each.damaged_there) for each in synced):
+            text = message_n(
                 "{n:,} file in {target} is wrong: run {repair}, and sync again.",
                 "{n:,} files in {target} are wrong: run {repair}, remove the files that it names, and sync again.",
                 there,
-                target=target,
-                repair=suggested("verify", "--repair", target),
+                **where,
             )
-        )
-    if there:
-        raise ArchiveDamaged(
-            message_n(
+        else:
+            text = message_n(
                 "{n:,} file in {target} is wrong: remove it there, and run sync again.",
                 "{n:,} files in {target} are wrong: remove them there, and run sync again.",
                 there,
-                target=target,
+                **where,
             )
-        )
+        raise ArchiveDamaged(text)
     if any(each.rolled_back for each in synced):
-        raise ArchiveDamaged(
-            message(
-                "{target} was rolled back since the last sync: find out why, and run verify {target}.", target=target
-            )
+        text = message(
+            "{target} was rolled back since the last sync: find out why, and run verify {target}.", target=target
         )
+        raise ArchiveDamaged(text)
     return 0
+
+
+def _recipients(target: str, given: tuple[str, ...], file: Path | None, out: Output) -> tuple[str, ...]:
+    """Return all age recipients for a target, including those of the file, or else of the settings.
+
+    The settings apply to addresses and to folders with an encrypted copy. To begin an encrypted copy in a folder, the
+    command needs an option.
+
+    Raises:
+        UsageError: the file or a setting is invalid.
+    """
+    if not given and file is None and is_place_of_copies(target):
+        settings = resolve({}, warn=out.warn)
+        given, file = settings.encrypt_to, settings.recipients_file
+    if file is None:
+        return given
+    from exporter.copies.age_files import recipients_in
+
+    return (*given, *recipients_in(file))
 
 
 def _is_document(names: Sequence[str]) -> bool:
@@ -149,35 +192,19 @@ def _print_readers(out: Output, store: EncryptedStore) -> None:
     """Warn about recipients who can decrypt only some objects."""
     changed = store.changed_readers()
     if changed.added:
-        out.warn(
-            message(
-                "{who} can only decrypt new objects in {place}: to include the old ones, sync to a new place.",
-                who=listed(changed.added),
-                place=store.place,
-            )
+        text = message(
+            "{who} can only decrypt new objects in {place}: to include the old ones, sync to a new place.",
+            who=listed(changed.added),
+            place=store.place,
         )
+        out.warn(text)
     if changed.dropped:
-        out.warn(
-            message(
-                "{who} cannot decrypt new objects in {place}, but can still decrypt the old ones.",
-                who=listed(changed.dropped),
-                place=store.place,
-            )
+        text = message(
+            "{who} cannot decrypt new objects in {place}, but can still decrypt the old ones.",
+            who=listed(changed.dropped),
+            place=store.place,
         )
-
-
-def _document(
-    source: str, target: str, synced: list[SyncResult], *, dry_run: bool, locked: Locked | None
-) -> dict[str, Any]:
-    return {
-        "source": source,
-        "target": target,
-        "dry_run": dry_run,
-        "objects": sum(each.objects for each in synced),
-        "bytes": sum(each.bytes for each in synced),
-        "archives": [each.document() for each in synced],
-        "locked": None if locked is None else locked.document(),
-    }
+        out.warn(text)
 
 
 def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
@@ -188,15 +215,14 @@ def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
     for path in each.damaged_there:
         out.warn(message("{path} at the target is wrong.", path=printable(path, 200)))
     if each.rolled_back is not None:
-        out.warn(
-            message(
-                "{name}: the copy had version {before} after the last sync and now has only version {found}: an older "
-                "state replaced it, or versions were removed.",
-                name=printable(name, 200),
-                before=each.rolled_back[0],
-                found=each.rolled_back[1],
-            )
+        text = message(
+            "{name}: the copy had version {before} after the last sync and now has only version {found}: an older "
+            "state replaced it, or versions were removed.",
+            name=printable(name, 200),
+            before=each.rolled_back[0],
+            found=each.rolled_back[1],
         )
+        out.warn(text)
     values = {
         "name": printable(name, 200),
         "versions": counted(len(each.versions), "version"),
@@ -217,16 +243,13 @@ def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
 
 def _refresh(out: Output, root: Path) -> None:
     """Update ``latest/`` of a restored archive, if it exists."""
-    from exporter.archive.archive import Archive
-    from exporter.cli.target import settings_to_read_with
     from exporter.library.views import refresh
 
-    archive = Archive.open(root)
+    archive, settings = opened(out, root, {}, None)
     if not archive.versions():
         return
     if archive.layout.latest.is_dir():
-        refresh(archive, settings_to_read_with(archive, {}, None, out.warn))
+        refresh(archive, settings)
     else:
-        out.say(
-            message("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root), level=1
-        )
+        text = message("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root)
+        out.say(text, level=1)

@@ -9,15 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.archive import settings_file
 from exporter.cli.language import adopt
+from exporter.cli.options import given_settings
 from exporter.cli.output import Output
 from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import listed, message, suggested
-from exporter.settings import SETTINGS, BlogTable, Origin, Remembered, Settings, own_config_path, read_config, resolve
+from exporter.settings import (
+    SETTINGS,
+    BlogTable,
+    Origin,
+    Remembered,
+    Settings,
+    option_name,
+    own_config_path,
+    read_config,
+    resolve,
+)
 
 if TYPE_CHECKING:
-    from exporter.archive.archive import Archive
     from exporter.archive.settings_file import ArchiveSettings
 
 
@@ -72,33 +81,29 @@ def require_blog_id(text: str) -> None:
     if not text or "\0" in text:
         raise UsageError(message("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown))
     if _OTHER_SCHEME.match(text):
-        raise UsageError(
-            message(
-                "{text} is not a folder, and a backup needs one. To restore a copy from there: {command}",
-                text=shown,
-                command=suggested("sync", text, "DIR"),
-            )
+        sentence = message(
+            "{text} is not a folder, and a backup needs one. To restore a copy from there: {command}",
+            text=shown,
+            command=suggested("sync", text, "DIR"),
         )
+        raise UsageError(sentence)
     if _SCHEME.match(text) or not _is_like_a_path(text):
         raise UsageError(_of_an_address(text))
     path = Path(text)
     if path.is_dir():
-        raise UsageError(
-            message(
-                "{folder} is a folder without an archive: name the blog itself, such as NAME.blog.example.jp.",
-                folder=shown,
-            )
+        sentence = message(
+            "{folder} is a folder without an archive: name the blog itself, such as NAME.blog.example.jp.", folder=shown
         )
+        raise UsageError(sentence)
     if path.exists():
         raise UsageError(message("{path} is a file: name the folder of an archive, or a blog ID.", path=shown))
-    raise NoArchive(
-        message(
-            "The folder {path} does not exist. If it is on another disk, connect that disk first. To begin a new "
-            "archive there: {command}",
-            path=shown,
-            command=suggested("backup", "NAME.blog.example.jp", "--archive", path),
-        )
+    sentence = message(
+        "The folder {path} does not exist. If it is on another disk, connect that disk first. To begin a new "
+        "archive there: {command}",
+        path=shown,
+        command=suggested("backup", "NAME.blog.example.jp", "--archive", path),
     )
+    raise NoArchive(sentence)
 
 
 def _is_like_a_path(text: str) -> bool:
@@ -133,7 +138,7 @@ class BlogTarget:
         root: its archive, which may not exist yet.
         settings: its settings.
         table: its table in the settings file, if it has one.
-        notices: sentences about settings in the archive that may not be used.
+        notice: a sentence about settings in the archive that may not be used.
         label: the name of its table with the path of the settings file; ``None`` without a table.
     """
 
@@ -141,7 +146,7 @@ class BlogTarget:
     root: Path
     settings: Settings
     table: BlogTable | None
-    notices: tuple[str, ...]
+    notice: str | None
     label: str | None = None
 
 
@@ -170,9 +175,9 @@ def find_target(
         UsageError: the words name no blog, or a setting is invalid.
         NoArchive: the words name a missing folder, or a known archive is missing.
     """
-    from exporter.archive.settings_file import require_archive_if_known
+    from exporter.archive.settings_file import read_archive_settings, require_archive_if_known, table_of
 
-    given = {name: value for name, value in options.items() if name in SETTINGS and value is not None}
+    given = given_settings(options)
     blogs = read_config(config).blogs
     table = blogs.get(words) if archive is None else None
     if table is not None:
@@ -181,19 +186,19 @@ def find_target(
         found = None if archive is not None else _blog_in(words)
         blog_id, root, by_folder = found or words, archive or Path(words), found is not None
         if by_folder:
-            table = settings_file.table_of(root, blog_id, blogs)
+            table = table_of(root, blog_id, blogs)
         elif archive is None:
             if words and "\0" not in words and not new:
                 require_archive_if_known(root)
             require_blog_id(words)
-    kept = _archive_settings(root) if by_folder else None
+    kept = read_archive_settings(root) if by_folder else None
     remembered = None if kept is None else Remembered(kept.path, kept.values)
     name = None if table is None else table.name
     how: dict[str, Any] = {"remembered": remembered, "service": _service_of(root), "warn": warn}
     settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, **how))
-    notices = () if kept is None else tuple(_notices(root, kept, settings, command))
-    label = None if table is None else f"{table.name} ({own_config_path(config).absolute()})"
-    return BlogTarget(blog_id, root, settings, table, notices, label)
+    notice = None if kept is None else _notice(root, kept, settings, command)
+    label = None if name is None else f"{name} ({own_config_path(config).absolute()})"
+    return BlogTarget(blog_id, root, settings, table, notice, label)
 
 
 def named_archive(words: str, archive: Path | None, config: Path | None) -> Path:
@@ -207,16 +212,6 @@ def named_archive(words: str, archive: Path | None, config: Path | None) -> Path
     return Path(words.replace("\0", "")) if table is None else table.archive
 
 
-def settings_to_read_with(
-    archive: Archive, options: Mapping[str, str | None], config: Path | None, warn: Callable[[str], None]
-) -> Settings:
-    """Return the settings for a command that reads an archive, with its table and its own settings of views.
-
-    An unusable settings file only causes a warning.
-    """
-    return adopt(settings_file.settings_to_read_with(archive, options, config, warn))
-
-
 def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) -> Path | None:
     """Keep the options of a backup in its archive; return the file if it changed.
 
@@ -225,19 +220,16 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
     from exporter.archive.settings_file import FILE_NAME, OF_ONE_RUN, is_kept, remember
 
     table = {} if target.table is None else target.table.settings
-    options = {name: value for name, value in given.items() if name in SETTINGS and value is not None}
+    chosen = given_settings(given)
     try:
-        news = remember(target.root, {**table, **options})
+        news = remember(target.root, {**table, **chosen})
     except BlogExporterError as error:
         out.warn(message("The settings could not be remembered. {reason}", reason=error))
         return None
-    left = (name for name, value in options.items() if not is_kept(name, value) and name not in OF_ONE_RUN)
-    passed_over = [f"--{name.replace('_', '-')}" for name in left]
-    if news and passed_over:
-        text = message(
-            "An archive does not remember {options}: add this to your settings file.", options=listed(passed_over)
-        )
-        out.say(text)
+    left = (name for name, value in chosen.items() if not is_kept(name, value) and name not in OF_ONE_RUN)
+    options = listed(map(option_name, left))
+    if news and options:
+        out.say(message("An archive does not remember {options}: add this to your settings file.", options=options))
     return target.root / FILE_NAME if news else None
 
 
@@ -268,21 +260,15 @@ def _service_of(root: Path) -> str | None:
         return None
 
 
-def _archive_settings(root: Path) -> ArchiveSettings:
-    from exporter.archive.settings_file import read_archive_settings
-
-    return read_archive_settings(root)
-
-
-def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str) -> list[str]:
-    """Return notices of settings that another user wrote into the archive and that nothing else decides."""
+def _notice(root: Path, kept: ArchiveSettings, settings: Settings, command: str) -> str | None:
+    """Return a notice of settings that another user wrote into the archive and that nothing else decides."""
     proposed = {
         name: str(value)
         for name, value in kept.unconfirmed.items()
         if settings.sources[name].origin in {Origin.PROFILE, Origin.DEFAULT}
     }
     if not proposed:
-        return []
+        return None
     allowed = proposed.keys() - _NEVER_PROPOSED if command == _BACKUP else proposed.keys() & _OF_A_SERVICE
     words = [word for name in sorted(allowed) for word in _option(name, proposed[name])]
     facts = {
@@ -291,26 +277,21 @@ def _notices(root: Path, kept: ArchiveSettings, settings: Settings, command: str
         "command": suggested(command, root, *words),
     }
     if "token_file" in proposed and command == _BACKUP:
-        return [
-            message(
-                "{path} says {names}, but no backup of yours wrote that, so it is not used. "
-                "Only if you trust it, name the token's file yourself with --token-file, or set "
-                "BLOG_EXPORTER_TOKEN, and type once: {command}",
-                **facts,
-            )
-        ]
-    return [
-        message(
+        return message(
             "{path} says {names}, but no backup of yours wrote that, so it is not used. "
-            "Only if you trust it, type once: {command}",
+            "Only if you trust it, name the token's file yourself with --token-file, or set "
+            "BLOG_EXPORTER_TOKEN, and type once: {command}",
             **facts,
         )
-    ]
+    return message(
+        "{path} says {names}, but no backup of yours wrote that, so it is not used. "
+        "Only if you trust it, type once: {command}",
+        **facts,
+    )
 
 
 def _option(name: str, value: str) -> list[str]:
     """Return the arguments that give a setting this value."""
-    flag = f"--{name.replace('_', '-')}"
     if SETTINGS[name].default == "no":
-        return [flag] if value.lower() in _ON else []
-    return [f"{flag}={value}"] if value.startswith("-") else [flag, value]
+        return [option_name(name)] if value.lower() in _ON else []
+    return [f"{option_name(name)}={value}"] if value.startswith("-") else [option_name(name), value]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.archive.archive import Archive
+from exporter.cli.help import cli_command
 from exporter.cli.options import archive_argument, with_archive, without_views
 from exporter.cli.output import Output, counted, size_text
 from exporter.message import listed, message
 from exporter.settings import Settings
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
+
 
 _EPILOG = """\b
 Examples:
@@ -33,7 +37,7 @@ def _keep_options(command: Any) -> Any:
     return command
 
 
-@click.command(
+@cli_command(
     "prune",
     epilog=_EPILOG,
     help=message(
@@ -83,7 +87,7 @@ def prune_command(*, out: Output, archive: Archive, settings: Settings, dry_run:
     return 0
 
 
-@click.command(
+@cli_command(
     "rebuild",
     help=message(
         """Rebuild latest/ of the archive in DIR, offline. It changes nothing in versions/.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from exporter.archive.archive import Archive
-from exporter.cli.copy_options import StoreChoice, places, store_options, warn_about_locked
-from exporter.cli.options import with_output
+from exporter.cli.help import cli_command
+from exporter.cli.options import complete_folders, identity_option, is_copy, store_at, warn_about_locked, with_output
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
@@ -22,12 +22,11 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from exporter.archive.checks import Finding
     from exporter.cli.progress import ProgressBar
-    from exporter.copies.object_lock import Locked
 
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
 
-@click.command(
+@cli_command(
     "verify",
     help=message(
         """Check every hash, chain and fold of the archive in DIR, or of a copy such as s3://bucket/prefix, and
@@ -42,42 +41,41 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
         intact but incomplete."""
     ),
 )
-@click.argument("archive", metavar="DIR", shell_complete=places)
+@click.argument("archive", metavar="DIR", shell_complete=complete_folders)
 @click.option("--quick", is_flag=True, help=message("Check sizes, chains, and the hashes of changed files."))
 @click.option("--repair", "repairs", is_flag=True, help=message("First restore damaged files, without the service."))
 @click.option("--expect", metavar="HASH", help=message("Fail unless HASH is the present head, or an earlier one."))
-@store_options()
+@identity_option
 @with_output()
 def verify_command(
-    *, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, store: StoreChoice
+    *, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, identities: tuple[Path, ...]
 ) -> int:
     """Run ``verify``."""
     digits = None if expect is None else _digits(expect)
-    if store.is_copy(archive):
+    if is_copy(archive, identities):
         if quick or repairs:
-            raise UsageError(
-                message(
-                    "A copy is always checked completely, and sync from an intact archive repairs it: leave out "
-                    "--quick and --repair."
-                )
+            text = message(
+                "A copy is always checked completely, and sync from an intact archive repairs it: leave out "
+                "--quick and --repair."
             )
-        return _verify_copy(out, archive, store, digits)
+            raise UsageError(text)
+        return _verify_copy(out, archive, identities, digits)
     reader = Archive.open(Path(archive))
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
-    place = str(reader.path.absolute())
     with _bar(out) as bar:
         found = _printed(out, reader.verify(quick=quick, progress=bar.update), lambda finding: finding.mend)
-        return _report(out, reader, archive, place, found, digits, quick=quick, restored=restored, folder=Path(archive))
+        backup = suggested("backup", Path(archive))
+        return _report(out, reader, str(reader.path.absolute()), found, digits, backup, quick=quick, restored=restored)
 
 
-def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None) -> int:
+def _verify_copy(out: Output, place: str, identities: tuple[Path, ...], digits: str | None) -> int:
     """Check a copy in its store."""
     from exporter.copies.checks import CopyCheck
     from exporter.copies.opening import locks_of
 
     try:
-        opened = store.open(place)
+        opened = store_at(place, identities)
     except CopyEncrypted:
         if digits is not None:
             raise
@@ -85,7 +83,11 @@ def _verify_copy(out: Output, place: str, store: StoreChoice, digits: str | None
     with CopyCheck(opened) as check, _bar(out) as bar:
         check.archive.resolve()
         found = _printed(out, check.findings(bar.update), _mend_of_a_copy)
-        return _report(out, check.archive, opened.place, opened.place, found, digits, locked=locks_of(place, opened))
+        locked = locks_of(place, opened)
+        if locked is not None:
+            warn_about_locked(out, locked)
+        about = {"locked": None if locked is None else locked.document()}
+        return _report(out, check.archive, opened.place, found, digits, None, **about)
 
 
 def _look_from_outside(out: Output, place: str) -> int:
@@ -113,14 +115,13 @@ def _look_from_outside(out: Output, place: str) -> int:
     )
     if damage:
         raise ArchiveDamaged(_damaged(place, damage))
-    out.answer(
-        message(
-            "No file is missing or truncated: {versions}, {files}. Their content was not checked, since that needs "
-            "--identity.",
-            versions=counted(seen.versions, "version"),
-            files=counted(seen.objects, "file"),
-        )
+    text = message(
+        "No file is missing or truncated: {versions}, {files}. Their content was not checked, since that needs "
+        "--identity.",
+        versions=counted(seen.versions, "version"),
+        files=counted(seen.objects, "file"),
     )
+    out.answer(text)
     return 0
 
 
@@ -153,29 +154,22 @@ def _bar(out: Output) -> ProgressBar:
 def _report(
     out: Output,
     reader: Archive,
-    name: str,
     place: str,
     found: tuple[list[dict[str, object]], int],
     digits: str | None,
-    *,
-    quick: bool = False,
-    restored: Sequence[str] = (),
-    folder: Path | None = None,
-    locked: Locked | None = None,
+    backup: str | None,
+    **about: object,
 ) -> int:
     """Print the result of a check.
 
     Args:
         out: prints it.
         reader: reads the archive or copy.
-        name: its name in messages.
         place: its path or address.
         found: the findings and the number of damaged files.
         digits: the expected head.
-        quick: whether the check was quick.
-        restored: the files that were restored before.
-        folder: the archive's folder; ``None`` for a copy, which no backup writes.
-        locked: the locks of a copy.
+        backup: the command that backs up the archive; ``None`` for a copy, which no backup writes.
+        about: further members of the JSON object.
 
     Raises:
         ArchiveDamaged: something is damaged, or the head is not the expected one.
@@ -183,62 +177,52 @@ def _report(
     """
     findings, damage = found
     completeness, problems = reader.completeness()
-    complete = bool(completeness.get("complete"))
     newest = reader.head()
     known = None if digits is None else _has_been(reader, digits)
     versions = len(reader.versions())
-    out.document(
-        {
-            "archive": place,
-            "versions": versions,
-            "head": newest,
-            "expected": known,
-            "quick": quick,
-            "restored": list(restored),
-            "intact": not damage,
-            "complete": complete,
-            "completeness": completeness,
-            "problems": problems,
-            "locked": None if locked is None else locked.document(),
-            "findings": findings,
-        }
-    )
-    if locked is not None:
-        warn_about_locked(out, locked)
+    document: dict[str, Any] = {
+        "archive": place,
+        "versions": versions,
+        "head": newest,
+        "expected": known,
+        "intact": not damage,
+        "complete": bool(completeness.get("complete")),
+        "completeness": completeness,
+        "problems": problems,
+        "findings": findings,
+    }
+    out.document({**document, "quick": False, "restored": [], "locked": None, **about})
     if known is False:
-        raise ArchiveDamaged(
-            message(
-                "{archive} never had the head {digits}: it is an older state, or another archive. Use the newest copy.",
-                archive=name,
-                digits=digits,
-            )
+        text = message(
+            "{archive} never had the head {digits}: it is an older state, or another archive. Use the newest copy.",
+            archive=place,
+            digits=digits,
         )
+        raise ArchiveDamaged(text)
     if damage:
-        raise ArchiveDamaged(_damaged(name, damage))
+        raise ArchiveDamaged(_damaged(place, damage))
     there = counted(versions, "version")
-    if quick:
+    if about.get("quick"):
         out.answer(message("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there))
     else:
         out.answer(message("Intact: {versions}, every hash, chain and fold holds.", versions=there))
     for line in completeness_lines(completeness, problems):
         out.answer(line)
     out.answer(message("Head: {head}", head=newest or message("none yet, the next backup seals this archive")))
-    if not complete and folder is None:
-        raise Incomplete(
-            message(
-                "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
-                archive=name,
-            )
+    if document["complete"]:
+        return 0
+    if backup is not None:
+        text = message(
+            "{archive} is intact, but not everything could be read. The next backup tries again: {command}",
+            archive=place,
+            command=backup,
         )
-    if not complete:
-        raise Incomplete(
-            message(
-                "{archive} is intact, but not everything could be read. The next backup tries again: {command}",
-                archive=name,
-                command=suggested("backup", folder),
-            )
-        )
-    return 0
+        raise Incomplete(text)
+    text = message(
+        "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
+        archive=place,
+    )
+    raise Incomplete(text)
 
 
 def _damaged(name: str, damage: int) -> Message:
@@ -264,12 +248,11 @@ def _repair(out: Output, archive: Archive) -> list[str]:
 def _digits(text: str) -> str:
     digits = text.strip().lower()
     if not _DIGITS.fullmatch(digits):
-        raise UsageError(
-            message(
-                "option --expect is {text!r}: give the head's 64 hexadecimal digits, or 8 or more.",
-                text=printable(text, 80),
-            )
+        sentence = message(
+            "option --expect is {text!r}: give the head's 64 hexadecimal digits, or 8 or more.",
+            text=printable(text, 80),
         )
+        raise UsageError(sentence)
     return digits
 
 
@@ -279,11 +262,10 @@ def _has_been(reader: Archive, digits: str) -> bool:
 
     found = count_heads(reader.layout, digits)
     if found > 1:
-        raise UsageError(
-            message(
-                "option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits.",
-                digits=digits,
-                found=found,
-            )
+        text = message(
+            "option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits.",
+            digits=digits,
+            found=found,
         )
+        raise UsageError(text)
     return found == 1

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.archive.archive import Archive
-from exporter.cli.copy_options import readable_archive
-from exporter.cli.options import require_new_file, with_archive
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import readable_archive, require_new_file, with_archive
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.summary import changes_text
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord
 from exporter.message import message, message_n
 from exporter.model.kinds import KIND_NAMES, Kind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import left, printable
 from exporter.translation import current_language, translated
@@ -27,6 +27,7 @@ from exporter.translation import current_language, translated
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from exporter.archive.archive import Archive
     from exporter.archive.history import Revision
     from exporter.service.interface import Records
 
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
 _KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
 
 
-@click.command(
-    "log",
-    help=message("List the versions of the archive in DIR, with new (+), changed (~) and gone (-) records."),
+@cli_command(
+    "log", help=message("List the versions of the archive in DIR, with new (+), changed (~) and gone (-) records.")
 )
 @readable_archive("MANIFESTS")
 @click.option("--entry", metavar="ID", help=message("List the versions of one entry."))
@@ -83,7 +83,7 @@ Examples:
 )
 
 
-@click.command(
+@cli_command(
     "diff",
     epilog=_EPILOG,
     help=message(
@@ -96,9 +96,8 @@ Examples:
 @click.argument("a", metavar="[A]", required=False)
 @click.argument("b", metavar="[B]", required=False)
 @click.option("--stat", is_flag=True, help=message("Print only the numbers of new, changed and gone records."))
-@click.option("--html", "page", type=click.Path(path_type=Path), metavar="OUT", help=message("Write a page of HTML."))
+@click.option("--html", "page", type=PATH, metavar="OUT", help=message("Write a page of HTML."))
 @click.option("--force", is_flag=True, help=message("Replace an existing page."))
-@click.option("--colour/--no-colour", default=None, help=message("Use colours. [default: on a terminal]"))
 @with_archive(on_loss=OnLoss.STOP)
 def diff_command(
     *,
@@ -110,11 +109,8 @@ def diff_command(
     stat: bool,
     page: Path | None,
     force: bool,
-    colour: bool | None,
 ) -> int:
     """Run ``diff``."""
-    from exporter.service.registry import service_of
-
     before, after = _ends(archive, settings, a, b)
     service = service_of(settings, archive.info.service)
 
@@ -128,16 +124,12 @@ def diff_command(
         from exporter.html.pages import diff_page
 
         require_new_file(page, force=force)
-        names = [
-            message("version {number} ({time})", number=number, time=_finished(archive, number, settings))
-            for number in (before, after)
-        ]
-        changes = archive.diff(before, after, service)
+        first, last = (translated(_version_text(archive, number, settings)) for number in (before, after))
         data = diff_page(
-            changes,
+            archive.diff(before, after, service),
             blog_id=archive.info.blog_id,
-            before=translated(names[0]),
-            after=translated(names[1]),
+            before=first,
+            after=last,
             names=name,
             kinds=KIND_NAMES,
             language=current_language(),
@@ -154,15 +146,16 @@ def diff_command(
     elif page is None:
         from exporter.html.diff import RECORD_NAMES, diff_text
 
-        shown = sys.stdout.isatty() if colour is None else colour
+        colour = sys.stdout.isatty()
         kinds = {kind: translated(text) for kind, text in RECORD_NAMES.items()}
-        for line in diff_text(archive.diff(before, after, service), colour=shown, names=name, kinds=kinds):
-            out.answer(line, colour=shown)
+        for line in diff_text(archive.diff(before, after, service), colour=colour, names=name, kinds=kinds):
+            out.answer(line, colour=colour)
     return 0
 
 
-def _finished(archive: Archive, number: int, settings: Settings) -> str:
-    return for_people(archive.manifest(number).finished_at, settings.timezone)
+def _version_text(archive: Archive, number: int, settings: Settings) -> str:
+    time = for_people(archive.manifest(number).finished_at, settings.timezone)
+    return message("version {number} ({time})", number=number, time=time)
 
 
 def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:
@@ -172,13 +165,12 @@ def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) ->
         return archive.version_at(a, zone), after
     before = [number for number in archive.versions() if number < after]
     if not before:
-        raise NoSuchRecord(
-            message(
-                "{archive} has no version before {version}, so there is nothing to compare it with.",
-                archive=archive.path,
-                version=after,
-            )
+        text = message(
+            "{archive} has no version before {version}, so there is nothing to compare it with.",
+            archive=archive.path,
+            version=after,
         )
+        raise NoSuchRecord(text)
     return before[-1], after
 
 
@@ -188,12 +180,11 @@ def _stat(out: Output, archive: Archive, before: int, after: int, service: Recor
     for kind in kinds:
         what = changes_text(new=counts[kind, "new"], changed=counts[kind, "changed"], gone=counts[kind, "gone"])
         out.answer(f"{left(translated(KIND_NAMES[kind]), 12)} {translated(what)}")
-    out.answer(
-        message_n(
-            "{n:,} record differs between versions {before} and {after}.",
-            "{n:,} records differ between versions {before} and {after}.",
-            sum(counts.values()),
-            before=before,
-            after=after,
-        )
+    text = message_n(
+        "{n:,} record differs between versions {before} and {after}.",
+        "{n:,} records differ between versions {before} and {after}.",
+        sum(counts.values()),
+        before=before,
+        after=after,
     )
+    out.answer(text)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from exporter.archive.archive import Archive
 from exporter.archive.state import State
-from exporter.cli import answers
-from exporter.cli.answers import FlagQuestions, flag_answers
+from exporter.cli.answers import FlagQuestions, check_answers, declared_flags, keep_answers
 from exporter.cli.destinations import DESTINATIONS, OUT, WEB_SPACE, Destination
-from exporter.cli.export_options import Job, check_options, old_urls, resolved, run_export
+from exporter.cli.export_options import Job, check_options, old_urls, print_doubt, resolved, run_export
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
-from exporter.errors import BlogExporterError, UsageError
 from exporter.export.folder import check_target, report_path
 from exporter.export.formats import NAMED, Format
 from exporter.export.interface import Comments
@@ -26,27 +24,21 @@ from exporter.export.media import FOLDER, MADE_FIELDS
 from exporter.export.own_links import infer_entry_url
 from exporter.export.posts import entry_combinations
 from exporter.export.report import inferred_line
-from exporter.export.targets import TARGETS, Matter, Target
+from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_apart
-from exporter.message import message, said
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
-from exporter.settings import Settings
+from exporter.settings import Settings, option_name
 from exporter.translation import translated
 
-_REPEATED: Final = {
-    "limits_of": "--target",
-    **{
-        name: f"--{name.replace('_', '-')}"
-        for name in (
-            "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "all_as_draft",
-            "media_folder", "vertical", "by_year", "preset", "comments",
-        )
-    },
-}  # fmt: skip
-"""The options that the same export needs again, by the names of their values."""
+_REPEATED: Final = (
+    "limits_of", "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "all_as_draft",
+    "media_folder", "vertical", "by_year", "preset", "comments",
+)  # fmt: skip
+"""The values of options that the same export needs again."""
 _CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
 """The options, shared with other commands, that choose a part of the blog."""
 _COMMENTS: Final = {
@@ -54,8 +46,6 @@ _COMMENTS: Final = {
     Comments.SIDECAR: message("Put them into separate files (to show them with Disqus, for example)"),
     Comments.NONE: message("Leave them out (the archive keeps them)"),
 }
-_NO_ADDRESS: Final = message("Please answer with an address that begins with https://.")
-_NO_HOME: Final = message("Please answer with an address that begins with https://, or leave it empty.")
 
 
 def ask_and_export(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
@@ -90,13 +80,13 @@ class _Wizard:
         self._ask_options(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
         job = Job(place.form, archive, target, self._given)
-        # The kept answers were printed before.
-        tried, _ = run_export(job, out, dry_run=True, on_stored=_ignore)
-        if self._confirmed(tried, NAMED[place.form].target):
-            done, _ = run_export(job, out, dry_run=False, on_stored=_ignore)
+        quiet = Output(verbosity=-1)  # the kept answers were printed before
+        tried, _ = run_export(job, quiet, dry_run=True)
+        if self._confirmed(out, tried, place.form):
+            done, _ = run_export(job, quiet, dry_run=False)
             redirects = self._redirects(place, job)
             if redirects is not None:
-                run_export(redirects, out, dry_run=False, on_stored=_ignore)
+                run_export(redirects, quiet, dry_run=False)
             self._finish(out, place, job, done, redirects)
         return 0
 
@@ -104,13 +94,14 @@ class _Wizard:
         here = sorted(path.parent for path in Path().glob("*/archive.json"))
         default = str(here[0]) if len(here) == 1 else ""
 
-        def check(answer: str) -> str | None:
-            if answer and Path(answer).expanduser().joinpath("archive.json").is_file():
-                return None
-            return message("{path} is not an archive; name a folder with an archive.json in it.", path=answer)
+        def read(answer: str) -> Path:
+            path = Path(answer).expanduser()
+            if not answer or not (path / "archive.json").is_file():
+                text = message("{path} is not an archive; name a folder with an archive.json in it.", path=answer)
+                raise ValueError(text)
+            return path
 
-        question = message("Which archive do you want to export (its folder)")
-        return Path(self._ask.text(question, default, check)).expanduser()
+        return self._ask.value(message("Which archive do you want to export (its folder)"), default, read)
 
     def _about_the_blog(self, out: Output, reader: Archive, place: Destination) -> None:
         """Ask about the blog's old and new addresses, and what its flags mean.
@@ -141,19 +132,16 @@ class _Wizard:
         """Ask for the new blog's address and for the patterns of entry addresses; return the old patterns."""
         given = self._given
         question = message("Address of the new blog (such as https://example.com/; empty if there is none yet)")
-        self._home = self._ask.text(question, "", partial(_no_address, _NO_HOME))
-        if self._home:
-            self._home = f"{self._home.rstrip('/')}/"
+        home = self._ask.value(question, "", _address_or_none)
+        self._home = f"{home.rstrip('/')}/" if home else ""
         combinations = entry_combinations(state, service)
         if not known and combinations:
-            entry_id = combinations[0].first
             question = message(
                 "Address of the entry “{title}” on the old blog (empty if you do not know)",
                 title=combinations[0].samples[0],
             )
-            answer = self._ask.text(question, "", partial(_no_old, entry_id))
-            pattern = _pattern_of(answer, entry_id, service.key_fields[Kind.ENTRIES])
-            known = (AddressPattern(pattern or "", "--old-url"),) if answer else ()
+            read = partial(_old_pattern, combinations[0].first, service.key_fields[Kind.ENTRIES])
+            known = self._ask.value(question, "", read)
         given["old_urls"] = tuple(pattern.text for pattern in known)
         if self._home and known and not given["new_url"]:
             fields = (*service.post_fields, *MADE_FIELDS)
@@ -164,48 +152,37 @@ class _Wizard:
                 "Pattern of entry addresses on the new blog ({fields} can be used; empty if you do not know)",
                 fields=shown,
             )
-            given["new_url"] = self._ask.text(question, default, partial(_no_new, fields)) or None
+            given["new_url"] = self._ask.value(question, default, partial(_new_pattern, fields))
         return known
 
     def _flags(self, out: Output, settings: Settings, state: State, questions: FlagQuestions, form: Format) -> None:
         """Ask which flag values are public, unless they are declared."""
-        given, blog_id = self._given, state.blog_id
-
-        def on_stored(said: str, path: Path) -> None:
-            self._ask.say(
-                message(
-                    "Using the answers kept for {blog_id}: {said} (in {path})", blog_id=blog_id, said=said, path=path
-                )
-            )
-
+        given = self._given
         names, drafts = questions.service.flag_settings, given["all_as_draft"]
-        declared = answers.declared_flags(questions.service, settings, blog_id, on_stored, all_as_draft=drafts)
+        declared = declared_flags(questions.service, settings, state.blog_id, out, all_as_draft=drafts)
         if not questions.service.is_undeclared(declared):
-            answers.check_answers(declared, given, state, questions.service, out.warn)
+            check_answers(declared, given, state, questions.service, out.warn)
             return
         self._ask.say()
-        self._ask.say(
-            message(
-                "Nothing says yet which entries are public. Here is a sample of each kind: open it in a browser where "
-                "you are not signed in."
-            )
+        text = message(
+            "Nothing says yet which entries are public. Here is a sample of each kind: open it in a browser where "
+            "you are not signed in."
         )
+        self._ask.say(text)
         found = questions.entries()
         while not found.public and not form.drafts:
-            self._ask.say(
-                message(
-                    "This format has no drafts, so without a public entry there is nothing to write. Once more; Ctrl-C "
-                    "ends here."
-                )
+            text = message(
+                "This format has no drafts, so without a public entry there is nothing to write. Once more; Ctrl-C "
+                "ends here."
             )
+            self._ask.say(text)
             found = questions.entries()
         if found.public:
             given[names.public] = ",".join(found.public)
-            given[names.period] = given[names.period] or found.period
+            given[names.period] = given[names.period] or ("yes" if found.period else None)
         else:
-            self._ask.say(
-                message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
-            )
+            text = message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
+            self._ask.say(text)
             given["all_as_draft"] = True
         if form.comments and not declared.visible_comment_flags:
             given[names.comments] = ",".join(questions.comments()) or None
@@ -238,7 +215,7 @@ class _Wizard:
             return
         question = message("Address of that place (such as https://example.com/media/; empty if you have none)")
         proposed = f"{self._home}{place.media}" if self._home and place.media else ""
-        base = self._ask.text(question, proposed, partial(_no_address, _NO_ADDRESS))
+        base = self._ask.value(question, proposed, _address_or_none)
         if base:
             self._given["media_base_url"], self._given["media_folder"] = base, True
         else:
@@ -255,22 +232,16 @@ class _Wizard:
         self._given["comments"] = None if way is form.shows else str(way)
 
     def _target(self, archive: Path, proposed: str) -> Path:
-        def check(answer: str) -> str | None:
+        def read(answer: str) -> Path:
             path = Path(answer).expanduser()
-            try:
-                for folder in _folders(path):
-                    check_apart(folder, archive)
-                    check_target(folder, force=self._given["force"])
-            except UsageError:
-                return message(
-                    "{path} cannot be written to: name a folder that does not exist yet, outside the archive.",
-                    path=answer,
-                )
-            return None
+            for folder in _folders(path):
+                check_apart(folder, archive)
+                check_target(folder, force=self._given["force"])
+            return path
 
-        return Path(self._ask.text(message("New folder to write into"), _free(proposed), check)).expanduser()
+        return self._ask.value(message("New folder to write into"), _free(proposed), read)
 
-    def _confirmed(self, tried: list[Exported], target: Target | None) -> bool:
+    def _confirmed(self, out: Output, tried: list[Exported], form: str) -> bool:
         """Show the export's content, and ask whether to write it."""
         say = self._ask.say
         say()
@@ -280,14 +251,7 @@ class _Wizard:
             for line in (str(side.folder), *side.report.lines(translated)):
                 say(line)
         say()
-        if target is not None and not target.keeps(Matter.FORMAT):
-            say(
-                message(
-                    "It is not confirmed that {title} takes {form} files: try one of a few entries first.",
-                    title=target.title,
-                    form=target.form,
-                )
-            )
+        print_doubt(out, form)
         if not any(side.document["out"]["entries"] for side in tried):
             say(message("No entry is public; the lines above say why."))
         if self._given["dry_run"]:
@@ -318,7 +282,7 @@ class _Wizard:
                 say(message("{path} holds content that is not public: never import or publish it.", path=side.folder))
         if redirects is not None:
             say(message("Redirects from the old addresses to the new ones: {path}", path=redirects.target))
-        self._keep(out, job, done[0].document["blog_id"], say)
+        keep_answers(job.given, done[0].document["blog_id"], out)
         if NAMED[place.form].whole or not done[0].private:
             say()
             say(message("Next steps"))
@@ -375,19 +339,10 @@ class _Wizard:
             command = _again("compare", job, str(job.archive), home, *left_out)
             yield message("In the end, check that everything arrived: {command}", command=command)
 
-    def _keep(self, out: Output, job: Job, blog_id: str, say: Callable[[str], None]) -> None:
-        try:
-            path = answers.store(flag_answers(job.given), blog_id, out)
-        except BlogExporterError as error:
-            out.warn(said(error))
-            return
-        if path is not None:
-            say(message("Your answers are kept in {path}, and will not be asked for again.", path=path))
-
 
 def command_line(job: Job) -> str:
     """Return the command that repeats an export without a question; the answers about the flags are kept."""
-    return f"{_again('export', job, job.form, str(job.archive), str(job.target), names=tuple(_REPEATED))} --force"
+    return f"{_again('export', job, job.form, str(job.archive), str(job.target), names=_REPEATED)} --force"
 
 
 def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOSEN) -> str:
@@ -396,39 +351,37 @@ def _again(command: str, job: Job, *arguments: str, names: Sequence[str] = _CHOS
     for name in names:
         value = job.given[name]
         if value and (name, value) != ("only", "public"):
-            parts += [_REPEATED[name]] if value is True else [_REPEATED[name], str(value)]
+            option = "--target" if name == "limits_of" else option_name(name)
+            parts += [option] if value is True else [option, str(value)]
     parts += [part for pattern in job.given["old_urls"] for part in ("--old-url", pattern)]
     return shlex.join(parts)
-
-
-def _ignore(_said: str, _path: Path) -> None:
-    pass
 
 
 def _is_address(answer: str) -> bool:
     return answer.startswith(("https://", "http://")) and absolute(answer, "") is not None
 
 
-def _no_address(wrong: str, answer: str) -> str | None:
-    return None if not answer or _is_address(answer) else wrong
+def _address_or_none(answer: str) -> str:
+    if answer and not _is_address(answer):
+        raise ValueError(message("Please answer with an address that begins with https://, or leave it empty."))
+    return answer
 
 
-def _no_old(entry_id: str, answer: str) -> str | None:
-    if not answer or (_is_address(answer) and _pattern_of(answer, entry_id, "") is not None):
-        return None
-    return message(
-        "Please answer with an address that contains the number of this entry, {id}, once, or leave it empty.",
-        id=entry_id,
-    )
+def _old_pattern(entry_id: str, field: str, answer: str) -> tuple[AddressPattern, ...]:
+    pattern = _pattern_of(answer, entry_id, field) if _is_address(answer) else None
+    if answer and pattern is None:
+        text = message(
+            "Please answer with an address that contains the number of this entry, {id}, once, or leave it empty.",
+            id=entry_id,
+        )
+        raise ValueError(text)
+    return () if pattern is None else (AddressPattern(pattern, "--old-url"),)
 
 
-def _no_new(fields: Sequence[str], answer: str) -> str | None:
-    try:
-        if answer:
-            AddressPattern(answer, "--new-url", path=True).check(fields)
-    except UsageError as error:
-        return message("That cannot be used. {wrong}", wrong=error)
-    return None
+def _new_pattern(fields: Sequence[str], answer: str) -> str | None:
+    if answer:
+        AddressPattern(answer, "--new-url", path=True).check(fields)
+    return answer or None
 
 
 def _pattern_of(address: str, entry_id: str, field: str) -> str | None:

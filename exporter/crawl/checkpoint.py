@@ -172,7 +172,7 @@ class Checkpoint:
         if differing:
             return message("it was made {how}", how=both(dict.fromkeys(differing)))
         if age > max_age:
-            return message("it is from {started_at}, older than --resume-max-age", started_at=started_at)
+            return message("it is from {started_at}, older than resume_max_age", started_at=started_at)
         if age < -_CLOCK_TOLERANCE:
             return message("it is from {started_at}, which is yet to come", started_at=started_at)
         return cls(folder, started_at)

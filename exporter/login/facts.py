@@ -121,6 +121,11 @@ def token_facts(
     )
 
 
+def is_signed_in(settings: Settings) -> bool:
+    """Return whether a run with these settings sends a token."""
+    return bool(settings.token or settings.token_command) or token_facts(settings).account is not None
+
+
 def token_place(settings: Settings, name: str = "token") -> str:
     """Return which variable, setting or file gave the token, or the setting with this name."""
     source = settings.sources.get(name)

@@ -88,8 +88,8 @@ async def sign_in(
     if not client_id:
         raise UsageError(
             message(
-                "Signing in needs a client ID: register a client at the service, then give its ID with "
-                "--oauth-client-id. A token needs none: set BLOG_EXPORTER_TOKEN, or name its file with --token-file."
+                "Signing in needs a client ID: register a client at the service, then set its ID as "
+                "oauth_client_id. A token needs none: set BLOG_EXPORTER_TOKEN, or name its file with --token-file."
             )
         )
     secret = settings.client_secret

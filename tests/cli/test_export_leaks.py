@@ -422,7 +422,6 @@ def test_no_byte_of_a_public_site_reveals_a_secret(
     if variant.startswith("kept"):
         keep(tmp_path / "config")
         options = options[:2] if "--at" in options else ()
-    options = tuple(part for each in options for part in ((each, "yes") if each == "--period-flg-public" else (each,)))
     result = program("site", secrets, tmp_path / "out", "--public-only", *options, "--json")
     assert result.code == 0, result.err
     found = names_in(everything(tmp_path / "out"))

@@ -72,9 +72,9 @@ def test_a_field_that_the_document_does_not_name_may_be_in_a_pattern(program: Pr
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--public-open-flg", "banana"), f"public_open_flg is banana, which no entry has: {SHOWS}"),
-        (("--public-open-flg", "3,4", "--dry-run"), f"public_open_flg is 3,4, which no entry has: {SHOWS}"),
-        (("--public-open-flg", "9", "--all-as-draft"), "public_open_flg is 9, which no entry has"),
+        (("--public-open-flg", "banana"), f"public_open_flg is banana, which does not occur: {SHOWS}"),
+        (("--public-open-flg", "3,4", "--dry-run"), f"public_open_flg is 3,4, which does not occur: {SHOWS}"),
+        (("--public-open-flg", "9", "--all-as-draft"), "public_open_flg is 9, which does not occur"),
     ],
 )
 def test_a_value_that_no_entry_has_names_those_that_occur(
@@ -109,7 +109,7 @@ def test_it_is_refused_from_every_source(
     before = tree(tmp_path)
     result = program("export", "wxr", made, tmp_path / "out", *options, *arguments)
     assert result.code == 2
-    assert "public_open_flg is banana, which no entry has: open_flg is 1" in result.err.splitlines()[-1]
+    assert "public_open_flg is banana, which does not occur: open_flg is 1" in result.err.splitlines()[-1]
     assert ("Using the answers kept" in result.err) == (said_by == "kept")
     assert tree(tmp_path) == before
 
@@ -137,7 +137,7 @@ def test_a_flag_that_no_comment_has_names_those_that_occur(program: Program, tmp
     asked = ("export", "wxr", root, tmp_path / "out", "--public-open-flg", "1", "--visible-delete-flg")
     refused = program(*asked, "t")
     assert (refused.code, tree(tmp_path / "config")) == (2, {})
-    assert "visible_delete_flg is t, which no comment has: delete_flg is f (1 comment)" in refused.err
+    assert "visible_delete_flg is t, which does not occur: delete_flg is f (1 comment)" in refused.err
     assert program(*asked, "f").code == 0
 
 
@@ -222,7 +222,7 @@ def test_a_draft_in_markdown_is_held_back_from_every_generator(program: Program,
 @pytest.mark.parametrize(
     ("form", "options", "said"),
     [
-        ("wxr", ("--comments", "sidecar"), "--comments is for formats that readers see (ghost, epub, html, atom,"),
+        ("wxr", ("--comments", "sidecar"), "--comments is for ghost, epub, html, atom,"),
         ("hatena", ("--comments", "none"), "not for hatena; leave it out"),
         ("hugo", ("--preset", "astro"), "--preset is for markdown, not for hugo; leave it out"),
         ("markdown", ("--preset", "obsidian", "--body", "html"), "--preset obsidian is for bodies in Markdown"),

@@ -7,8 +7,6 @@ import itertools
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,8 +17,7 @@ from aiohttp import web
 
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import archive_place
-from exporter.fleet.blog_list import ListedBlog
-from exporter.fleet.ledger import FILE_NAME, FleetLedger
+from exporter.fleet.ledger import FILE_NAME
 from tests.cli.conftest import Program
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
@@ -190,24 +187,6 @@ def test_after_a_deadline_the_rest_is_named(
     assert done.code == 3
     assert done.answer_before_error["blogs"]["new"] == 12
     assert service.requests == []
-
-
-@pytest.mark.parametrize("form", ["--quiet", "--json", "--prometheus"])
-def test_the_watch_ends_when_its_reader_has_gone(tmp_path: Path, form: str) -> None:
-    with FleetLedger.create(tmp_path) as ledger:
-        ledger.list_blogs([ListedBlog("a.example.jp")], 1.0)
-    command = [sys.executable, "-m", "exporter", "fleet", "status", str(tmp_path), "--watch", form]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
-        assert watching.stdout is not None
-        assert watching.stderr is not None
-        try:
-            assert watching.stdout.readline()
-            watching.stdout.close()
-            watching.wait(10)
-        finally:
-            watching.kill()
-        assert watching.stderr.read() == b""
-    assert watching.returncode == 0
 
 
 def test_two_runs_at_once_and_one_that_is_killed(

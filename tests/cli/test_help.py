@@ -7,7 +7,7 @@ import re
 import click
 import pytest
 
-from exporter.cli.help import _MAIN, _MAX_OPTIONS, helped
+from exporter.cli.help import _MAIN, _MAX_OPTIONS, HelpedGroup
 from exporter.cli.main import COMMANDS, GROUPS, cli
 from exporter.message import Message
 from exporter.settings import SETTINGS
@@ -121,7 +121,8 @@ def test_narrow_terminals_break_lines_earlier(program: Program, monkeypatch: pyt
         ("show a entri 1", "KIND is 'entri': one of "),
         ("search a b --sort dat", "--sort is 'dat': one of relevance, date is expected (did you mean date?)."),
         ("search a b --sort x", "--sort is 'x': one of relevance, date is expected."),
-        ("search a b --limit 0", "--limit is '0': a whole number of 1 or more is expected."),
+        ("search a b --limit 0", "--limit is '0': a whole number from 1 to 10000 is expected."),
+        ("export csv a b --max-entries 0", "--max-entries is '0': a whole number of 1 or more is expected."),
         ("serve a --port 99999", "--port is '99999': a whole number from 0 to 65535 is expected."),
         ("prune a --keep-last x", "--keep-last is 'x': a whole number is expected."),
         ("export wxr a b --since x", "--since: 'x' is not a day such as 2016-03-19; see blog-exporter export --help."),
@@ -146,7 +147,7 @@ def test_help_lines_can_be_translated() -> None:
 
 
 def test_a_group_of_commands_gets_the_same_help(capsys: pytest.CaptureFixture[str]) -> None:
-    @click.group("outer", help="Do things.")
+    @click.group("outer", cls=HelpedGroup, help="Do things.")
     def outer() -> None:
         pass
 
@@ -159,12 +160,10 @@ def test_a_group_of_commands_gets_the_same_help(capsys: pytest.CaptureFixture[st
     def secret() -> None:
         pass
 
-    group = helped(outer)
-    assert group.main(["--help"], prog_name="x", standalone_mode=False) == 0
+    assert outer.main(["--help"], prog_name="x", standalone_mode=False) == 0
     shown = capsys.readouterr().out
     assert "Commands:\n  inner  Do one.\n" in shown
     assert "secret" not in shown
-    assert group.main(["inner", "--help"], prog_name="x", standalone_mode=False) == 0
+    assert outer.main(["inner", "--help"], prog_name="x", standalone_mode=False) == 0
     assert "--size INTEGER  How {large}. [default: 3]" in capsys.readouterr().out
-    assert group.main(["inner", "--size", "4"], prog_name="x", standalone_mode=False) == 4
-    assert helped(group) is group
+    assert outer.main(["inner", "--size", "4"], prog_name="x", standalone_mode=False) == 4

@@ -349,7 +349,8 @@ def test_moving(reader: Reader, copy: Path, tmp_path: Path) -> None:
 def test_signing_in(reader: Reader) -> None:
     with guarded(generated_blog(3, 1, 0, blog_id=BLOG)) as server:
         at = ("--base-url", server.base_url)
-        reader.run("login", *at, "--oauth-client-id", CLIENT_ID)
+        reader.environ = {"BLOG_EXPORTER_OAUTH_CLIENT_ID": CLIENT_ID}
+        reader.run("login", *at)
         reader.run("whoami", *at)
         reader.run("check", BLOG, *at)
         reader.run("logout", *at)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter.cli import move
 from tests.cli.conftest import Program
 from tests.cli.test_terminal import OWN, PAYLOAD, STEERING
 from tests.move.home import RIGHTS, Home, running_home
@@ -81,7 +80,7 @@ def test_it_is_compared_in_the_end(program: Program, archive: Path, home: Home) 
 def test_waits_and_counts_are_shown(
     program: Program, archive: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(move, "_LINE_SECONDS", 0.0)
+    monkeypatch.setattr("exporter.cli.progress.LINE_SECONDS", 0.0)
     busy = iter(range(2))
     home.refuse_write = lambda route, _: (
         web.Response(status=503) if route.endswith("media") and next(busy, None) is not None else None

@@ -94,7 +94,6 @@ COMMANDS: Final[list[tuple[Any, ...]]] = [
     ("diff",),
     ("diff", "--json"),
     ("diff", "--stat"),
-    ("diff", "--colour"),
     ("inspect",),
     ("inspect", "--json"),
     ("status",),

@@ -251,7 +251,7 @@ async def test_an_old_checkpoint_is_set_aside(crawl_of: MakeCrawl) -> None:
         await die(crawl, EntryRead, 5)
         crawl.clock = Clock(NOON + timedelta(hours=24, seconds=1))
         ran = await crawl.run()
-        assert ran.of(SetAside) == [SetAside("it is from 2026-03-01T12:00:00Z, older than --resume-max-age")]
+        assert ran.of(SetAside) == [SetAside("it is from 2026-03-01T12:00:00Z, older than resume_max_age")]
         assert len(crawl.gets) == 9
         await die(crawl, EntryRead, 5)
         crawl.clock = Clock(NOON)

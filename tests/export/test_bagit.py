@@ -59,7 +59,7 @@ def test_a_bag_is_the_archive_with_checksums(program: Program, made: Path, tmp_p
     (("--only", "private"), "say --only all"),
     (("--only", "all", "--at", "1"), "leave out --at"),
     (("--only", "all", "--since", "2020-01-01"), "leave out --since"),
-    (("--only", "all", "--comments", "none"), "--comments is for formats"),
+    (("--only", "all", "--comments", "none"), "--comments is for ghost"),
 ])  # fmt: skip
 def test_a_bag_of_a_part_of_the_archive_is_refused(
     program: Program, made: Path, tmp_path: Path, given: tuple[str, ...], said: str
