@@ -265,29 +265,24 @@ def read_config(config: Path | None = None, environment: Mapping[str, str] | Non
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         reason = system_reason(error)
-        raise UsageError(
-            message("The settings file {path} cannot be read: {reason}.", path=path, reason=reason)
-        ) from error
+        raise UsageError("The settings file {path} cannot be read: {reason}.", path=path, reason=reason) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            message("The settings file {path} is not valid TOML: {error}.", path=path, error=error)
-        ) from error
+        raise UsageError("The settings file {path} is not valid TOML: {error}.", path=path, error=error) from error
     profiles = _tables(path, document, "profiles", "[profiles.mine]")
     blogs = {name: _blog(path, name, table) for name, table in _tables(path, document, "blogs", "[blogs.mine]").items()}
     _refuse_shared_archives(path, blogs)
     token = document.pop("token", None)
     if token is not None and not isinstance(token, str):
-        raise UsageError(message("{path}: token must be text.", path=path))
+        raise UsageError("{path}: token must be text.", path=path)
     return ConfigFile(path, document, profiles, blogs, token)
 
 
 def _tables(path: Path, document: dict[str, Any], name: str, example: str) -> dict[str, dict[str, Any]]:
     found = document.pop(name, {})
     if not isinstance(found, Mapping) or not all(isinstance(table, dict) for table in found.values()):
-        text = message(
+        raise UsageError(
             "{path}: {name} must hold a table for each, such as {example}.", path=path, name=name, example=example
         )
-        raise UsageError(text)
     return dict(found)
 
 
@@ -296,7 +291,7 @@ def _blog(path: Path, name: str, table: dict[str, Any]) -> BlogTable:
     blog_id, archive = settings.pop("blog_id", None), settings.pop("archive", None)
     for key, value in (("blog_id", blog_id), ("archive", archive)):
         if not isinstance(value, str) or not value.strip():
-            raise UsageError(message("{path}: [blogs.{name}] needs {key}, as text.", path=path, name=name, key=key))
+            raise UsageError("{path}: [blogs.{name}] needs {key}, as text.", path=path, name=name, key=key)
     # Relative to the file, since a nightly job may start in any folder.
     place = path.absolute().parent / Path(str(archive)).expanduser()
     return BlogTable(name, str(blog_id), place, settings)
@@ -307,11 +302,12 @@ def _refuse_shared_archives(path: Path, blogs: Mapping[str, BlogTable]) -> None:
     for name, blog in blogs.items():
         place = blog.archive.resolve()
         if place in seen:
-            text = message(
+            raise UsageError(
                 "{path}: [blogs.{one}] and [blogs.{other}] have the same archive; give each its own.",
-                path=path, one=seen[place], other=name,
-            )  # fmt: skip
-            raise UsageError(text)
+                path=path,
+                one=seen[place],
+                other=name,
+            )
         seen[place] = name
 
 
@@ -432,7 +428,7 @@ def profile_named(name: str, profiles: Mapping[str, Profile]) -> Profile:
         UsageError: there is none; names the most similar one.
     """
     if name not in profiles:
-        raise UsageError(message("There is no profile {name}.", name=with_guess(repr(name), name, profiles)))
+        raise UsageError("There is no profile {name}.", name=with_guess(repr(name), name, profiles))
     return profiles[name]
 
 
@@ -451,12 +447,12 @@ def _read_value(source: Source, name: str, value: Any) -> Any:
     place = source.place(name)
     if name not in SETTINGS:
         unknown = message("{place} is not a setting", place=place)
-        raise UsageError(message("{sentence}.", sentence=with_guess(unknown, name, SETTINGS)))
+        raise UsageError("{sentence}.", sentence=with_guess(unknown, name, SETTINGS))
     try:
         return check_setting(name, value)
     except ValueError as error:
         text = repr(setting_text(value))
-        raise UsageError(message("{place} is {text}: {error}.", place=place, text=text, error=error)) from error
+        raise UsageError("{place} is {text}: {error}.", place=place, text=text, error=error) from error
 
 
 def variables(environment: Mapping[str, str]) -> dict[str, str]:
@@ -479,9 +475,7 @@ def _token_from_file(found: Mapping[str, Any], name: str, warn: Callable[[str], 
     try:
         token = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            message("The token file {path} cannot be read: check {name}.", path=path, name=name)
-        ) from error
+        raise UsageError("The token file {path} cannot be read: check {name}.", path=path, name=name) from error
     _warn_if_readable(path, warn)
     return token
 

@@ -305,11 +305,9 @@ async def open_wordpress(client: Client) -> WordPressApi:
     found = await find_wordpress(client)
     if found is None:
         raise ServiceError(
-            message(
-                "{place} answers, but has no WordPress REST API. Check the address, and whether a "
-                "security plugin blocks the API",
-                place=client.sender.place,
-            )
+            "{place} answers, but has no WordPress REST API. Check the address, and whether a "
+            "security plugin blocks the API",
+            place=client.sender.place,
         )
     return found
 

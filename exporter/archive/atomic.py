@@ -59,30 +59,24 @@ def translate(error: OSError, path: Path | str) -> BlogExporterError:
     place = error.filename or path
     if isinstance(error, NotPlain):
         instead = _INSTEAD_OF_A_LINK if error.kind == "a link" else _INSTEAD
-        return ArchiveDamaged(message("{place} is {kind}, {instead}.", place=place, kind=error.kind, instead=instead))
+        return ArchiveDamaged("{place} is {kind}, {instead}.", place=place, kind=error.kind, instead=instead)
     if isinstance(error, FileTooLarge):
         return ArchiveDamaged(
-            message(
-                "{place} is damaged: {reason}; restore it from another copy of the archive.", place=place, reason=reason
-            )
+            "{place} is damaged: {reason}; restore it from another copy of the archive.", place=place, reason=reason
         )
     if error.errno in _FULL:
         return NoSpace(
-            message(
-                "No space left while writing {place} ({reason}); free some and run again, nothing is lost.",
-                place=place,
-                reason=reason,
-            )
+            "No space left while writing {place} ({reason}); free some and run again, nothing is lost.",
+            place=place,
+            reason=reason,
         )
     if error.errno in _REFUSED:
         return UsageError(
-            message(
-                "Cannot access {place}: {reason}. Check its permissions, or choose another folder.",
-                place=place,
-                reason=reason,
-            )
+            "Cannot access {place}: {reason}. Check its permissions, or choose another folder.",
+            place=place,
+            reason=reason,
         )
-    return BlogExporterError(message("Cannot write {place}: {reason}.", place=place, reason=reason))
+    return BlogExporterError("Cannot write {place}: {reason}.", place=place, reason=reason)
 
 
 @contextlib.contextmanager

@@ -63,9 +63,7 @@ def require_fleet(root: Path) -> None:
         NoArchive: it has none of the 256 shards.
     """
     if not root.is_dir() or not shards_in(root):
-        raise NoArchive(
-            message("{folder} holds no archives of a fleet: give the folder that fleet run wrote.", folder=root)
-        )
+        raise NoArchive("{folder} holds no archives of a fleet: give the folder that fleet run wrote.", folder=root)
 
 
 def shards_in(root: Path) -> list[str]:
@@ -124,7 +122,7 @@ def open_archive(found: FoundArchive) -> Archive:
     if archive.info.blog_id != found.blog_id:
         other = printable(archive.info.blog_id, 100)
         raise ArchiveDamaged(
-            message("{path} holds the archive of another blog, {other}: move it away.", path=found.path, other=other)
+            "{path} holds the archive of another blog, {other}: move it away.", path=found.path, other=other
         )
     return archive
 
@@ -160,6 +158,4 @@ def require_outside(root: Path, target: Path) -> None:
     new, old = target.resolve(), root.resolve()
     inside = new.relative_to(old).parts[:1] if new.is_relative_to(old) else None
     if inside == () or (inside and inside[0] in SHARDS) or old.is_relative_to(new):
-        raise UsageError(
-            message("{target} is among the archives of {folder}: name another place.", target=target, folder=root)
-        )
+        raise UsageError("{target} is among the archives of {folder}: name another place.", target=target, folder=root)

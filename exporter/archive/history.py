@@ -27,7 +27,6 @@ from exporter.archive.safe_files import HeldFolder
 from exporter.archive.segments import LinePosition, OnDamage, find_line, line_positions, skip_damage
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
-from exporter.message import message
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
 from exporter.text import printable
@@ -338,7 +337,7 @@ def version_at(reader: ArchiveReader, text: str, timezone: tzinfo = UTC) -> int:
             return row.version
     oldest = for_people(rows[0].finished_at, timezone)
     raise NoSuchRecord(
-        message("There is no version from {text} or before. The oldest one is from {oldest}.", text=text, oldest=oldest)
+        "There is no version from {text} or before. The oldest one is from {oldest}.", text=text, oldest=oldest
     )
 
 
@@ -351,9 +350,7 @@ def _moment(text: str, timezone: tzinfo) -> datetime | date:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            message(
-                "{text!r} is neither a version's number nor a date such as 2026-01-31 or 2026-01-31T12:00.", text=text
-            )
+            "{text!r} is neither a version's number nor a date such as 2026-01-31 or 2026-01-31T12:00.", text=text
         ) from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)
 
@@ -363,7 +360,7 @@ def _finished(row: VersionRow) -> datetime:
         return datetime.fromisoformat(row.finished_at)
     except ValueError as error:
         raise ArchiveDamaged(
-            message("The manifest of version {version} has no valid finished_at. Run verify.", version=row.version)
+            "The manifest of version {version} has no valid finished_at. Run verify.", version=row.version
         ) from error
 
 

@@ -20,7 +20,6 @@ from exporter.archive.layout import segment_name
 from exporter.archive.lines import as_latest, latest_head, put_head
 from exporter.archive.state import State, key_of_id, precedes
 from exporter.errors import ArchiveDamaged, BlogExporterError
-from exporter.message import message
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ class Segments:
         if read_rows(*self.rows, state, {kind: state.segments.pin(self.folder / segment_name(kind)) for kind in Kind}):
             return state
         state.close()
-        raise ArchiveDamaged(message("{folder} was changed while it was in use; run rebuild.", folder=self.folder))
+        raise ArchiveDamaged("{folder} was changed while it was in use; run rebuild.", folder=self.folder)
 
 
 class SegmentsWriter:

@@ -107,7 +107,7 @@ def record_in(record_id: str, data: bytes | memoryview) -> dict[str, Any]:
         value = None
     if not isinstance(value, dict):
         raise ArchiveDamaged(
-            message("The record {record_id!r} is not a JSON object; run verify.", record_id=printable(record_id, 80))
+            "The record {record_id!r} is not a JSON object; run verify.", record_id=printable(record_id, 80)
         )
     return value if type(value) is dict else dict(value)
 

@@ -67,11 +67,9 @@ class ArchiveLock:
         while (handle := self._try()) is None:
             if time.monotonic() >= deadline:
                 raise ArchiveLocked(
-                    message(
-                        "{folder} is being written by {who}; wait for it to end, or use --wait-lock.",
-                        folder=self._path.parent.parent,
-                        who=_who(self.holder()),
-                    )
+                    "{folder} is being written by {who}; wait for it to end, or use --wait-lock.",
+                    folder=self._path.parent.parent,
+                    who=_who(self.holder()),
                 )
             time.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
         self._handle = handle
@@ -100,12 +98,10 @@ class ArchiveLock:
                 if error.errno not in _HELD:
                     reason = system_reason(error)
                     raise UsageError(
-                        message(
-                            "Cannot lock {path}: {reason}. The file system may not support locks; move the archive to "
-                            "a local disk.",
-                            path=self._path,
-                            reason=reason,
-                        )
+                        "Cannot lock {path}: {reason}. The file system may not support locks; move the archive to "
+                        "a local disk.",
+                        path=self._path,
+                        reason=reason,
                     ) from error
                 return None
             os.close(handle)

@@ -269,32 +269,26 @@ class ArchiveInfo:
             value = lossless_json.loads(data)
             if not isinstance(value, dict) or value.get("format") != FORMAT_NAME:
                 raise NoArchive(
-                    message(
-                        "{place} is not an archive of blog-exporter: archive.json says another format.", place=place
-                    )
+                    "{place} is not an archive of blog-exporter: archive.json says another format.", place=place
                 )
             _FORMAT(value, _WHOLE)
             if value["format_version"] > layout.FORMAT_MAXIMUM:
                 raise NewerFormat(
-                    message(
-                        "{place} has format {version}, this program reads up to {format_maximum}: "
-                        "install a newer blog-exporter.",
-                        place=place,
-                        version=in_words(value["format_version"]),
-                        format_maximum=layout.FORMAT_MAXIMUM,
-                    )
+                    "{place} has format {version}, this program reads up to {format_maximum}: "
+                    "install a newer blog-exporter.",
+                    place=place,
+                    version=in_words(value["format_version"]),
+                    format_maximum=layout.FORMAT_MAXIMUM,
                 )
             _INFO(value, _WHOLE)
             members: dict[str, Any] = {each.name: value.get(each.name) for each in fields(cls)}
             return cls(**members)
         except ValueError as error:
             raise ArchiveDamaged(
-                message(
-                    "{place}/archive.json is damaged: {error}; {from_a_copy}.",
-                    place=place,
-                    error=error,
-                    from_a_copy=_FROM_A_COPY,
-                )
+                "{place}/archive.json is damaged: {error}; {from_a_copy}.",
+                place=place,
+                error=error,
+                from_a_copy=_FROM_A_COPY,
             ) from error
 
 
@@ -395,7 +389,7 @@ def segments_in(data: bytes, place: str) -> dict[str, SegmentInfo]:
 
 
 def _damaged(place: str, error: ValueError) -> ArchiveDamaged:
-    return ArchiveDamaged(message("{place} is damaged: {error}; run verify --repair.", place=place, error=error))
+    return ArchiveDamaged("{place} is damaged: {error}; run verify --repair.", place=place, error=error)
 
 
 def _segments(document: Any) -> dict[str, SegmentInfo]:

@@ -116,11 +116,9 @@ def plan_prune(
     for name, number in left.items():
         if number < ALL:
             raise UsageError(
-                message(
-                    "--keep-{name} {number} is not a number of versions: give one from 1, or -1 for all.",
-                    name=name,
-                    number=number,
-                )
+                "--keep-{name} {number} is not a number of versions: give one from 1, or -1 for all.",
+                name=name,
+                number=number,
             )
     if not any(left.values()):
         raise UsageError(
@@ -180,9 +178,7 @@ def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
         reader = ArchiveReader(layout.root)
         if tuple(reader.versions()) != plan.versions:
             raise UsageError(
-                message(
-                    "The versions of {root} changed after the prune was planned. Run prune again.", root=layout.root
-                )
+                "The versions of {root} changed after the prune was planned. Run prune again.", root=layout.root
             )
         if plan.dropped:
             try:
@@ -206,9 +202,7 @@ class _Rewriting:
         self._reader = reader
         self._layout = reader.layout
         if reader.layout.info.kind() is None:
-            raise ArchiveDamaged(
-                message("{info} is missing; nothing was pruned. Run verify --repair.", info=reader.layout.info)
-            )
+            raise ArchiveDamaged("{info} is missing; nothing was pruned. Run verify --repair.", info=reader.layout.info)
         self._info_sha256 = file_sha256(reader.layout.info)
         self._state = State(reader.info.blog_id)
         self._cache = ChecksumCache(reader.layout, quick=False)
@@ -244,11 +238,9 @@ class _Rewriting:
             findings = [each for each in check.files(self._chain) if each.code is not FindingCode.STRANGE_FILE]
             if findings:
                 raise ArchiveDamaged(
-                    message(
-                        "{path} is damaged: {detail}. Nothing was pruned. Run verify.",
-                        path=self._layout.root / findings[0].path,
-                        detail=findings[0].detail,
-                    )
+                    "{path} is damaged: {detail}. Nothing was pruned. Run verify.",
+                    path=self._layout.root / findings[0].path,
+                    detail=findings[0].detail,
                 )
             self._chain = (version, check.digest)
             return dict(lossless_json.loads(folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)))

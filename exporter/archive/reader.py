@@ -38,7 +38,7 @@ from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, FileTooLarge, HeldFo
 from exporter.archive.segments import missing_manifest, require_size, stated_segments, wrong_sizes
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord, UsageError
-from exporter.message import message, suggested, system_reason
+from exporter.message import suggested, system_reason
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -67,27 +67,23 @@ def read_info(layout: Layout) -> ArchiveInfo:
         data = layout.info.read_bytes(MAX_DOCUMENT_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise NoArchive(
-            message(
-                "{root} is not an archive: it has no archive.json. Give the folder that `blog-exporter backup` wrote.",
-                root=layout.root,
-            )
+            "{root} is not an archive: it has no archive.json. Give the folder that `blog-exporter backup` wrote.",
+            root=layout.root,
         ) from None
     except (NotPlain, FileTooLarge) as error:
         raise translate(error, layout.info) from error
     except OSError as error:
         raise BlogExporterError(
-            message("Cannot read {path}: {reason}.", path=layout.info, reason=system_reason(error))
+            "Cannot read {path}: {reason}.", path=layout.info, reason=system_reason(error)
         ) from error
     try:
         return ArchiveInfo.decode(data, str(layout.root))
     except (NoArchive, NewerFormat):
         if _is_sealed_otherwise(layout, hashlib.sha256(data).hexdigest()):
             raise ArchiveDamaged(
-                message(
-                    "{info} is damaged: its hash is not the one in SHA256SUMS; "
-                    "restore it from another copy of the archive.",
-                    info=layout.info,
-                )
+                "{info} is damaged: its hash is not the one in SHA256SUMS; "
+                "restore it from another copy of the archive.",
+                info=layout.info,
             ) from None
         raise
 
@@ -120,9 +116,7 @@ def require_outside_archives(path: Path) -> None:
     for folder in (place, *place.parents):
         if folder.is_dir() and is_archive(Layout(folder)):
             raise UsageError(
-                message(
-                    "{path} is inside the archive {archive}; name a place outside of it.", path=path, archive=folder
-                )
+                "{path} is inside the archive {archive}; name a place outside of it.", path=path, archive=folder
             )
 
 
@@ -191,22 +185,18 @@ class ArchiveReader:
         versions = self.versions()
         if not versions:
             raise NoArchive(
-                message(
-                    "{root} holds no version yet: its first backup has not finished. Back up: {command}",
-                    root=self.layout.root,
-                    command=suggested("backup", self.layout.root),
-                )
+                "{root} holds no version yet: its first backup has not finished. Back up: {command}",
+                root=self.layout.root,
+                command=suggested("backup", self.layout.root),
             )
         if at is None:
             return versions[-1]
         if at not in versions:
             raise NoSuchRecord(
-                message(
-                    "There is no version {at}: this archive has {oldest} to {newest}.",
-                    at=at,
-                    oldest=versions[0],
-                    newest=versions[-1],
-                )
+                "There is no version {at}: this archive has {oldest} to {newest}.",
+                at=at,
+                oldest=versions[0],
+                newest=versions[-1],
             )
         return at
 

@@ -65,16 +65,14 @@ def require_size(path: InnerPath, lines: int, size: int, stated: SegmentInfo | N
 def damaged_file(path: Path, detail: str) -> ArchiveDamaged:
     """Return the error for a damaged file of a version with the command that may restore it."""
     return ArchiveDamaged(
-        message(
-            "{path} is damaged: {detail}. To restore it: {command}", path=path, detail=detail, command=_repair(path)
-        )
+        "{path} is damaged: {detail}. To restore it: {command}", path=path, detail=detail, command=_repair(path)
     )
 
 
 def missing_manifest(path: Path) -> ArchiveDamaged:
     """Return the error for a manifest that is missing or cannot be read."""
     return ArchiveDamaged(
-        message("{path} is missing or cannot be read. To restore it: {command}", path=path, command=_repair(path))
+        "{path} is missing or cannot be read. To restore it: {command}", path=path, command=_repair(path)
     )
 
 

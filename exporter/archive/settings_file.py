@@ -61,11 +61,9 @@ class PrivateNotes:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:
-            raise UsageError(
-                message("{path} cannot be read ({error}); repair or remove it.", path=path, error=error)
-            ) from error
+            raise UsageError("{path} cannot be read ({error}); repair or remove it.", path=path, error=error) from error
         if not isinstance(document, dict):
-            raise UsageError(message("{path} must hold one JSON object; repair or remove it.", path=path))
+            raise UsageError("{path} must hold one JSON object; repair or remove it.", path=path)
         return document
 
     def write(self, place: str, note: Any) -> None:
@@ -119,20 +117,16 @@ def require_archive_if_known(root: Path, label: str | None = None) -> None:
         return
     if place == place_of(root):
         raise NoArchive(
-            message(
-                "The archive in {path} is missing, though an earlier backup wrote it there. Connect its disk, or bring "
-                "the folder back. To begin a new archive there, add --new.",
-                path=root,
-            )
-        )
-    raise NoArchive(
-        message(
-            "The archive of {name} was in {before}, and {path} has none. Move the folder, or correct the setting "
-            "archive. To begin a new archive in {path}, add --new.",
-            name=label,
-            before=place,
+            "The archive in {path} is missing, though an earlier backup wrote it there. Connect its disk, or bring "
+            "the folder back. To begin a new archive there, add --new.",
             path=root,
         )
+    raise NoArchive(
+        "The archive of {name} was in {before}, and {path} has none. Move the folder, or correct the setting "
+        "archive. To begin a new archive in {path}, add --new.",
+        name=label,
+        before=place,
+        path=root,
     )
 
 
@@ -145,11 +139,9 @@ def require_fleet_if_known(root: Path, *, exists: bool) -> None:
     """
     if not exists and place_of(root) in _KNOWN.read():
         raise NoArchive(
-            message(
-                "The fleet in {path} is missing, though an earlier run saved it there. Connect its disk, or bring the "
-                "folder back. To begin a new fleet there, add --new.",
-                path=root,
-            )
+            "The fleet in {path} is missing, though an earlier run saved it there. Connect its disk, or bring the "
+            "folder back. To begin a new fleet there, add --new.",
+            path=root,
         )
 
 
@@ -317,9 +309,7 @@ def _bytes_of(path: InnerPath) -> bytes | None:
 
 def _unusable(path: Path, reason: str) -> UsageError:
     return UsageError(
-        message(
-            "{path} cannot be used: {reason}; remove it, and give the settings as options.", path=path, reason=reason
-        )
+        "{path} cannot be used: {reason}; remove it, and give the settings as options.", path=path, reason=reason
     )
 
 

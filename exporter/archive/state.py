@@ -481,14 +481,12 @@ class State:
         intact = self.fallback(kind, record_id, identity)
         if intact is None:
             raise ArchiveDamaged(
-                message(
-                    "{kind} {record_id} of version {version} is damaged: {fault}. Run backup, which reads the record "
-                    "again, or verify --repair.",
-                    kind=kind,
-                    record_id=record_id,
-                    version=version,
-                    fault=fault or message("it is another record"),
-                )
+                "{kind} {record_id} of version {version} is damaged: {fault}. Run backup, which reads the record "
+                "again, or verify --repair.",
+                kind=kind,
+                record_id=record_id,
+                version=version,
+                fault=fault or message("it is another record"),
             )
         return put_line(record_id, intact.frozen), intact._replace(version=version)
 

@@ -19,7 +19,6 @@ from exporter.archive.layout import Layout, clear_replaced, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo
 from exporter.archive.reader import is_archive, read_info
 from exporter.errors import NoArchive, UsageError
-from exporter.message import message
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -65,21 +64,17 @@ def require_place(root: Path, blog_id: str) -> None:
             info = read_info(layout)
             if info.blog_id != blog_id:
                 raise UsageError(
-                    message(
-                        "{root} is the archive of {blog_id}, not of {asked}: choose another --archive.",
-                        root=root,
-                        blog_id=info.blog_id,
-                        asked=blog_id,
-                    )
+                    "{root} is the archive of {blog_id}, not of {asked}: choose another --archive.",
+                    root=root,
+                    blog_id=info.blog_id,
+                    asked=blog_id,
                 )
             for each in layout.folders():
                 each.require_folder()
             return
         if root.exists() and not all(_is_unfinished(layout, path) for path in layout.root.iterdir()):
             raise NoArchive(
-                message(
-                    "{root} is not empty and holds no archive: name an empty or new folder as --archive.", root=root
-                )
+                "{root} is not empty and holds no archive: name an empty or new folder as --archive.", root=root
             )
 
 

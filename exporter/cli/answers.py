@@ -60,8 +60,7 @@ def declared_flags(service: Records, settings: Settings, blog_id: str, out: Outp
                 found[name] = SETTINGS[name].read(kept[name])
             except ValueError as error:
                 about = {"path": answers_path(), "name": name, "blog_id": blog_id, "text": kept[name]}
-                text = message("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error)
-                raise UsageError(text) from error
+                raise UsageError("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error) from error
             if name == flags.comments or not all_as_draft:
                 used[name] = kept[name]
     if used:
@@ -161,10 +160,9 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        text = message("{path} cannot be read ({reason}); repair or remove it.", path=path, reason=error)
-        raise UsageError(text) from error
+        raise UsageError("{path} cannot be read ({reason}); repair or remove it.", path=path, reason=error) from error
     if not isinstance(document, dict) or not all(isinstance(answers, dict) for answers in document.values()):
-        raise UsageError(message("{path} must hold an object for each blog; repair or remove it.", path=path))
+        raise UsageError("{path} must hold an object for each blog; repair or remove it.", path=path)
     return document
 
 

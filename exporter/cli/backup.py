@@ -127,7 +127,7 @@ def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Outpu
     blogs = read_config(config).blogs
     if not blogs:
         path = own_config_path(config)
-        raise UsageError(message("{path} names no blog: add a table [blogs.NAME], or name a blog.", path=path))
+        raise UsageError("{path} names no blog: add a table [blogs.NAME], or name a blog.", path=path)
     ends: dict[str, str] = {}
     codes = []
     for name, table in blogs.items():
@@ -141,7 +141,7 @@ def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Outpu
         except Exception as failure:  # noqa: BLE001 - after any failure the other blogs are backed up
             error = as_own_error(failure)
             if not error.reported:
-                report(BlogExporterError(message("{name}: {reason}", name=name, reason=said(error))), as_json=False)
+                report(BlogExporterError("{name}: {reason}", name=name, reason=said(error)), as_json=False)
             own.document({"error": {"type": type(error).__name__, "message": str(error), "exit_code": error.exit_code}})
             ends[name], code = said(error), error.exit_code
         codes.append(code)

@@ -104,7 +104,7 @@ def compare_command(
         out.answer(shown(line))
     said = verdict(comparison)
     if not comparison.whole:
-        raise Incomplete(message("{home}: {verdict}.", home=printable(home, 200), verdict=said))
+        raise Incomplete("{home}: {verdict}.", home=printable(home, 200), verdict=said)
     out.answer(sentence(said))
     return 0
 

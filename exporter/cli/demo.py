@@ -72,10 +72,9 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     reader = Archive.open(directory)
     findings = [finding for finding in reader.verify() if finding.damage]
     if findings:
-        text = message(
+        raise ArchiveDamaged(
             "The demo's archive is damaged: {path}: {detail}.", path=findings[0].path, detail=findings[0].detail
         )
-        raise ArchiveDamaged(text)
     versions = counted(len(reader.versions()), "version")
     out.say(message("\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n", versions=versions))
     for what, where in _sights(directory, reader):
@@ -95,8 +94,7 @@ def _begin(out: Output, directory: Path, blog_id: str) -> None:
     reader = Archive.open(directory)
     found = reader.info.blog_id
     if found != blog_id:
-        text = message("{folder} is the archive of {blog_id}: name a new folder.", folder=directory, blog_id=found)
-        raise UsageError(text)
+        raise UsageError("{folder} is the archive of {blog_id}: name a new folder.", folder=directory, blog_id=found)
     text = message(
         "{folder} contains an earlier demo, and gets new versions. The sample blog starts from the beginning, "
         "so the first backup finds the last changes undone.\n",

@@ -70,13 +70,12 @@ def export_command(*, out: Output, form: str | None, archive: Path | None, targe
 
 def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        text = message(
+        raise UsageError(
             "Name the format: export FORMAT DIR OUT, with FORMAT one of {formats}, or a target, one of {targets}. "
             "Questions need a terminal.",
             formats=listed(FORMATS),
             targets=listed(TARGETS),
         )
-        raise UsageError(text)
     from exporter.cli.wizard import ask_and_export
 
     return ask_and_export(out, archive, given)
@@ -85,8 +84,9 @@ def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
 def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, Any]) -> Job:
     format_named(form)
     if archive is None or target is None:
-        text = message("export {form} needs DIR, the archive, and OUT, a new folder: export FORMAT DIR OUT.", form=form)
-        raise UsageError(text)
+        raise UsageError(
+            "export {form} needs DIR, the archive, and OUT, a new folder: export FORMAT DIR OUT.", form=form
+        )
     return Job(form, archive, target, given)
 
 

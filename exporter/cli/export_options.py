@@ -157,7 +157,7 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
         if given[option] and not _supports(NAMED[form], option):
             known = ", ".join(name for name, each in FORMATS.items() if _supports(each, option))
             named = {"option": option_name(option), "known": known, "form": form}
-            raise UsageError(message("{option} is for {known}, not for {form}; leave it out.", **named))
+            raise UsageError("{option} is for {known}, not for {form}; leave it out.", **named)
     if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":
         raise UsageError(message("--preset obsidian is for bodies in Markdown; leave out --body html."))
     chosen = {name: given[name] for name in ("at", "since", "until", "category")}
@@ -166,10 +166,9 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
     _check_target(form, given["limits_of"])
     base = given["media_base_url"]
     if base and not base.startswith("/") and absolute(base, "") is None:
-        text = message(
+        raise UsageError(
             "--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/.", base=base
         )
-        raise UsageError(text)
 
 
 def check_choice(given: Mapping[str, Any]) -> None:
@@ -180,19 +179,20 @@ def check_choice(given: Mapping[str, Any]) -> None:
     """
     since, until = given["since"], given["until"]
     if since is not None and until is not None and since > until:
-        text = message("No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until)
-        raise UsageError(text)
+        raise UsageError(
+            "No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until
+        )
 
 
 def _check_target(form: str, name: str | None) -> None:
     if name is None or not NAMED[form].splits:
         return
     if form in TARGETS:
-        raise UsageError(message("{form} is a target itself; leave out --target {name}.", form=form, name=name))
+        raise UsageError("{form} is a target itself; leave out --target {name}.", form=form, name=name)
     target = TARGETS[name]
     if form not in target.forms:
         parts = {"title": target.title, "takes": both(target.forms), "form": form, "name": name}
-        raise UsageError(message("{title} takes {takes}, not {form}: export {name} DIR OUT.", **parts))
+        raise UsageError("{title} takes {takes}, not {form}: export {name} DIR OUT.", **parts)
 
 
 def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:

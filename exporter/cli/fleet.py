@@ -179,10 +179,9 @@ def _moment(text: str | None) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        sentence = message(
+        raise UsageError(
             "option --deadline is {text}: give a date such as 2026-12-31, or 2026-12-31T18:00.", text=repr(text)
-        )
-        raise UsageError(sentence) from error
+        ) from error
     if len(text) == len("2026-12-31"):
         moment += timedelta(days=1)
     return moment.timestamp()

@@ -317,14 +317,13 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
     from exporter.fleet.catalogue import update
 
     if form != "sqlite":
-        text = message(
+        raise UsageError(
             "A catalogue is an SQLite database, not {form}: use fleet catalogue sqlite. DuckDB opens it with "
             "{attach}, and converts each table with {copy}.",
             form=repr(form),
             attach="ATTACH 'catalogue.sqlite' AS c (TYPE sqlite)",
             copy="COPY c.blogs TO 'blogs.parquet'",
         )
-        raise UsageError(text)
     settings = settings_of(out, config)
     path = root / "catalogue.sqlite" if target is None else target
     require_fleet(root)

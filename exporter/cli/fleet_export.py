@@ -56,7 +56,7 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, **given: An
     for each in unused_options(form, given):
         work.out.warn(message("{option} has no effect on {form}.", option=each, form=form))
     if not target.name:
-        raise UsageError(message("{target} cannot be a new folder; name one.", target=target))
+        raise UsageError("{target} cannot be a new folder; name one.", target=target)
     private = target.with_name(f"{target.name}.NOT-PUBLIC")
     for place in (target, private):
         require_outside(root, place)
@@ -67,7 +67,7 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, **given: An
     service = service_of(found, found.service)
     declared = service.declared(found, all_as_draft=drafts.all_as_draft)
     if not NAMED[form].whole and service.is_undeclared(declared) and not read_config(config).blogs:
-        raise UsageError(message("Nothing says yet which entries are public. {hint}", hint=service.flag_hint))
+        raise UsageError("Nothing says yet which entries are public. {hint}", hint=service.flag_hint)
     wanted = given["only"]
     options = FleetExportOptions(
         JobOptions(settings, config),

@@ -253,8 +253,7 @@ def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
     blogs, run = document["blogs"], document["run"]
     place = printable(str(document["fleet"]))
     if isinstance(run, dict) and not run["running"] and run["exit_code"] not in {0, Incomplete.exit_code}:
-        text = message("The newest run of the fleet in {folder} did not end well: run it again.", folder=place)
-        return LastRunFailed(text)
+        return LastRunFailed("The newest run of the fleet in {folder} did not end well: run it again.", folder=place)
     missing = blogs["listed"] - blogs["saved"]
     if not missing:
         return None

@@ -190,7 +190,7 @@ class _Helped(click.Command):
             raise explained(error, self, ctx, given) from error
         if rest and not isinstance(self, click.Group) and not ctx.resilient_parsing:
             form = " ".join((ctx.command_path, *self.collect_usage_pieces(ctx)))
-            raise UsageError(message("{word!r} is one argument too many: the form is {form}.", word=rest[0], form=form))
+            raise UsageError("{word!r} is one argument too many: the form is {form}.", word=rest[0], form=form)
         return rest
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -276,9 +276,7 @@ class HelpedGroup(_Helped, click.Group):
             from exporter.setting_types import with_guess
 
             word = with_guess(repr(args[0]), args[0], self.list_commands(ctx))
-            raise UsageError(
-                message("There is no command {word}; see {help}.", word=word, help=f"{ctx.command_path} --help")
-            )
+            raise UsageError("There is no command {word}; see {help}.", word=word, help=f"{ctx.command_path} --help")
         return super().resolve_command(ctx, args)
 
 

@@ -85,14 +85,15 @@ def init_command(*, out: Output, yes: bool, config: Path | None, **given: Any) -
     adopt(resolve({}, config=config))
     at = given["at"]
     if at is not None and _wrong_time(at):
-        raise UsageError(message("--at is {text}: a time such as 03:17, or never, is expected.", text=repr(at)))
+        raise UsageError("--at is {text}: a time such as 03:17, or never, is expected.", text=repr(at))
     try:
         plan = _planned(Questions(silent=yes), config, given)
         if plan.sign_in:
             _sign_in(plan.settings, out)
     except (click.Abort, KeyboardInterrupt):
-        text = message("Interrupted; nothing was written. Begin again: {command}", command=suggested("init"))
-        raise Interrupted(text) from None
+        raise Interrupted(
+            "Interrupted; nothing was written. Begin again: {command}", command=suggested("init")
+        ) from None
     return _done(plan, out, config)
 
 
@@ -137,12 +138,11 @@ def _planned(ask: Questions, config: Path | None, options: Mapping[str, Any]) ->
     given = given_settings(options)
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     if settings.base_url is None:
-        text = message(
+        raise UsageError(
             "No known service has {blog}. Give the address of its API: {command}",
             blog=blog_id,
             command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
         )
-        raise UsageError(text)
     known = profile_for(blog_id, reversed(known_profiles(file).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
@@ -181,18 +181,17 @@ def _which(ask: Questions, address: str | None) -> str:
             return blog_id_in(address)
         except ValueError as error:
             shown = repr(_without_password(address))
-            text = message("{text} is no address of a blog: {expected}.", text=shown, expected=error)
-            raise UsageError(text) from None
+            raise UsageError("{text} is no address of a blog: {expected}.", text=shown, expected=error) from None
 
     if ask.silent:
         command = suggested("init", "ADDRESS", "--yes")
-        raise UsageError(message("With --yes, name the blog: {command}", command=command))
+        raise UsageError("With --yes, name the blog: {command}", command=command)
 
     def read(answer: str) -> str:
         try:
             return blog_id_in(answer)
         except ValueError as error:
-            raise UsageError(message("Please again: {expected}.", expected=error)) from None
+            raise UsageError("Please again: {expected}.", expected=error) from None
 
     return ask.value(message("Which blog? Paste its address"), "", read)
 
@@ -345,8 +344,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
     outcome = back_up(target.root, target.blog_id, target.settings, own, label=target.label, new=True)
     damage = [finding for finding in Archive.open(target.root).verify() if finding.damage]
     if damage:
-        text = message("{path} is damaged though it was just written: check this disk.", path=damage[0].path)
-        raise ArchiveDamaged(text)
+        raise ArchiveDamaged("{path} is damaged though it was just written: check this disk.", path=damage[0].path)
     out.say(message("Verified: every file exists and contains the bytes that were read."))
     remember_options(target, {}, out)
     note_archive(target.root, target.label)
@@ -415,7 +413,7 @@ def add_blog(path: Path, name: str, values: Mapping[str, str]) -> None:
             known = {}
         if name not in known.get("blogs", {}):
             shown = " ".join(table.split())
-            raise UsageError(message("{path} cannot be added to; add this yourself: {table}", path=path, table=shown))
+            raise UsageError("{path} cannot be added to; add this yourself: {table}", path=path, table=shown)
         atomic.make_folder(place.parent)
         atomic.write_file(place, after)
 

@@ -95,11 +95,10 @@ def resolved(out: Output, words: str, config: Path | None, options: dict[str, An
     if not words:
         settings = settings_of(out, config, options)
         if settings.base_url is None:
-            text = message(
+            raise UsageError(
                 "Which service? Name a blog, the folder of an archive, --profile or --base-url: {command}",
                 command=suggested(command, "--base-url", _EXAMPLE),
             )
-            raise UsageError(text)
         return "", settings
     target = find_target(words, options, config=config, command=command, warn=out.warn)
     if target.settings.base_url is None:

@@ -196,4 +196,4 @@ def as_own_error(error: BaseException) -> BlogExporterError:
 
         return translate(error, message("a file"))
     reason = f"{type(error).__name__}: {error}".rstrip(": ")
-    return BlogExporterError(message("Unexpected: {reason}. Please report this with the output of -vv.", reason=reason))
+    return BlogExporterError("Unexpected: {reason}. Please report this with the output of -vv.", reason=reason)

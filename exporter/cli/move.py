@@ -141,10 +141,9 @@ def move_command(
         )
         raise PrivateExposed(text)
     if not whole:
-        text = message(
+        raise Incomplete(
             "{home}: something is missing or different; the lines above give the reasons.", home=printable(home)
         )
-        raise Incomplete(text)
     return 0
 
 

@@ -217,6 +217,6 @@ def notifying(root: Path, blog_id: str, settings: Settings, out: Output, clock: 
         notifier.end(error)
         raise
     except Exception as error:
-        notifier.end(BlogExporterError(message("Unexpected: {kind}", kind=type(error).__name__)))
+        notifier.end(BlogExporterError("Unexpected: {kind}", kind=type(error).__name__))
         raise
     notifier.end(None)

@@ -127,7 +127,7 @@ def duration_option(name: str, text: str) -> timedelta:
     try:
         return duration(text)
     except ValueError as error:
-        raise UsageError(message("option {name} is {text!r}: {reason}.", name=name, text=text, reason=error)) from error
+        raise UsageError("option {name} is {text!r}: {reason}.", name=name, text=text, reason=error) from error
 
 
 at_option = click.option(
@@ -181,9 +181,9 @@ def require_new_file(path: Path, *, force: bool) -> None:
 
     require_outside_archives(path)
     if path.is_dir():
-        raise UsageError(message("{path} is a folder; name a file.", path=path))
+        raise UsageError("{path} is a folder; name a file.", path=path)
     if os.path.lexists(path) and not force:
-        raise UsageError(message("{path} exists already. Add --force to replace it, or name another file.", path=path))
+        raise UsageError("{path} exists already. Add --force to replace it, or name another file.", path=path)
 
 
 @contextmanager

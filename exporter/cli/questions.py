@@ -99,12 +99,11 @@ def ask(question: str, /, *, hidden: bool = False) -> str:
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        text = message(
+        raise UsageError(
             "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
             "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
             question=question,
-        )
-        raise UsageError(text) from None
+        ) from None
     return answer.strip()
 
 

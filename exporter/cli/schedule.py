@@ -137,12 +137,11 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     known = schedulers.find(archive)
     last = next(Archive.open(archive).newest_runs(), None) if Archive.exists(archive) else None
     if known is None:
-        text = message(
+        raise NoSuchRecord(
             "Nothing is scheduled for {archive}. To schedule it: {command}",
             archive=archive,
             command=suggested("schedule", "install", words, *_named({"config": config})),
         )
-        raise NoSuchRecord(text)
     facts = {"scheduler": known.scheduler, "next": known.next, "command": known.command}
     out.document({"archive": str(archive), **facts, "last_run": last})
     out.answer(message("Next backup: {next}, by {scheduler}", next=known.next or "-", scheduler=known.scheduler))

@@ -79,13 +79,12 @@ def serve_command(
     if not host.strip("[]"):
         raise UsageError(message("--host is empty: name the address to listen at, or leave it out."))
     if not is_loopback(host) and not consent:
-        text = message(
+        raise UsageError(
             "With --host {host} everyone in that network with the address can read the whole blog, private entries "
             "and past versions included, and it travels unencrypted. If you want that, add "
             "--let-the-network-read-all.",
             host=host,
         )
-        raise UsageError(text)
     version = archive.version_at(at, settings.timezone)
     place = Place(host, port, "" if no_secret else secrets.token_urlsafe(16))
     shown = None if at is None else version

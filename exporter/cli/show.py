@@ -77,17 +77,17 @@ def show_command(
         record_id = _only_id(archive, kind, version)
     known = archive.last_known(_KINDS[kind], record_id, version)
     if known is None:
-        text = message(
+        raise NoSuchRecord(
             "{archive} has no {kind} {id} in version {version} or before.",
             archive=archive.path,
             kind=_WORDS.get(kind, kind),
             id=printable(record_id, 200),
             version=version,
         )
-        raise NoSuchRecord(text)
     if known.stored is None:
-        text = message("{gone}; a prune removed its content.", gone=_gone(kind, record_id, known, settings.timezone))
-        raise NoSuchRecord(text)
+        raise NoSuchRecord(
+            "{gone}; a prune removed its content.", gone=_gone(kind, record_id, known, settings.timezone)
+        )
     stored = known.stored
     if known.gone_in is not None:
         gone = _gone(kind, record_id, known, settings.timezone)
@@ -113,16 +113,14 @@ def show_command(
 def _only_id(archive: Archive, kind: str, version: int) -> str:
     """Return the id of the only user; other records need an ID."""
     if _KINDS[kind] is not Kind.USER:
-        text = message("Which {kind}? Name its ID: show DIR {kind} ID (search and files show IDs).", kind=kind)
-        raise UsageError(text)
+        raise UsageError("Which {kind}? Name its ID: show DIR {kind} ID (search and files show IDs).", kind=kind)
     state = archive.state(version, [Kind.USER])
     found = [printable(each, 40) for each in state.ids(Kind.USER)]
     state.close()
     if not found:
-        text = message("{archive} has no user in version {version}.", archive=archive.path, version=version)
-        raise NoSuchRecord(text)
+        raise NoSuchRecord("{archive} has no user in version {version}.", archive=archive.path, version=version)
     if len(found) > 1:
-        raise UsageError(message("Which user? Name one of these: {ids}.", ids=listed(found)))
+        raise UsageError("Which user? Name one of these: {ids}.", ids=listed(found))
     return found[0]
 
 

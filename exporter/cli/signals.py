@@ -164,7 +164,7 @@ def ended_by_sigterm(kept: str) -> Iterator[None]:
         return
 
     def end(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated(message("Terminated; {kept}.", kept=kept))
+        raise Terminated("Terminated; {kept}.", kept=kept)
 
     before = signal.signal(signal.SIGTERM, end)
     try:

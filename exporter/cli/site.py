@@ -108,7 +108,7 @@ def _copy(
     if given["public_only"]:
         public = declared_flags(service, settings, blog_id, out, all_as_draft=False)
         if service.is_undeclared(public):
-            raise UsageError(message("Nothing says yet which entries are public. {hint}", hint=service.flag_hint))
+            raise UsageError("Nothing says yet which entries are public. {hint}", hint=service.flag_hint)
 
     def check(state: State) -> None:
         if public is not None:

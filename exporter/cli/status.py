@@ -152,8 +152,7 @@ def _require_begun(path: Path) -> None:
 
     layout = Layout(path)
     if not is_archive(layout) and ArchiveLock(layout.lock).holder():
-        text = message("The first backup into {path} has just begun, and still waits for the service.", path=path)
-        raise NoArchive(text)
+        raise NoArchive("The first backup into {path} has just begun, and still waits for the service.", path=path)
 
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
@@ -178,7 +177,7 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
     if problem.name == "LAST_RUN_FAILED":
         values |= {"time": last.get("finished_at"), "how": OUTCOMES.get(str(last.get("outcome")), OUTCOMES["failed"])}
         if not last.get("error"):
-            return LastRunFailed(message("The last run of {blog} in {archive} at {time} {how}.", **values))
+            return LastRunFailed("The last run of {blog} in {archive} at {time} {how}.", **values)
         values["reason"] = restored_from(last, "error")
     elif problem.name == "DAMAGED":
         values["paths"] = listed(printable(path, 120) for path in document["damaged"][:3])

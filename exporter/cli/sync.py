@@ -127,10 +127,9 @@ def command(
     damaged = sum(len(each.damaged) for each in synced)
     there = sum(len(each.damaged_there) for each in synced)
     if failed:
-        text = message(
+        raise Incomplete(
             "{n:,} of {all:,} archives could not be synced; the lines above say why.", n=len(failed), all=len(synced)
         )
-        raise Incomplete(text)
     if damaged:
         text = message_n(
             "{n:,} file in {source} is damaged or missing and was not sent: run verify {source}.",
@@ -157,10 +156,9 @@ def command(
             )
         raise ArchiveDamaged(text)
     if any(each.rolled_back for each in synced):
-        text = message(
+        raise ArchiveDamaged(
             "{target} was rolled back since the last sync: find out why, and run verify {target}.", target=target
         )
-        raise ArchiveDamaged(text)
     return 0
 
 

@@ -79,31 +79,28 @@ def require_blog_id(text: str) -> None:
         return
     shown = repr(text)
     if not text or "\0" in text:
-        raise UsageError(message("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown))
+        raise UsageError("{text} is not a blog ID such as NAME.blog.example.jp.", text=shown)
     if _OTHER_SCHEME.match(text):
-        sentence = message(
+        raise UsageError(
             "{text} is not a folder, and a backup needs one. To restore a copy from there: {command}",
             text=shown,
             command=suggested("sync", text, "DIR"),
         )
-        raise UsageError(sentence)
     if _SCHEME.match(text) or not _is_like_a_path(text):
         raise UsageError(_of_an_address(text))
     path = Path(text)
     if path.is_dir():
-        sentence = message(
+        raise UsageError(
             "{folder} is a folder without an archive: name the blog itself, such as NAME.blog.example.jp.", folder=shown
         )
-        raise UsageError(sentence)
     if path.exists():
-        raise UsageError(message("{path} is a file: name the folder of an archive, or a blog ID.", path=shown))
-    sentence = message(
+        raise UsageError("{path} is a file: name the folder of an archive, or a blog ID.", path=shown)
+    raise NoArchive(
         "The folder {path} does not exist. If it is on another disk, connect that disk first. To begin a new "
         "archive there: {command}",
         path=shown,
         command=suggested("backup", "NAME.blog.example.jp", "--archive", path),
     )
-    raise NoArchive(sentence)
 
 
 def _is_like_a_path(text: str) -> bool:

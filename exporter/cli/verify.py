@@ -193,12 +193,11 @@ def _report(
     }
     out.document({**document, "quick": False, "restored": [], "locked": None, **about})
     if known is False:
-        text = message(
+        raise ArchiveDamaged(
             "{archive} never had the head {digits}: it is an older state, or another archive. Use the newest copy.",
             archive=place,
             digits=digits,
         )
-        raise ArchiveDamaged(text)
     if damage:
         raise ArchiveDamaged(_damaged(place, damage))
     there = counted(versions, "version")
@@ -212,17 +211,15 @@ def _report(
     if document["complete"]:
         return 0
     if backup is not None:
-        text = message(
+        raise Incomplete(
             "{archive} is intact, but not everything could be read. The next backup tries again: {command}",
             archive=place,
             command=backup,
         )
-        raise Incomplete(text)
-    text = message(
+    raise Incomplete(
         "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
         archive=place,
     )
-    raise Incomplete(text)
 
 
 def _damaged(name: str, damage: int) -> Message:
@@ -248,11 +245,10 @@ def _repair(out: Output, archive: Archive) -> list[str]:
 def _digits(text: str) -> str:
     digits = text.strip().lower()
     if not _DIGITS.fullmatch(digits):
-        sentence = message(
+        raise UsageError(
             "option --expect is {text!r}: give the head's 64 hexadecimal digits, or 8 or more.",
             text=printable(text, 80),
         )
-        raise UsageError(sentence)
     return digits
 
 
@@ -262,10 +258,9 @@ def _has_been(reader: Archive, digits: str) -> bool:
 
     found = count_heads(reader.layout, digits)
     if found > 1:
-        text = message(
+        raise UsageError(
             "option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits.",
             digits=digits,
             found=found,
         )
-        raise UsageError(text)
     return found == 1

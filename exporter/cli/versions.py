@@ -58,7 +58,7 @@ def log_command(*, out: Output, archive: Archive, settings: Settings, entry: str
 def _life(reader: Archive, entry_id: str, out: Output, zone: tzinfo) -> int:
     steps = reader.revisions(Kind.ENTRIES, entry_id)
     if not steps:
-        raise NoSuchRecord(message("No version of {root} has an entry {id}.", root=reader.layout.root, id=entry_id))
+        raise NoSuchRecord("No version of {root} has an entry {id}.", root=reader.layout.root, id=entry_id)
     out.document({"entry": entry_id, "steps": [{**asdict(step), "change": str(step.change)} for step in steps]})
     for step in steps:
         out.answer(_step_text(step, zone))
@@ -165,12 +165,11 @@ def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) ->
         return archive.version_at(a, zone), after
     before = [number for number in archive.versions() if number < after]
     if not before:
-        text = message(
+        raise NoSuchRecord(
             "{archive} has no version before {version}, so there is nothing to compare it with.",
             archive=archive.path,
             version=after,
         )
-        raise NoSuchRecord(text)
     return before[-1], after
 
 

@@ -38,7 +38,7 @@ from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
-from exporter.message import message, said
+from exporter.message import said
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import printable
@@ -243,11 +243,9 @@ class BackupRun:
         held = reader.info.service or DEFAULT_SERVICE.name
         if held != self.service.name:
             raise UsageError(
-                message(
-                    "{root} is of the blog service {held!r}, not of this one.",
-                    root=self._layout.root,
-                    held=printable(held, 60),
-                )
+                "{root} is of the blog service {held!r}, not of this one.",
+                root=self._layout.root,
+                held=printable(held, 60),
             )
         if self.settings.dry_run:
             return reader.state(), unread_before(reader), Damage(), later

@@ -181,7 +181,7 @@ class Ledger:
             line, fault = split_checked(text)
             if fault is not None or line is None or (line.record_id, line.identity) != (record_id, identity):
                 raise ArchiveDamaged(
-                    message("{path} was changed while it was in use; run the backup again.", path=self.spool.path)
+                    "{path} was changed while it was in use; run the backup again.", path=self.spool.path
                 )
         return text
 

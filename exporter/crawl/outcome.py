@@ -98,13 +98,9 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
     reason = message("{what}: {reason}", what=what, reason=first.reason)
     shown = reason if len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS]
     if not more:
-        return Incomplete(message("Not everything could be saved: {first}; the next run tries again.", first=shown))
+        return Incomplete("Not everything could be saved: {first}; the next run tries again.", first=shown)
     return Incomplete(
-        message(
-            "Not everything could be saved: {first} (and {more} more); the next run tries again.",
-            first=shown,
-            more=more,
-        )
+        "Not everything could be saved: {first} (and {more} more); the next run tries again.", first=shown, more=more
     )
 
 
@@ -113,11 +109,9 @@ def still_damaged(root: Path, paths: Sequence[str]) -> ArchiveDamaged | None:
     if not paths:
         return None
     return ArchiveDamaged(
-        message(
-            "The backup is saved, and files in the archive stay damaged: {paths}. To see what can be done: {command}",
-            paths=listed([*paths[:3], *(["…"] if len(paths) > 3 else [])]),
-            command=suggested("verify", root),
-        )
+        "The backup is saved, and files in the archive stay damaged: {paths}. To see what can be done: {command}",
+        paths=listed([*paths[:3], *(["…"] if len(paths) > 3 else [])]),
+        command=suggested("verify", root),
     )
 
 

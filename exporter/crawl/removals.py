@@ -78,7 +78,7 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
 
 def _refusal(what: str) -> MassDisappearance:
     return MassDisappearance(
-        message("{what}; nothing was written. If that is right, run again with --accept-removals.", what=what)
+        "{what}; nothing was written. If that is right, run again with --accept-removals.", what=what
     )
 
 

@@ -61,31 +61,24 @@ def check_target(target: Path, *, force: bool) -> None:
             that its report does not list.
     """
     if not target.name:
-        raise UsageError(message("{target} cannot be a new folder; name one.", target=target))
+        raise UsageError("{target} cannot be a new folder; name one.", target=target)
     require_outside_archives(target)
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not target.is_dir() or not report_path(target).is_file():
-        raise UsageError(
-            message("{target} is there already, and no export made it; name another folder.", target=target)
-        )
+        raise UsageError("{target} is there already, and no export made it; name another folder.", target=target)
     if not force:
         raise UsageError(
-            message(
-                "{target} is there already; add --force to replace the export in it, or name another folder.",
-                target=target,
-            )
+            "{target} is there already; add --force to replace the export in it, or name another folder.", target=target
         )
     foreign = None if _is_sealed(target) else _foreign(target)
     if foreign is not None:
         raise UsageError(
-            message(
-                "{target} holds {foreign}, which is not as {report_path} says an export wrote it: "
-                "move it elsewhere, or name another folder.",
-                target=target,
-                foreign=printable(foreign, 200),
-                report_path=report_path(target),
-            )
+            "{target} holds {foreign}, which is not as {report_path} says an export wrote it: "
+            "move it elsewhere, or name another folder.",
+            target=target,
+            foreign=printable(foreign, 200),
+            report_path=report_path(target),
         )
 
 
@@ -245,13 +238,11 @@ def _copies(archive_copy: ArchiveCopy, archive: Path) -> Iterator[Copy]:
     for found in Archive.open(archive).verify(remember=False):
         if found.damage:
             raise ArchiveDamaged(
-                message(
-                    "{archive} is damaged: {path}: {detail}; {mend}.",
-                    archive=archive,
-                    path=found.path,
-                    detail=found.detail,
-                    mend=found.mend,
-                )
+                "{archive} is damaged: {path}: {detail}; {mend}.",
+                archive=archive,
+                path=found.path,
+                detail=found.detail,
+                mend=found.mend,
             )
     layout = Layout(archive)
     single = [
@@ -322,7 +313,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
         ArchiveDamaged: it is missing, or its content differs from its name's hash.
     """
     if not path.is_file():
-        raise ArchiveDamaged(message("{path} is missing; {picture_again}.", path=path, picture_again=_PICTURE_AGAIN))
+        raise ArchiveDamaged("{path} is missing; {picture_again}.", path=path, picture_again=_PICTURE_AGAIN)
     found = hashlib.sha256()
     with path.open("rb") as source:
         while block := source.read(_BLOCK_BYTES):
@@ -330,9 +321,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
             yield block
     if is_sha256(path.stem) and found.hexdigest() != path.stem:
         raise ArchiveDamaged(
-            message(
-                "{path} is damaged, its content is not what its name says; {picture_again}.",
-                path=path,
-                picture_again=_PICTURE_AGAIN,
-            )
+            "{path} is damaged, its content is not what its name says; {picture_again}.",
+            path=path,
+            picture_again=_PICTURE_AGAIN,
         )

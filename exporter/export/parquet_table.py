@@ -69,10 +69,8 @@ class _Table:
             from arro3 import core, io  # noqa: PLC0415  an extra, and not light
         except ImportError as error:
             raise UsageError(
-                message(
-                    "Parquet needs a library that is not installed ({error}): pip install 'blog-exporter[parquet]'",
-                    error=error,
-                )
+                "Parquet needs a library that is not installed ({error}): pip install 'blog-exporter[parquet]'",
+                error=error,
             ) from None
         self._core: Any = core
         self._io: Any = io

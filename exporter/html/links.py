@@ -9,7 +9,6 @@ from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from exporter.errors import UsageError
-from exporter.message import message
 
 _PICTURE_ENDINGS: Final = frozenset(
     {"apng", "avif", "bmp", "gif", "heic", "heif", "ico", "jfif", "jp2"}
@@ -170,14 +169,12 @@ class AddressPattern:
         if sample is None or not self.fields or not all(self.fields) or set("{}") & set(_FIELD.sub("", self.text)):
             if path:
                 raise UsageError(
-                    message(
-                        "{what} must be an address with fields in braces, such as https://HOST/{{name}}, "
-                        "or a path: /archives/{{name}}/.",
-                        what=what,
-                    )
+                    "{what} must be an address with fields in braces, such as https://HOST/{{name}}, "
+                    "or a path: /archives/{{name}}/.",
+                    what=what,
                 )
             raise UsageError(
-                message("{what} must be an address with fields in braces, such as https://HOST/{{name}}.", what=what)
+                "{what} must be an address with fields in braces, such as https://HOST/{{name}}.", what=what
             )
         rest = _FIELD.split(_WEB.sub("", self.text))
         shape = "".join("[^/?#]+" if at % 2 else re.escape(part) for at, part in enumerate(rest))
@@ -210,12 +207,10 @@ class AddressPattern:
         for name in self.fields:
             if name not in known:
                 raise UsageError(
-                    message(
-                        "{what}: {field} is not a field of the record: it may be {known}.",
-                        what=self._what,
-                        field=f"{{{name}}}",
-                        known=", ".join(get_close_matches(name, known, 1) or known),
-                    )
+                    "{what}: {field} is not a field of the record: it may be {known}.",
+                    what=self._what,
+                    field=f"{{{name}}}",
+                    known=", ".join(get_close_matches(name, known, 1) or known),
                 )
 
     def fits(self, address: str) -> bool:

@@ -62,20 +62,18 @@ class AddressGuard:
             NotPublic: the address names another port.
         """
         if len(address) > _MAX_CHARACTERS:
-            raise AddressRefused(message("the address is longer than {longest} characters", longest=_MAX_CHARACTERS))
+            raise AddressRefused("the address is longer than {longest} characters", longest=_MAX_CHARACTERS)
         try:
             url = _parsed(address, encoded=True)
             port = url.port
         except ValueError:
-            raise AddressRefused(message("not a valid address: {address}", address=printable(address, 100))) from None
+            raise AddressRefused("not a valid address: {address}", address=printable(address, 100)) from None
         if url.scheme not in {"http", "https"} or not url.raw_host:
-            raise AddressRefused(
-                message("only http and https are read, not {address}", address=printable(address, 100))
-            )
+            raise AddressRefused("only http and https are read, not {address}", address=printable(address, 100))
         if url.raw_user is not None or url.raw_password is not None:
             raise AddressRefused(message("an address with a user name or password is not asked"))
         if not self.allow_private and port not in self.ports and (url.raw_host, port) != self._service_place():
-            raise NotPublic(message("port {port} is only asked with --allow-private-network", port=port))
+            raise NotPublic("port {port} is only asked with --allow-private-network", port=port)
         return url
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
@@ -195,30 +193,24 @@ def check_base_url(text: str, name: str = message("the base URL"), variable: str
     """
     if "@" in text:
         raise UsageError(
-            message(
-                "{name} must not hold a user name or password: give a secret in {variable}",
-                name=name,
-                variable=variable,
-            )
+            "{name} must not hold a user name or password: give a secret in {variable}", name=name, variable=variable
         )
     shown = printable(re.split(r"[?#]", text, maxsplit=1)[0], 200)
     if not text.isprintable() or "\\" in text or " " in text:
-        raise UsageError(message("{name} holds characters that no address has: {shown}", name=name, shown=shown))
+        raise UsageError("{name} holds characters that no address has: {shown}", name=name, shown=shown)
     try:
         url = _parsed(text)
     except ValueError as error:
         raise UsageError(
-            message("{name} is not a valid URL: {shown} ({error})", name=name, shown=shown, error=printable(str(error)))
+            "{name} is not a valid URL: {shown} ({error})", name=name, shown=shown, error=printable(str(error))
         ) from None
     if url.scheme not in {"http", "https"} or not url.host:
-        raise UsageError(message("{name} must look like https://HOST, not {shown}", name=name, shown=shown))
+        raise UsageError("{name} must look like https://HOST, not {shown}", name=name, shown=shown)
     if url.raw_query_string or url.raw_fragment or text.endswith(("?", "#")):
         raise UsageError(
-            message(
-                "{name} must end with its path, without ? or #: {shown}; give a secret in {variable}",
-                name=name,
-                shown=shown,
-                variable=variable,
-            )
+            "{name} must end with its path, without ? or #: {shown}; give a secret in {variable}",
+            name=name,
+            shown=shown,
+            variable=variable,
         )
     return url

@@ -295,7 +295,7 @@ class MemoryBody:
     def _check(self, size: int) -> None:
         if size > self.max_bytes:
             raise BodyTooLarge(
-                message("the answer has more than {max_bytes} bytes (the setting max_body)", max_bytes=self.max_bytes)
+                "the answer has more than {max_bytes} bytes (the setting max_body)", max_bytes=self.max_bytes
             )
 
 
@@ -378,7 +378,7 @@ class FileBody:
             stream.kept += len(piece)
 
     def _too_large(self) -> BodyTooLarge:
-        return BodyTooLarge(message("it is larger than {max_bytes} bytes (--max-asset-size)", max_bytes=self.max_bytes))
+        return BodyTooLarge("it is larger than {max_bytes} bytes (--max-asset-size)", max_bytes=self.max_bytes)
 
 
 def _resumable_by(headers: Mapping[str, str]) -> str | None:

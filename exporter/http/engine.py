@@ -138,12 +138,10 @@ class Engine:
         def inside(target: URL) -> URL:
             if target.origin() != base.origin() or target.user is not None or target.password is not None:
                 raise RedirectRefused(
-                    message(
-                        "{place} redirects to another origin, {origin}, which is not followed: "
-                        "if that is the service's new home, make it the base URL",
-                        place=place,
-                        origin=printable(f"{target.scheme}://{target.host}", 100),
-                    )
+                    "{place} redirects to another origin, {origin}, which is not followed: "
+                    "if that is the service's new home, make it the base URL",
+                    place=place,
+                    origin=printable(f"{target.scheme}://{target.host}", 100),
                 )
             return target
 

@@ -210,10 +210,8 @@ class Retrying:
             return parse(response)
         except MemoryError:
             failed: ServiceError = BodyTooLarge(
-                message(
-                    "{name} sent more than fits into the memory that this process may use",
-                    name=request.name or message("it"),
-                )
+                "{name} sent more than fits into the memory that this process may use",
+                name=request.name or message("it"),
             )
         except ServiceError as error:
             failed = error
@@ -433,4 +431,4 @@ class HostWatch(Watch):
 
     def _not_asked(self, origin: str) -> HostGivenUp:
         name = printable(origin.partition("://")[2], 80)
-        return HostGivenUp(message("not asked in this run: {name} {reason}", name=name, reason=self._given_up[origin]))
+        return HostGivenUp("not asked in this run: {name} {reason}", name=name, reason=self._given_up[origin])

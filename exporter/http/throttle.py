@@ -226,13 +226,9 @@ class Throttle:
             UsageError: a limit lets no request through.
         """
         if concurrency < 1:
-            raise UsageError(
-                message("the concurrency must be at least 1, not {max_concurrency}", max_concurrency=concurrency)
-            )
+            raise UsageError("the concurrency must be at least 1, not {max_concurrency}", max_concurrency=concurrency)
         if rate is not None and not 0 < rate < float("inf"):
-            raise UsageError(
-                message("the rate must be a number of requests per second above 0, not {rate:g}", rate=rate)
-            )
+            raise UsageError("the rate must be a number of requests per second above 0, not {rate:g}", rate=rate)
         self._ceiling.restrict(float(concurrency))
         if rate is not None and (self._window is None or rate < self._window.rate):
             self._window = RateWindow(rate, self._clock)

@@ -157,8 +157,9 @@ class SingleTry(aiohttp.ClientResponse):
         try:
             return await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            text = message("the connection to {host} broke ({error})", host=self.host, error=printable(str(error)))
-            raise ConnectFailed(text) from None
+            raise ConnectFailed(
+                "the connection to {host} broke ({error})", host=self.host, error=printable(str(error))
+            ) from None
 
 
 class Allowance:
@@ -175,7 +176,7 @@ class Allowance:
             HostGivenUp: the number is used up.
         """
         if not self._left:
-            raise HostGivenUp(message("not asked: no more than {number} requests are sent", number=self._number))
+            raise HostGivenUp("not asked: no more than {number} requests are sent", number=self._number)
         self._left -= 1
 
 
@@ -248,7 +249,7 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
     """Return the error for an exception of aiohttp or of the system."""
     if is_refusal(error):
         return NotPublic(
-            message("{place} has no public address, and is only asked with --allow-private-network", place=sender.place)
+            "{place} has no public address, and is only asked with --allow-private-network", place=sender.place
         )
     cause = error.__cause__ if isinstance(error, aiohttp.ClientConnectorError) else None
     detail = f" ({printable(str(cause or error) or type(error).__name__)})" if sender.hint else ""
@@ -257,29 +258,23 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
         reason, detail = message("no answer within {seconds:g} s", seconds=sender.timeouts.connect), ""
     elif isinstance(error, TimeoutError):
         return RequestTimeout(
-            message("{place} took too long: {what_passed}", place=sender.place, what_passed=deadline.exceeded())
+            "{place} took too long: {what_passed}", place=sender.place, what_passed=deadline.exceeded()
         )
     if reason is not None:
         return Unreachable(
-            message(
-                "cannot connect to {place}: {reason}{detail}{hint}",
-                place=sender.place,
-                reason=reason,
-                detail=detail,
-                hint=sender.hint,
-            )
+            "cannot connect to {place}: {reason}{detail}{hint}",
+            place=sender.place,
+            reason=reason,
+            detail=detail,
+            hint=sender.hint,
         )
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-        return AddressRefused(
-            message("{place} has an address that cannot be asked{detail}", place=sender.place, detail=detail)
-        )
+        return AddressRefused("{place} has an address that cannot be asked{detail}", place=sender.place, detail=detail)
     if isinstance(error, _NOT_READABLE):
         return BadBody(
-            message(
-                "{place} sent an answer that was cut short, or is not HTTP{detail}", place=sender.place, detail=detail
-            )
+            "{place} sent an answer that was cut short, or is not HTTP{detail}", place=sender.place, detail=detail
         )
-    return ConnectFailed(message("the connection to {place} broke{detail}", place=sender.place, detail=detail))
+    return ConnectFailed("the connection to {place} broke{detail}", place=sender.place, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,4 +347,4 @@ class Redirecting:
 
 
 def _redirect_refused(sender: Sender, what: str) -> RedirectRefused:
-    return RedirectRefused(message("{place} {what}{hint}", place=sender.place, what=what, hint=sender.hint))
+    return RedirectRefused("{place} {what}{hint}", place=sender.place, what=what, hint=sender.hint)

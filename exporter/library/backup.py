@@ -85,9 +85,7 @@ async def open_service(
         UsageError: the address, the token or a limit is invalid.
     """
     if settings.base_url is None:
-        raise UsageError(
-            message("The service of {blog_id} is unknown. Name it with --base-url or --profile.", blog_id=blog_id)
-        )
+        raise UsageError("The service of {blog_id} is unknown. Name it with --base-url or --profile.", blog_id=blog_id)
     timeouts = Timeouts(
         connect=settings.connect_timeout.total_seconds(),
         read=settings.read_timeout.total_seconds(),

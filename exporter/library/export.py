@@ -118,14 +118,12 @@ def format_named(name: str) -> Format:
     if name not in NAMED:
         near = get_close_matches(name, NAMED, 1)
         if near:
-            raise UsageError(message("There is no format {name!r} (did you mean {near}?).", name=name, near=near[0]))
+            raise UsageError("There is no format {name!r} (did you mean {near}?).", name=name, near=near[0])
         raise UsageError(
-            message(
-                "There is no format {name!r}: it is one of {formats}, or a target, one of {targets}.",
-                name=name,
-                formats=", ".join(FORMATS),
-                targets=", ".join(TARGETS),
-            )
+            "There is no format {name!r}: it is one of {formats}, or a target, one of {targets}.",
+            name=name,
+            formats=", ".join(FORMATS),
+            targets=", ".join(TARGETS),
         )
     return NAMED[name]
 
@@ -144,28 +142,22 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
     """
     if all_as_draft and not NAMED[form].drafts:
         raise UsageError(
-            message(
-                "{form} has no drafts, so --all-as-draft would publish everything. Leave it out, or choose a format "
-                "with drafts: {formats}.",
-                form=form,
-                formats=", ".join(name for name, each in FORMATS.items() if each.drafts),
-            )
+            "{form} has no drafts, so --all-as-draft would publish everything. Leave it out, or choose a format "
+            "with drafts: {formats}.",
+            form=form,
+            formats=", ".join(name for name, each in FORMATS.items() if each.drafts),
         )
     if NAMED[form].whole:
         if only != "all":
             raise UsageError(
-                message(
-                    "{form} takes the whole archive, private entries and earlier versions too, which "
-                    "no public folder may "
-                    "hold; if that is what you want, say --only all, and it goes to OUT.NOT-PUBLIC.",
-                    form=form,
-                )
+                "{form} takes the whole archive, private entries and earlier versions too, which "
+                "no public folder may "
+                "hold; if that is what you want, say --only all, and it goes to OUT.NOT-PUBLIC.",
+                form=form,
             )
         for option, value in chosen.items():
             if value is not None:
-                raise UsageError(
-                    message("{form} takes the whole archive; leave out --{option}.", form=form, option=option)
-                )
+                raise UsageError("{form} takes the whole archive; leave out --{option}.", form=form, option=option)
 
 
 def check_apart(folder: Path, archive: Path) -> None:
@@ -177,11 +169,9 @@ def check_apart(folder: Path, archive: Path) -> None:
     new, old = folder.resolve(), archive.resolve()
     if new.is_relative_to(old) or old.is_relative_to(new):
         raise UsageError(
-            message(
-                "{folder} and the archive {archive} cannot be inside each other; name another folder.",
-                folder=folder,
-                archive=archive,
-            )
+            "{folder} and the archive {archive} cannot be inside each other; name another folder.",
+            folder=folder,
+            archive=archive,
         )
 
 
@@ -269,10 +259,8 @@ def _check_category(records: RecordSource, service: Records, name: str | None) -
     if name not in known:
         near = get_close_matches(name, known, 1, _MIN_SIMILARITY)
         if near:
-            raise NoSuchRecord(
-                message("No entry is of the category {name} (did you mean {near}?).", name=name, near=near[0])
-            )
-        raise NoSuchRecord(message("No entry is of the category {name}.", name=name))
+            raise NoSuchRecord("No entry is of the category {name} (did you mean {near}?).", name=name, near=near[0])
+        raise NoSuchRecord("No entry is of the category {name}.", name=name)
 
 
 def _side(

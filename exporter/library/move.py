@@ -236,11 +236,9 @@ class _Mover:
         missing = await missing_rights(api)
         if missing:
             raise NotAuthorised(
-                message(
-                    "{user} lacks these rights in the new home: {missing}. Name an editor or administrator.",
-                    user=user,
-                    missing=listed(missing),
-                )
+                "{user} lacks these rights in the new home: {missing}. Name an editor or administrator.",
+                user=user,
+                missing=listed(missing),
             )
         if not await may_write_any_html(api):
             warn(
@@ -323,6 +321,6 @@ def _content(archive: Path, picture: PostPicture) -> bytes:
         content = b""
     if hashlib.sha256(content).hexdigest() != picture.asset.sha256:
         raise ArchiveDamaged(
-            message("{path} is missing or damaged; the next backup reads it again if it still exists.", path=path)
+            "{path} is missing or damaged; the next backup reads it again if it still exists.", path=path
         )
     return content

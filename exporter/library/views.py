@@ -36,7 +36,7 @@ from exporter.archive.repair import RepairedFile
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from exporter.html.links import AddressPattern
-from exporter.message import message, suggested
+from exporter.message import suggested
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
@@ -144,15 +144,13 @@ def _counted(reader: Archive, number: int) -> State:
         if counts is not None and found != counts.total:
             state.close()
             raise ArchiveDamaged(
-                message(
-                    "The versions up to {number} give {found:,} {kind}, and the manifest of version {number} counts "
-                    "{total:,}; latest/ was left as it is. To see the damage: {command}",
-                    number=number,
-                    found=found,
-                    kind=kind,
-                    total=counts.total,
-                    command=suggested("verify", reader.path),
-                )
+                "The versions up to {number} give {found:,} {kind}, and the manifest of version {number} counts "
+                "{total:,}; latest/ was left as it is. To see the damage: {command}",
+                number=number,
+                found=found,
+                kind=kind,
+                total=counts.total,
+                command=suggested("verify", reader.path),
             )
     return state
 
@@ -283,7 +281,7 @@ def with_help(
                 yield _rendered(*sent.popleft(), worker)
         except WorkerFailed as error:
             raise BlogExporterError(
-                message("The second process that renders pages failed: {reason}. Run again.", reason=error)
+                "The second process that renders pages failed: {reason}. Run again.", reason=error
             ) from error
 
 

@@ -307,15 +307,12 @@ class Index:
                 )
         except TimeoutError:
             raise UsageError(
-                message(
-                    "The regular expression took more than {seconds:g} seconds over this blog: "
-                    "make it simpler, without repeats inside repeats such as (a+)+.",
-                    seconds=seconds,
-                )
+                "The regular expression took more than {seconds:g} seconds over this blog: "
+                "make it simpler, without repeats inside repeats such as (a+)+.",
+                seconds=seconds,
             ) from None
         except WorkerFailed as error:
-            reason = message("The search by a regular expression failed: {reason}.", reason=error)
-            raise BlogExporterError(reason) from error
+            raise BlogExporterError("The search by a regular expression failed: {reason}.", reason=error) from error
         if rows is None:
             raise WrongIndex(message("it cannot be read"))
         return [RecordMatch(*row) for row in rows]

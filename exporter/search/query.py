@@ -75,10 +75,7 @@ def _terms(text: str) -> tuple[str, ...]:
     for term in _TERM.finditer(text):
         if term["open"] is not None:
             raise UsageError(
-                message(
-                    "The phrase that begins at {text!r} has no closing quote.",
-                    text=text[term.start() : term.start() + 20],
-                )
+                "The phrase that begins at {text!r} has no closing quote.", text=text[term.start() : term.start() + 20]
             )
         key = fold(term["word"] or term["phrase"]).strip()
         if key and key not in found:
@@ -94,9 +91,7 @@ def _pattern(text: str) -> str:
             warnings.simplefilter("ignore")
             compiled = re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(
-            message("The regular expression {text!r} cannot be read: {error}.", text=text, error=error)
-        ) from error
+        raise UsageError("The regular expression {text!r} cannot be read: {error}.", text=text, error=error) from error
     if not text:
         raise UsageError(message("There is nothing to search for: the regular expression is empty."))
     return compiled.pattern
@@ -106,7 +101,7 @@ def _kind(text: str | None) -> Kind | None:
     if text is None:
         return None
     if text not in KIND_WORDS:
-        raise UsageError(message("{text!r} cannot be searched: choose entry, comment or file.", text=text))
+        raise UsageError("{text!r} cannot be searched: choose entry, comment or file.", text=text)
     return KIND_WORDS[text]
 
 
@@ -116,5 +111,5 @@ def _since(text: str | None, timezone: tzinfo) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(message("since is {text!r}, which is not a date such as 2026-01-31.", text=text)) from None
+        raise UsageError("since is {text!r}, which is not a date such as 2026-01-31.", text=text) from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone)

@@ -21,7 +21,6 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.lines import latest_line
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
-from exporter.message import message
 from exporter.model.kinds import BY_NAME, Kind
 from exporter.search.folding import excerpt, fold, spans_of
 from exporter.search.index import Hit, Index, VersionDocuments
@@ -151,20 +150,14 @@ class Api:
             NoSuchRecord: no such record or version exists.
         """
         if kind not in BY_NAME:
-            raise UsageError(
-                message("{kind!r} is not a kind of record: use {kinds}.", kind=kind, kinds=", ".join(BY_NAME))
-            )
+            raise UsageError("{kind!r} is not a kind of record: use {kinds}.", kind=kind, kinds=", ".join(BY_NAME))
 
         def work(archive: Archive) -> bytes:
             version = archive.version_at(asked.get("at"), self._settings.timezone) if "at" in asked else self._at
             known = archive.last_known(BY_NAME[kind], record_id, archive.resolve(version))
             if known is None or known.stored is None:
                 raise NoSuchRecord(
-                    message(
-                        "This version and earlier ones have no {kind} {record_id!r}.",
-                        kind=kind,
-                        record_id=record_id[:40],
-                    )
+                    "This version and earlier ones have no {kind} {record_id!r}.", kind=kind, record_id=record_id[:40]
                 )
             return latest_line(known.stored.record_id, known.stored.version, known.stored.line.frozen)
 
@@ -178,9 +171,7 @@ class Api:
         """
         text = asked.get("q", "")
         if len(text) > _QUERY_CHARACTERS:
-            raise UsageError(
-                message("A query has at most {longest_query} characters.", longest_query=_QUERY_CHARACTERS)
-            )
+            raise UsageError("A query has at most {longest_query} characters.", longest_query=_QUERY_CHARACTERS)
         limit = _number(asked, "limit", 20, MAX_HITS)
         kind, since = asked.get("kind") or None, asked.get("since") or None
         query = parse_query([text], kind, since, limit=limit, timezone=self._settings.timezone)
@@ -289,9 +280,7 @@ def json_of(value: dict[str, Any]) -> bytes:
 def _number(asked: Mapping[str, str], name: str, default: int, most: int) -> int:
     text = asked.get(name, str(default))
     if not text.isdecimal() or len(text) > 9 or int(text) > most:
-        raise UsageError(
-            message("{name} is {text!r}: give a whole number up to {most}.", name=name, text=text[:20], most=most)
-        )
+        raise UsageError("{name} is {text!r}: give a whole number up to {most}.", name=name, text=text[:20], most=most)
     return int(text)
 
 

@@ -208,11 +208,7 @@ class Server:
         except (OSError, UnicodeError) as error:
             where = message("{host}, port {port}", host=host, port=port) if port else host
             raise UsageError(
-                message(
-                    "Cannot listen at {where}: {reason}. Name another address or port.",
-                    where=where,
-                    reason=_reason(error),
-                )
+                "Cannot listen at {where}: {reason}. Name another address or port.", where=where, reason=_reason(error)
             ) from error
         name = _reached_at(host)
         return f"http://{f'[{name}]' if ':' in name else name}:{runner.addresses[0][1]}{self._prefix}/"

@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.errors import ArchiveDamaged
-from exporter.message import message
 from exporter.model.asset import openable
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class ServedFiles:
             while piece := file.read(_PIECE_BYTES):
                 digest.update(piece)
             if digest.hexdigest() != sha256:
-                raise ArchiveDamaged(message("{path} does not match its hash. Run verify --repair.", path=path))
+                raise ArchiveDamaged("{path} does not match its hash. Run verify --repair.", path=path)
             file.seek(0)
             self._sound.add((path, tag))
 

@@ -54,33 +54,29 @@ def read_json(request: Request, response: Response, message_in: Callable[[Any], 
     blank = _BLANK.match(body)
     begin = blank.end() if blank is not None else 0
     if begin == len(body):
-        raise BadBody(message("{operation} answered 200 with an empty body", operation=operation))
+        raise BadBody("{operation} answered 200 with an empty body", operation=operation)
     if body.startswith(b"<", begin):
         raise _html(operation)
     try:
         return loads(body[begin:], response.objects)
     except TooHeavy as error:
         raise BodyTooLarge(
-            message(
-                "{operation} sent too much: {error}, which is refused (the setting max_body)",
-                operation=operation,
-                error=error,
-            )
+            "{operation} sent too much: {error}, which is refused (the setting max_body)",
+            operation=operation,
+            error=error,
         ) from None
     except NotJson as error:
         if response.headers.get("content-type", "").lower().startswith(_HTML_TYPES):
             raise _html(operation) from None
         raise BadBody(
-            message(
-                "{operation} answered with a body that is not JSON ({reason})",
-                operation=operation,
-                reason=message_text(said(error)),
-            )
+            "{operation} answered with a body that is not JSON ({reason})",
+            operation=operation,
+            reason=message_text(said(error)),
         ) from None
 
 
 def _html(operation: str) -> HtmlBody:
-    return HtmlBody(message("{operation} answered with a page of HTML: is the base URL right?", operation=operation))
+    return HtmlBody("{operation} answered with a page of HTML: is the base URL right?", operation=operation)
 
 
 def _fail_by_status(request: Request, response: Response, message_in: Callable[[Any], object], advice: str) -> NoReturn:
@@ -97,12 +93,7 @@ def _fail_by_status(request: Request, response: Response, message_in: Callable[[
                 advice=advice,
             )
         raise NotAuthorised(
-            message(
-                "{operation} answered {status}, not authorised: {advice}",
-                operation=operation,
-                status=status,
-                advice=advice,
-            )
+            "{operation} answered {status}, not authorised: {advice}", operation=operation, status=status, advice=advice
         )
     raise refusal(request, response, _reason(response, message_in) or message("not a success"))
 

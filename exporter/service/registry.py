@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from exporter.errors import UsageError
-from exporter.message import message
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
 from exporter.setting_types import Setting, setting_text
@@ -48,11 +47,9 @@ def service_of(settings: Values, name: str | None = None) -> BlogService:
     found = SERVICES.get(DEFAULT_SERVICE.name if name is None else name)
     if found is None:
         raise UsageError(
-            message(
-                "The blog service {name!r} is not known to this program, which knows {known}.",
-                name=printable(str(name), 60),
-                known=", ".join(SERVICES),
-            )
+            "The blog service {name!r} is not known to this program, which knows {known}.",
+            name=printable(str(name), 60),
+            known=", ".join(SERVICES),
         )
     return found.of(settings)
 
