@@ -52,7 +52,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from exporter.message import filled
+from exporter.message import as_message
 from exporter.message import message as worded
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class BlogExporterError(Exception):
     reported: bool = False
 
     def __init__(self, text: str = "", /, **values: object) -> None:
-        super().__init__(filled(text, **values) if values else text)
+        super().__init__(as_message(text, values))
 
 
 class UsageError(BlogExporterError):

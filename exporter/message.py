@@ -87,6 +87,11 @@ def filled(template: str, /, **values: Any) -> Message:
     return _made(template, None, 1, values)
 
 
+def as_message(text: str, values: Mapping[str, Any]) -> str:
+    """Return the message of a template and its values; without values the text is a message or other text already."""
+    return filled(text, **values) if values else text
+
+
 def without_context(template: str) -> str:
     """Return the text of a catalogue key without the context that may precede it."""
     return template.rpartition(CONTEXT_END)[2]

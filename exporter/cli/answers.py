@@ -64,8 +64,8 @@ def declared_flags(service: Records, settings: Settings, blog_id: str, out: Outp
             if name == flags.comments or not all_as_draft:
                 used[name] = kept[name]
     if used:
-        said = {"said": printable(as_settings(used)), "path": printable(str(answers_path()))}
-        out.say(message("Using the answers kept for {blog_id}: {said} (in {path})", blog_id=printable(blog_id), **said))
+        said: dict[str, Any] = {"said": printable(as_settings(used)), "path": printable(str(answers_path()))}
+        out.say("Using the answers kept for {blog_id}: {said} (in {path})", blog_id=printable(blog_id), **said)
     return service.declared(found, all_as_draft=all_as_draft)
 
 
@@ -140,18 +140,14 @@ def keep_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
             atomic.make_folder(path.parent)
             atomic.write_file(path, text.encode())
     except BlogExporterError as error:
-        sentence = message(
+        out.warn(
             "The answers could not be kept: {reason} Put them into the settings file: {answers}",
             reason=error,
             answers=shown,
         )
-        out.warn(sentence)
         return
-    where = {"blog_id": printable(blog_id), "path": printable(str(path))}
-    sentence = message(
-        "Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})", answers=shown, **where
-    )
-    out.say(sentence)
+    where: dict[str, Any] = {"blog_id": printable(blog_id), "path": printable(str(path))}
+    out.say("Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})", answers=shown, **where)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

@@ -92,7 +92,7 @@ def backup_command(
             target = find_target(words, options, archive=archive, config=config, new=new, warn=out.warn)
             if unless_newer is not None and not _is_due(target.root, unless_newer):
                 age = unless_newer
-                out.say(message("Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=age))
+                out.say("Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=age)
                 about = {"blog_id": target.blog_id, "archive": str(target.root.absolute())}
                 out.document({**about, "dry_run": dry_run, "outcome": "skipped"})
                 return 0
@@ -101,7 +101,7 @@ def backup_command(
                 kept = remember_options(target, options, out)
                 if kept is not None and target.table is None:
                     command = suggested("backup", target.root)
-                    out.say(message("From now on this is enough: {command}", command=command))
+                    out.say("From now on this is enough: {command}", command=command)
             return outcome.exit_code
 
     if every:
@@ -131,7 +131,7 @@ def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Outpu
     ends: dict[str, str] = {}
     codes = []
     for name, table in blogs.items():
-        out.say(message("{name}: {blog_id}", name=name, blog_id=table.blog_id))
+        out.say("{name}: {blog_id}", name=name, blog_id=table.blog_id)
         own = replace(out, name=name)
         try:
             code = back_up(name, own)
@@ -147,7 +147,7 @@ def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Outpu
         codes.append(code)
         out.say()
     for name, end in ends.items():
-        out.say(message("{name}: {end}", name=name, end=end))
+        out.say("{name}: {end}", name=name, end=end)
     return min(codes, key=lambda code: ORDER.index(code) if code in ORDER else -1)
 
 

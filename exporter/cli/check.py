@@ -81,8 +81,7 @@ def command(
         found = Archive.open(target.root).info.service if Archive.exists(target.root) else None
         service = service_of(settings, found or settings.service)
         write_report(report, result, settings, service, force=force)
-        text = message("Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report)
-        out.say(text)
+        out.say("Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report)
     return result.exit_code
 
 

@@ -95,7 +95,7 @@ def compare_command(
 
     with catch_signals(lambda: message("nothing was written")) as signals:
         kind, comparison = compared_with(home, settings, expected, scope, signals, progress)
-    out.say(message("Compared with {home}, a {kind}:", home=printable(home, 200), kind=kind))
+    out.say("Compared with {home}, a {kind}:", home=printable(home, 200), kind=kind)
     result = document(comparison, **expected.about, home={"kind": kind, "place": home})
     out.document(result)
     if report is not None:

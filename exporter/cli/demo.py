@@ -64,7 +64,7 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
                 directory, blog.blog_id, settings, quiet, new=True, clock=clock, recorded_url=url, locate=service.local
             )
 
-        out.say(message("A sample blog is served at {url}. Backing it up:\n", url=service.base_url))
+        out.say("A sample blog is served at {url}. Backing it up:\n", url=service.base_url)
         run(0)
         later_changes(blog)
         out.say(message("\nNow a post is edited, one is written, one is deleted. Backing it up again:\n"))
@@ -76,7 +76,7 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
             "The demo's archive is damaged: {path}: {detail}.", path=findings[0].path, detail=findings[0].detail
         )
     versions = counted(len(reader.versions()), "version")
-    out.say(message("\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n", versions=versions))
+    out.say("\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n", versions=versions)
     for what, where in _sights(directory, reader):
         out.say(f"  {left(translated(what), 28)} {where}")
     out.document({"archive": str(directory.absolute()), "blog_id": blog.blog_id, "versions": len(reader.versions())})
@@ -95,12 +95,11 @@ def _begin(out: Output, directory: Path, blog_id: str) -> None:
     found = reader.info.blog_id
     if found != blog_id:
         raise UsageError("{folder} is the archive of {blog_id}: name a new folder.", folder=directory, blog_id=found)
-    text = message(
+    out.say(
         "{folder} contains an earlier demo, and gets new versions. The sample blog starts from the beginning, "
         "so the first backup finds the last changes undone.\n",
         folder=directory,
     )
-    out.say(text)
 
 
 def _sights(directory: Path, reader: Archive) -> list[tuple[str, str]]:

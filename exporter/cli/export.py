@@ -93,7 +93,7 @@ def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, 
 def _export(out: Output, job: Job) -> int:
     dry_run = job.given["dry_run"]
     for option in unused_options(job.form, job.given):
-        out.warn(message("{option} has no effect on {form}.", option=option, form=job.form))
+        out.warn("{option} has no effect on {form}.", option=option, form=job.form)
     exported, declared = run_export(job, out, dry_run=dry_run)
     for each in exported:
         _print(out, each, declared, dry_run=dry_run)
@@ -115,38 +115,35 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
     files, total = counted(document["file_count"], "file"), size_text(document["bytes"])
     if dry_run:
         parts = listed([files, total])
-        out.say(message("{folder} would hold {parts}; nothing was written.", folder=folder, parts=parts))
+        out.say("{folder} would hold {parts}; nothing was written.", folder=folder, parts=parts)
     else:
-        text = message(
+        out.done(
             "{folder}: {parts}; the whole report is {report}.",
             folder=folder,
             parts=listed([files, total]),
             report=report_path(folder),
         )
-        out.done(text)
     if document["in"]["entries"] and not document["out"]["entries"]:
-        out.warn(message("No entry is in {folder}; the lines above say why.", folder=folder))
+        out.warn("No entry is in {folder}; the lines above say why.", folder=folder)
     _print_hidden_since(out, exported)
     hidden = report.hidden_comments()
     if hidden and not declared.visible_comment_flags:
-        text = message(
+        out.warn(
             "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
             comments=counted(hidden, "comment"),
         )
-        out.warn(text)
 
 
 def _print_hidden_since(out: Output, exported: Exported) -> None:
     """Print that the export of an older version leaves out entries that were hidden or removed later."""
     hidden = exported.report.hidden_since()
     if hidden and not exported.private:
-        text = message(
+        out.warn(
             "{entries} of version {version} left out: hidden or removed since. --only all or --only private writes "
             "them into OUT.NOT-PUBLIC.",
             entries=counted(hidden, "entry"),
             version=exported.document["version"],
         )
-        out.warn(text)
 
 
 def _print_limits(out: Output, form: str, exported: Exported) -> None:
@@ -155,11 +152,10 @@ def _print_limits(out: Output, form: str, exported: Exported) -> None:
     for name, target in TARGETS.items():
         limited = form in target.forms and target.max_entries
         if limited and (exported.document["out"]["entries"] > target.max_entries or largest > target.max_bytes):
-            text = message(
+            out.say(
                 "{title} reads at most {entries} and {size} in a file; for smaller files, add --target {name}.",
                 title=target.title,
                 entries=counted(target.max_entries, "entry"),
                 size=size_text(target.max_bytes),
                 name=name,
             )
-            out.say(text)

@@ -290,16 +290,15 @@ def print_doubt(out: Output, form: str) -> None:
     target = NAMED[form].target
     if target is None or target.keeps(Matter.FORMAT):
         return
-    text = message(
+    out.say(
         "It is not confirmed that {title} takes {form} files: first try a file with a few entries, such as with "
         "--since DAY.",
         title=target.title,
         form=target.form,
     )
-    out.say(text)
     for fact in target.facts:
         if fact.matter is Matter.FORMAT:
-            out.say(message("Other sources say: {text}; {source}", text=fact.says, source=fact.source))
+            out.say("Other sources say: {text}; {source}", text=fact.says, source=fact.source)
 
 
 def resolved(given: Mapping[str, Any], blog_id: str, out: Output) -> Settings:

@@ -79,8 +79,8 @@ def files_command(*, out: Output, archive: Path, missing: bool, as_csv: bool, at
     held = sum(row.bytes or 0 for row in rows if not row.absent)
     states = [message("{n:,} {state}", n=n, state=_STATES.get(name, name)) for name, n in counts.items()]
     said = listed(states) if states else message("none")
-    out.say(message("{files}: {states}.", files=counted(len(rows), "file"), states=said))
-    out.say(message("{size} in the archive.", size=size_text(held)))
+    out.say("{files}: {states}.", files=counted(len(rows), "file"), states=said)
+    out.say("{size} in the archive.", size=size_text(held))
     return 0
 
 

@@ -352,7 +352,7 @@ def catalogue(*, out: Output, form: str, root: Path, target: Path | None, pool: 
     ]
     if result.dropped:
         parts.append(message("{n:,} gone", n=result.dropped))
-    out.say(message("{catalogue}: {parts}.", catalogue=path, parts=listed(parts)))
+    out.say("{catalogue}: {parts}.", catalogue=path, parts=listed(parts))
     return 3 if result.troubles else 0
 
 
@@ -389,7 +389,7 @@ def index(*, out: Output, root: Path, title: str, site_lang: str | None, pool: W
     )
     report_trouble(out, counts.trouble, counts.troubles)
     parts = [message_n("{n:,} blog", "{n:,} blogs", counts.blogs), counted(counts.entries, "entry")]
-    out.say(message("{page}: {parts}.", page=found.path, parts=listed(parts)))
+    out.say("{page}: {parts}.", page=found.path, parts=listed(parts))
     return 3 if counts.troubles else 0
 
 
@@ -445,5 +445,5 @@ def search(
         parts.append(message("{n:,} of them changed since: use --update", n=found.outdated))
     if not given["update"]:
         parts.append(message("index of {date}", date=f"{when:%Y-%m-%d %H:%M} UTC"))
-    out.say(message("{parts}.", parts=listed(parts)))
+    out.say("{parts}.", parts=listed(parts))
     return 3 if troubles else 0

@@ -54,7 +54,7 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, **given: An
     format_named(form)
     check_options(form, given)
     for each in unused_options(form, given):
-        work.out.warn(message("{option} has no effect on {form}.", option=each, form=form))
+        work.out.warn("{option} has no effect on {form}.", option=each, form=form)
     if not target.name:
         raise UsageError("{target} cannot be a new folder; name one.", target=target)
     private = target.with_name(f"{target.name}.NOT-PUBLIC")

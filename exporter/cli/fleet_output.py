@@ -97,8 +97,7 @@ class RunDisplay(ProgressBar):
             self.out.say(line)
         rate = moment.requests / moment.seconds if moment.seconds else 0.0
         requests, took = counted(moment.requests, "request"), time_text(moment.seconds)
-        text = message("{requests} in {time}, {rate:.1f} a second.", requests=requests, time=took, rate=rate)
-        self.out.say(text)
+        self.out.say("{requests} in {time}, {rate:.1f} a second.", requests=requests, time=took, rate=rate)
         return {
             "fleet": str(root.absolute()),
             "blogs": {"listed": moment.counts.blogs, **states},
@@ -290,7 +289,7 @@ class WorkDisplay(ProgressBar):
             self._failures += 1
             if self._failures <= _MAX_FAILURES:
                 archive, reason = printable(str(result.path), 300), _shown_reason(result.reason)
-                self.out.answer(message("{archive}: {reason}", archive=archive, reason=reason))
+                self.out.answer("{archive}: {reason}", archive=archive, reason=reason)
         self.advance(tally.archives)
 
     def advance(self, done: int) -> None:
@@ -299,8 +298,13 @@ class WorkDisplay(ProgressBar):
         self.update(done, total)
         if self.timer.is_due():
             rate = done / (time.monotonic() - self._begun)
-            numbers = {"done": done, "total": total, "rate": rate, "time": time_text((total - done) / rate)}
-            self.out.say(message("{done:,} of {total:,} archives, {rate:.1f} a second; done in {time}.", **numbers))
+            numbers: dict[str, Any] = {
+                "done": done,
+                "total": total,
+                "rate": rate,
+                "time": time_text((total - done) / rate),
+            }
+            self.out.say("{done:,} of {total:,} archives, {rate:.1f} a second; done in {time}.", **numbers)
 
 
 def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
@@ -323,9 +327,9 @@ def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
 def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> None:
     """Name archives that could not be read, the first twenty of them."""
     for name, reason in trouble[:_MAX_UNREADABLE]:
-        out.warn(message("{archive}: {reason}", archive=printable(name, 300), reason=reason))
+        out.warn("{archive}: {reason}", archive=printable(name, 300), reason=reason)
     if count > _MAX_UNREADABLE:
-        out.warn(message("{n:,} more could not be read.", n=count - _MAX_UNREADABLE))
+        out.warn("{n:,} more could not be read.", n=count - _MAX_UNREADABLE)
 
 
 def trouble_document(trouble: list[tuple[str, str]]) -> list[dict[str, Any]]:

@@ -269,22 +269,21 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     name = plan.table.name if plan.table is not None else table_name(plan.blog_id, read_config(config).blogs)
     if plan.table is None:
         add_blog(path, name, {**plan.values, **_token_kept(plan, name)})
-        out.say(message("The settings are in {path}, as [blogs.{name}].", path=path, name=name))
+        out.say("The settings are in {path}, as [blogs.{name}].", path=path, name=name)
     target = find_target(name, {}, config=config, warn=out.warn)
     outcome = _backed_up(target, out)
     scheduled = _scheduled(plan, out, config)
     out.say()
     if outcome.exit_code:
-        text = message("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
-        out.say(text)
+        out.say("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
     else:
-        out.say(message("Your blog is safe in {folder}.", folder=plan.root))
+        out.say("Your blog is safe in {folder}.", folder=plan.root)
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
-        out.say(message("  to read it, open:   {path}", path=site))
+        out.say("  to read it, open:   {path}", path=site)
     chosen = [] if config is None else ["--config", str(_absolute(config))]
-    out.say(message("  to see its state:   {command}", command=suggested("status", plan.root)))
-    out.say(message("  to save it again:   {command}", command=suggested("backup", name, *chosen)))
+    out.say("  to see its state:   {command}", command=suggested("status", plan.root))
+    out.say("  to save it again:   {command}", command=suggested("backup", name, *chosen))
     out.document(
         {
             "blog_id": plan.blog_id,
@@ -317,13 +316,12 @@ def _looked(plan: _Plan, out: Output) -> int:
     out.say(message("Checking the blog with a few requests …"))
     result = asyncio.run(check(plan.blog_id, plan.settings, plan.root, warn=out.warn))
     if result.estimate is not None:
-        text = message(
+        out.say(
             "It has about {entries:,} entries, {comments:,} comments and {files:,} files.",
             entries=result.estimate.entries,
             comments=result.estimate.comments,
             files=result.estimate.files,
         )
-        out.say(text)
     for finding in result.findings:
         if finding.exit_code:
             out.warn(printable(translated(finding.said)))
@@ -365,18 +363,17 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
             words += ["--config", str(_absolute(config))]
         known = install(plan_for(plan.root, plan.blog_id, words, at=plan.at or None))
     except BlogExporterError as error:
-        out.warn(message("The backup is not scheduled yet. {reason}", reason=error))
+        out.warn("The backup is not scheduled yet. {reason}", reason=error)
         return None
     if "token" in plan.settings.sources and plan.settings.sources["token"].origin is Origin.VARIABLE:
-        text = message(
+        out.warn(
             "{scheduler} does not have your variable with the token: put the token into a file, as token_file.",
             scheduler=known.scheduler,
         )
-        out.warn(text)
     not_running = trouble(known)
     if not_running is not None:
         out.warn(not_running)
-    out.say(message("Saved every night by {scheduler}; next: {next}.", scheduler=known.scheduler, next=known.next))
+    out.say("Saved every night by {scheduler}; next: {next}.", scheduler=known.scheduler, next=known.next)
     return known.scheduler
 
 

@@ -179,12 +179,11 @@ def logout_command(*, out: Output, words: str, config: Path | None, **options: A
         )
         out.say(text)
     else:
-        text = message(
+        out.warn(
             "the stored tokens are deleted, but the service did not revoke them ({reason}): "
             "end this program's access on the service's own pages",
             reason=done.reason or message("it refused"),
         )
-        out.warn(text)
     return 0
 
 
@@ -219,7 +218,7 @@ def whoami_command(*, out: Output, words: str, config: Path | None, **options: A
             "ends_at": time_of(facts.ends_at),
         }
     )
-    out.answer(message("{name} (user {id}) at {base_url}", name=user.name, id=user.id, base_url=settings.base_url))
+    out.answer("{name} (user {id}) at {base_url}", name=user.name, id=user.id, base_url=settings.base_url)
     out.answer(_place_line(facts))
     if facts.account is not None:
         out.answer(lasting_line(bool(facts.renewable), facts.ends_at, settings))

@@ -110,16 +110,13 @@ def move_command(
             _print(out, each)
         whole = all(each.outcome.whole for each in moved)
         if dry_run:
-            out.answer(message("Nothing was changed in {home}.", home=printable(home)))
+            out.answer("Nothing was changed in {home}.", home=printable(home))
         else:
             keep_answers(given, info.blog_id, out)
             if not no_compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same
-            text = message(
-                "{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file
-            )
-            out.answer(text)
+            out.answer("{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file)
     out.document(
         {
             "archive": str(archive.resolve()),
@@ -178,38 +175,34 @@ def _print(out: Output, moved: Moved) -> None:
     for (thing, did, why), keys in outcome.named.items():
         what, some = counted(len(keys), thing.noun), shown(_some(outcome.public_keys(thing, keys)))
         reason = shown(translated(why))
-        out.say(message("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some))
+        out.say("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some)
     for thing, missing in outcome.missing.items():
-        text = message(
+        out.warn(
             "{things} not found at the last check, but should exist{some}",
             things=counted(len(missing), thing.noun),
             some=shown(_some(outcome.public_keys(thing, missing))),
         )
-        out.warn(text)
     for found in outcome.exposed:
-        text = message(
+        out.warn(
             "Everybody can see a private {noun}, number {number}, in {place}.",
             noun=found.thing.noun,
             number=found.key,
             place=shown(found.place),
         )
-        out.warn(text)
     if outcome.links:
-        text = message(
+        out.say(
             "Public posts link to {links:,} addresses on {hosts:,} hosts. Links are written so that WordPress "
             "notifies none of them (no pingbacks).",
             links=outcome.links.total(),
             hosts=len(outcome.links),
         )
-        out.say(text)
     for key, numbers in outcome.twice.items():
         others = ", ".join(map(str, numbers[:_NAMED_RECORDS]))
-        text = message(
+        out.warn(
             "{key} exists more than once: also as number {numbers}. Delete the copies that you do not want.",
             key=shown(key),
             numbers=others,
         )
-        out.warn(text)
 
 
 def _some(keys: list[str]) -> str:
@@ -278,8 +271,8 @@ class _Progress:
         if self._bar is not None:
             self._bar.update(self._done, self._total)
             if self._bar.timer.is_due():
-                counts = {"stage": self._stage, "done": self._done, "all": self._total}
-                self.out.say(message("{stage}: {done:,} of {all:,}", **counts))
+                counts: dict[str, Any] = {"stage": self._stage, "done": self._done, "all": self._total}
+                self.out.say("{stage}: {done:,} of {all:,}", **counts)
 
     def retrying(self, event: RetryEvent) -> None:
         """Show that a retry was scheduled: long waits always, short ones if verbose."""

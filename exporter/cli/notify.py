@@ -95,16 +95,16 @@ class Notifier:
                 self._out.warn(line)
         trouble = self.monitor.trouble if self.monitor is not None else None
         if self.monitor is not None and trouble is not None and not known:
-            sentence = message(
+            self._out.warn(
                 "Cannot reach the monitor at {host} ({reason}). This does not affect the backup.",
-                host=self.monitor.host, reason=said(trouble),
-            )  # fmt: skip
-            self._out.warn(sentence)
+                host=self.monitor.host,
+                reason=said(trouble),
+            )
         if event is Event.HEALED:
             self._out.notice(self._healed(before))
         if event is Event.REMINDER and before.since is not None:
             date = self._date(before.since)
-            self._out.notice(message("{blog} has had the following trouble since {date}.", blog=self._blog, date=date))
+            self._out.notice("{blog} has had the following trouble since {date}.", blog=self._blog, date=date)
         if error is not None:
             error.reported = known
             if self._settings.closing is not None and not known:
@@ -179,7 +179,7 @@ class Notifier:
         }
         wrong = run_command(command, text, facts)
         if wrong is not None:
-            self._out.warn(message("The command of on_failure failed: {reason}.", reason=wrong))
+            self._out.warn("The command of on_failure failed: {reason}.", reason=wrong)
 
     def _trouble_text(self, error: BlogExporterError | None) -> str:
         if error is not None:

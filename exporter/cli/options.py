@@ -263,13 +263,12 @@ def warn_about_locked(out: Output, locked: Locked) -> None:
         )
         out.answer(text)
         return
-    text = message(
+    out.answer(
         "Locked until {date} at least: {files}, {renewed:,} of them renewed.",
         date=f"{locked.until:%Y-%m-%d}",
         files=files,
         renewed=locked.renewed,
     )
-    out.answer(text)
 
 
 def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Command]:

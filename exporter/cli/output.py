@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from exporter.message import PROGRAM, Message, message, message_n, said
+from exporter.message import PROGRAM, Message, as_message, message, message_n, said
 from exporter.text import printable, printable_json, printable_lines
 from exporter.translation import translated
 
@@ -148,7 +148,7 @@ def _over(safe: SafeStream, stream: TextIO | None) -> TextIO:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The printer of a command.
+    """The printer of a command. Its methods take a message, or a literal template and the values of its fields.
 
     Attributes:
         as_json: print documents for programs, not the answers for people.
@@ -160,29 +160,29 @@ class Output:
     verbosity: int = 0
     name: str | None = None
 
-    def say(self, text: str = "", *, level: int = 0) -> None:
+    def say(self, text: str = "", /, *, level: int = 0, **values: Any) -> None:
         """Print a line for people on standard error."""
         if self.verbosity >= level:
-            click.echo(printable_lines(translated(text)), err=True)
+            click.echo(printable_lines(translated(as_message(text, values))), err=True)
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str, /, **values: Any) -> None:
         """Print a warning on standard error, even if quiet."""
-        label = translated(message("warning: {text}", text=text))
+        label = translated(message("warning: {text}", text=as_message(text, values)))
         click.echo(f"{PROGRAM}: {printable_lines(label)}", err=True)
 
-    def notice(self, text: str) -> None:
+    def notice(self, text: str, /, **values: Any) -> None:
         """Print good news on standard error, even if quiet."""
-        click.echo(f"{PROGRAM}: {printable_lines(translated(text))}", err=True)
+        click.echo(f"{PROGRAM}: {printable_lines(translated(as_message(text, values)))}", err=True)
 
-    def answer(self, text: str, *, colour: bool = False) -> None:
+    def answer(self, text: str, /, *, colour: bool = False, **values: Any) -> None:
         """Print the answer of a query for people on standard output; nothing under ``--json``."""
         if not self.as_json:
-            click.echo(printable_lines(translated(text), colours=colour), color=colour)
+            click.echo(printable_lines(translated(as_message(text, values)), colours=colour), color=colour)
 
-    def done(self, text: str) -> None:
+    def done(self, text: str, /, **values: Any) -> None:
         """Print a change on standard output; nothing if quiet or with ``--json``."""
         if self.verbosity >= 0:
-            self.answer(text)
+            self.answer(text, **values)
 
     def document(self, value: dict[str, Any]) -> None:
         """Print the answer for programs, a line with one JSON object; nothing without ``--json``."""

@@ -63,17 +63,17 @@ def _document(profile: Profile, file: ConfigFile) -> dict[str, Any]:
 
 def _print(out: Output, profile: Profile) -> None:
     if profile.title == profile.name:
-        out.answer(message("{name}: your profile", name=profile.name))
+        out.answer("{name}: your profile", name=profile.name)
     else:
-        out.answer(message("{name}: {title}", name=profile.name, title=profile.title))
+        out.answer("{name}: {title}", name=profile.name, title=profile.title)
     for name, fact in profile.facts.items():
         shown = message("hosts of its blogs") if name == BLOG_HOSTS else name
-        out.answer(message("  {name} = {value}", name=shown, value=fact.value))
-        out.answer(message("      {standing}", standing=_basis(fact)))
+        out.answer("  {name} = {value}", name=shown, value=fact.value)
+        out.answer("      {standing}", standing=_basis(fact))
     if profile.unknown:
         out.answer(message("  Not known:"))
     for what in profile.unknown:
-        out.answer(message("      {what}", what=what))
+        out.answer("      {what}", what=what)
 
 
 def _basis(fact: KnownFact) -> str:

@@ -129,7 +129,7 @@ class Progress:
             parts.append(_entries(self._entries, self._entries_planned))
         if self._assets_planned:
             parts.append(_assets(self._assets, self._assets_planned))
-        self._out.say(message("{what} read", what=listed(parts)))
+        self._out.say("{what} read", what=listed(parts))
 
 
 def _clock_sentence(event: ClockDiffers, zone: tzinfo) -> str:

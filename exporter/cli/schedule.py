@@ -93,9 +93,9 @@ def install(
 
     plan = _plan(out, words, config, at, given)
     known = schedulers.install(plan, scheduler, words=[words, *_named({**given, "config": config, "at": at})])
-    facts = {"scheduler": known.scheduler, "next": known.next}
+    facts: dict[str, Any] = {"scheduler": known.scheduler, "next": known.next}
     out.document({"name": plan.name, **facts, "command": known.command, "at": str(plan.at)})
-    out.answer(message("{blog} is backed up every night by {scheduler}; next: {next}.", blog=plan.blog_id, **facts))
+    out.answer("{blog} is backed up every night by {scheduler}; next: {next}.", blog=plan.blog_id, **facts)
     not_running = schedulers.trouble(known)
     if not_running is not None:
         out.warn(not_running)
@@ -115,9 +115,9 @@ def remove(*, out: Output, words: str, config: Path | None) -> int:
     removed = schedulers.remove(archive)
     out.document({"archive": str(archive), "removed": removed})
     if removed:
-        out.answer(message("Removed from {schedulers}.", schedulers=both(removed)))
+        out.answer("Removed from {schedulers}.", schedulers=both(removed))
     else:
-        out.answer(message("Nothing was scheduled for {archive}.", archive=archive))
+        out.answer("Nothing was scheduled for {archive}.", archive=archive)
     return 0
 
 
@@ -142,16 +142,16 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
             archive=archive,
             command=suggested("schedule", "install", words, *_named({"config": config})),
         )
-    facts = {"scheduler": known.scheduler, "next": known.next, "command": known.command}
+    facts: dict[str, Any] = {"scheduler": known.scheduler, "next": known.next, "command": known.command}
     out.document({"archive": str(archive), **facts, "last_run": last})
-    out.answer(message("Next backup: {next}, by {scheduler}", next=known.next or "-", scheduler=known.scheduler))
+    out.answer("Next backup: {next}, by {scheduler}", next=known.next or "-", scheduler=known.scheduler)
     if last is None:
         out.answer(message("Last run: none yet"))
     else:
         ended = f"{datetime.fromisoformat(str(last['finished_at'])).astimezone():%Y-%m-%d %H:%M}"
         outcome = OUTCOMES.get(str(last["outcome"]), str(last["outcome"]))
-        out.answer(message("Last run: {time}, {outcome}", time=ended, outcome=outcome))
-    out.say(message("It starts: {command}", command=known.command), level=1)
+        out.answer("Last run: {time}, {outcome}", time=ended, outcome=outcome)
+    out.say("It starts: {command}", command=known.command, level=1)
     not_running = schedulers.trouble(known)
     if not_running is not None:
         out.warn(not_running)
@@ -209,12 +209,11 @@ def _plan(out: Output, words: str, config: Path | None, at: str | None, given: M
     paths = {name: _absolute(Path(options[name] or "")) for name in ("token_file", "config") if options[name]}
     arguments += _named({**options, **paths})
     if _TOKEN in os.environ and target.settings.token_file is None:
-        text = message(
+        out.warn(
             "schedulers do not know {variable}: put the token into a file that only you can read, and give it with "
             "--token-file.",
             variable=_TOKEN,
         )
-        out.warn(text)
     if is_temporary():
         text = message("the program runs from a cache that may be emptied: install it with pipx, uv tool or pip first.")
         out.warn(text)

@@ -95,7 +95,7 @@ def search_command(
         parts.append(message("{n:,} more in similar spellings", n=found.similar_total))
     if found.total + found.similar_total > given["limit"]:
         parts.append(shown_line(query))
-    out.say(message("{parts}.", parts=listed(parts)))
+    out.say("{parts}.", parts=listed(parts))
     return 0
 
 

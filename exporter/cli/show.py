@@ -91,7 +91,7 @@ def show_command(
     stored = known.stored
     if known.gone_in is not None:
         gone = _gone(kind, record_id, known, settings.timezone)
-        out.warn(message("{gone}; this is version {version}", gone=gone, version=stored.version))
+        out.warn("{gone}; this is version {version}", gone=gone, version=stored.version)
     if out.as_json:
         from exporter.archive.lines import latest_line
 
@@ -163,7 +163,7 @@ def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: S
 
 def _print(out: Output, name: str, stored: RecordVersion) -> None:
     record_id = printable(stored.record_id)
-    out.answer(message("{kind} {id}, from version {version}", kind=name, id=record_id, version=stored.version))
+    out.answer("{kind} {id}, from version {version}", kind=name, id=record_id, version=stored.version)
     for field, value in stored.data().items():
         text = value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")
         rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]

@@ -87,13 +87,12 @@ def _refresh(out: Output, archive: Archive, settings: Settings, version: int) ->
     site = {"archive": str(archive.path.absolute()), "version": version, "site": str(start.absolute())}
     out.document({**site, "files_made": made.files})
     place, files = printable(str(start)), counted(made.files, "file")
-    out.answer(message("{path} shows version {version}; {files} were made.", path=place, version=version, files=files))
+    out.answer("{path} shows version {version}; {files} were made.", path=place, version=version, files=files)
     if version != archive.newest():
-        text = message(
+        out.say(
             "All of latest/ shows version {version} now; the next backup, rebuild or site brings back the newest.",
             version=version,
         )
-        out.say(text)
     return start
 
 
@@ -119,9 +118,9 @@ def _copy(
     out.document(document)
     files, entries = counted(document["file_count"], "file"), counted(document["written"]["entries"], "entry")
     parts = listed([files, size_text(document["bytes"]), entries])
-    out.answer(message("{path}: {parts}.", path=printable(str(target)), parts=parts))
+    out.answer("{path}: {parts}.", path=printable(str(target)), parts=parts)
     if public is not None:
         left = document["left_out"]
         parts = listed([counted(left["entries"], "entry"), counted(left["comments"], "comment")])
-        out.say(message("Left out as not public: {parts}.", parts=parts))
+        out.say("Left out as not public: {parts}.", parts=parts)
     return copy.start

@@ -218,11 +218,11 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
     newest, last, writer = document["newest"], document["last_run"], document["writer"]
     out.answer(_headline(found))
     versions = counted(document["versions"], "version")
-    out.answer(message("{blog}: {versions}, format 1", blog=printable(document["blog_id"]), versions=versions))
+    out.answer("{blog}: {versions}, format 1", blog=printable(document["blog_id"]), versions=versions)
     if newest is not None:
-        out.answer(message("Newest version: {n} of {time}", n=newest["version"], time=newest["finished_at"]))
+        out.answer("Newest version: {n} of {time}", n=newest["version"], time=newest["finished_at"])
         records = (counted(n, _NOUNS.get(kind, "user")) for kind, n in document["records"].items() if n)
-        out.answer(message("Records: {records}", records=listed(records)))
+        out.answer("Records: {records}", records=listed(records))
     if last is not None:
         outcome: str = OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
         how = {"time": last["finished_at"], "outcome": outcome}
@@ -240,4 +240,4 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
         out.answer(message("A run did not finish: the next backup resumes it."))
     if writer:
         pid, since = str(writer.get("pid")), str(writer.get("since"))
-        out.answer(message("Being written by process {pid} since {since}.", pid=pid, since=since))
+        out.answer("Being written by process {pid} since {since}.", pid=pid, since=since)

@@ -190,53 +190,50 @@ def _print_readers(out: Output, store: EncryptedStore) -> None:
     """Warn about recipients who can decrypt only some objects."""
     changed = store.changed_readers()
     if changed.added:
-        text = message(
+        out.warn(
             "{who} can only decrypt new objects in {place}: to include the old ones, sync to a new place.",
             who=listed(changed.added),
             place=store.place,
         )
-        out.warn(text)
     if changed.dropped:
-        text = message(
+        out.warn(
             "{who} cannot decrypt new objects in {place}, but can still decrypt the old ones.",
             who=listed(changed.dropped),
             place=store.place,
         )
-        out.warn(text)
 
 
 def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
     from exporter.copies.contents import Relation
 
     for path in each.damaged:
-        out.warn(message("{path} is damaged or missing, and is not sent.", path=printable(path, 200)))
+        out.warn("{path} is damaged or missing, and is not sent.", path=printable(path, 200))
     for path in each.damaged_there:
-        out.warn(message("{path} at the target is wrong.", path=printable(path, 200)))
+        out.warn("{path} at the target is wrong.", path=printable(path, 200))
     if each.rolled_back is not None:
-        text = message(
+        out.warn(
             "{name}: the copy had version {before} after the last sync and now has only version {found}: an older "
             "state replaced it, or versions were removed.",
             name=printable(name, 200),
             before=each.rolled_back[0],
             found=each.rolled_back[1],
         )
-        out.warn(text)
-    values = {
+    values: dict[str, Any] = {
         "name": printable(name, 200),
         "versions": counted(len(each.versions), "version"),
         "files": counted(each.objects, "file"),
         "size": size_text(each.bytes),
     }
     if each.error is not None:
-        out.warn(message("{name}: {reason}", name=values["name"], reason=shown(said(each.error), 1000)))
+        out.warn("{name}: {reason}", name=values["name"], reason=shown(said(each.error), 1000))
     elif each.relation is Relation.BEHIND:
-        out.done(message("{name}: the copy has newer versions; nothing was sent.", **values))
+        out.done("{name}: the copy has newer versions; nothing was sent.", **values)
     elif not each.objects:
-        out.done(message("{name}: nothing is missing.", **values))
+        out.done("{name}: nothing is missing.", **values)
     elif dry_run:
-        out.answer(message("{name}: would send {versions}, {files}, {size}.", **values))
+        out.answer("{name}: would send {versions}, {files}, {size}.", **values)
     else:
-        out.done(message("{name}: sent {versions}, {files}, {size}.", **values))
+        out.done("{name}: sent {versions}, {files}, {size}.", **values)
 
 
 def _refresh(out: Output, root: Path) -> None:
@@ -249,5 +246,4 @@ def _refresh(out: Output, root: Path) -> None:
     if archive.layout.latest.is_dir():
         refresh(archive, settings)
     else:
-        text = message("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root)
-        out.say(text, level=1)
+        out.say("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root, level=1)

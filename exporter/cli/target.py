@@ -221,12 +221,12 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
     try:
         news = remember(target.root, {**table, **chosen})
     except BlogExporterError as error:
-        out.warn(message("The settings could not be remembered. {reason}", reason=error))
+        out.warn("The settings could not be remembered. {reason}", reason=error)
         return None
     left = (name for name, value in chosen.items() if not is_kept(name, value) and name not in OF_ONE_RUN)
     options = listed(map(option_name, left))
     if news and options:
-        out.say(message("An archive does not remember {options}: add this to your settings file.", options=options))
+        out.say("An archive does not remember {options}: add this to your settings file.", options=options)
     return target.root / FILE_NAME if news else None
 
 

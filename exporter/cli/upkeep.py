@@ -107,5 +107,5 @@ def rebuild_command(*, out: Output, archive: Archive, settings: Settings, at: st
     made = rebuild(archive, settings, at=number)
     out.document({"archive": str(archive.path.absolute()), "version": number, "files_made": made.files})
     files = counted(made.files, "file")
-    out.say(message("latest/ shows version {version}; {files} of its views were made.", version=number, files=files))
+    out.say("latest/ shows version {version}; {files} of its views were made.", version=number, files=files)
     return 0

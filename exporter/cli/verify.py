@@ -115,13 +115,12 @@ def _look_from_outside(out: Output, place: str) -> int:
     )
     if damage:
         raise ArchiveDamaged(_damaged(place, damage))
-    text = message(
+    out.answer(
         "No file is missing or truncated: {versions}, {files}. Their content was not checked, since that needs "
         "--identity.",
         versions=counted(seen.versions, "version"),
         files=counted(seen.objects, "file"),
     )
-    out.answer(text)
     return 0
 
 
@@ -132,8 +131,8 @@ def _printed(
     documents: list[dict[str, object]] = []
     for each in findings:
         mend = mend_of(each)
-        values = {"path": printable(each.path), "detail": shown(each.detail, 2000), "mend": mend}
-        out.answer(message("{code}: {path}: {detail} ({mend})", code=each.code, **values))
+        values: dict[str, Any] = {"path": printable(each.path), "detail": shown(each.detail, 2000), "mend": mend}
+        out.answer("{code}: {path}: {detail} ({mend})", code=each.code, **values)
         found = {"code": str(each.code), "path": each.path, "detail": each.detail, "damage": each.damage, "mend": mend}
         documents.append(found)
     return documents, sum(bool(each["damage"]) for each in documents)
@@ -202,12 +201,12 @@ def _report(
         raise ArchiveDamaged(_damaged(place, damage))
     there = counted(versions, "version")
     if about.get("quick"):
-        out.answer(message("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there))
+        out.answer("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there)
     else:
-        out.answer(message("Intact: {versions}, every hash, chain and fold holds.", versions=there))
+        out.answer("Intact: {versions}, every hash, chain and fold holds.", versions=there)
     for line in completeness_lines(completeness, problems):
         out.answer(line)
-    out.answer(message("Head: {head}", head=newest or message("none yet, the next backup seals this archive")))
+    out.answer("Head: {head}", head=newest or message("none yet, the next backup seals this archive"))
     if document["complete"]:
         return 0
     if backup is not None:
@@ -237,7 +236,7 @@ def _repair(out: Output, archive: Archive) -> list[str]:
     restored = []
     for path, done in repair(archive, resolve({}, blog_id=archive.info.blog_id, warn=out.warn)):
         lost, back = message("cannot be restored offline"), message("restored")
-        out.answer(message("{what}: {path}", what=back if done else lost, path=printable(path)))
+        out.answer("{what}: {path}", what=back if done else lost, path=printable(path))
         restored += [path] if done else []
     return restored
 

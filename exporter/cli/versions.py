@@ -137,7 +137,7 @@ def diff_command(
         )
         with atomic.translated(page):
             atomic.write_file(page, data)
-        out.say(message("Written to {path}.", path=page))
+        out.say("Written to {path}.", path=page)
     if out.as_json:
         changes = archive.diff(before, after, service)
         out.document({"from": before, "to": after, "changes": [change.document() for change in changes]})

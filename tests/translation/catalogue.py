@@ -1,7 +1,7 @@
 """``python -m tests.translation.catalogue [JA.json]``: update the catalogues with the program's sentences.
 
-Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in Python, to errors
-with values, and to ``t`` in the site's templates and pages. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
+Sentences are the literals given to ``message``, ``message_in_context``, ``message_n`` and ``message_template`` in Python, to errors and
+printers with values, and to ``t`` in the site's templates and pages. A catalogue is sorted by them and holds no place, line or date, so that two people can add to
 it; sentences that are no longer used leave it.
 A JSON file, an object of sentences and their translations, adds to these or replaces them; a sentence with a context is
 written as ``CONTEXT\\u0004SENTENCE``.
@@ -32,6 +32,8 @@ ERRORS = {
     for name, each in vars(errors).items()
     if isinstance(each, type) and issubclass(each, errors.BlogExporterError)
 }
+PRINTERS = {"say", "warn", "notice", "answer", "done"}
+"""The methods of :class:`exporter.cli.output.Output` that take a template."""
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
 
 _NEVER = datetime(2000, 1, 1, tzinfo=UTC)
@@ -64,13 +66,15 @@ def sentences() -> Iterator[Sentence]:
     """Yield the templates in the program."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"t", "_t"}:
+            if isinstance(node, ast.Call) and takes_a_template(node):
+                yield Sentence(_text(_literal(node.args[0]), path, node.lineno))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"t", "_t"}:
                 yield _of_site([_literal(each) for each in node.args], path, node.lineno)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 literals = [_literal(each) for each in node.args]
                 if node.func.id == "t":
                     yield _of_site(literals, path, node.lineno)
-                elif node.func.id in {"message", "worded", "message_template"} or is_template_of_an_error(node):
+                elif node.func.id in {"message", "worded", "message_template"}:
                     yield Sentence(_text(literals[0], path, node.lineno))
                 elif node.func.id == "message_n":
                     one, many = (_text(each, path, node.lineno) for each in literals[:2])
@@ -85,11 +89,14 @@ def sentences() -> Iterator[Sentence]:
                 yield _of_site([getattr(each, "value", None) for each in call.args], path, call.lineno)
 
 
-def is_template_of_an_error(call: ast.Call) -> bool:
-    """Return whether a call makes an error from a template and its values."""
+def takes_a_template(call: ast.Call) -> bool:
+    """Return whether a call makes an error, or prints a line, from a template and its values."""
+    values = [each for each in call.keywords if each.arg not in {"level", "colour"}]
+    if isinstance(call.func, ast.Attribute):
+        literal = bool(call.args) and isinstance(call.args[0], ast.Constant)
+        return call.func.attr in PRINTERS and literal and bool(values)
     made = ERRORS.get(call.func.id) if isinstance(call.func, ast.Name) else None
-    takes_a_template = made is not None and made.__init__ is errors.BlogExporterError.__init__
-    return takes_a_template and bool(call.keywords)
+    return made is not None and made.__init__ is errors.BlogExporterError.__init__ and bool(values)
 
 
 def _of_site(literals: list[object], path: Path, line: int) -> Sentence:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.translation.catalogue import ERRORS, PACKAGE, is_template_of_an_error
+from tests.translation.catalogue import ERRORS, PACKAGE, takes_a_template
 
 SPOKEN = {"say", "warn", "answer", "echo", "secho", "prompt", "confirm", "Finding", "Unchecked", "RecordProblem"}
 """Functions whose texts people read, and facts whose texts are shown later."""
@@ -62,7 +62,7 @@ def spoken(tree: ast.Module) -> Iterator[tuple[int, ast.expr]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
-        if _name(node) in {*ERRORS, *SPOKEN} and not is_template_of_an_error(node):
+        if _name(node) in {*ERRORS, *SPOKEN} and not takes_a_template(node):
             yield from ((each.lineno, each) for each in node.args)
         yield from ((each.value.lineno, each.value) for each in node.keywords if each.arg in {"help", "epilog"})
 
@@ -83,6 +83,8 @@ def test_bare_sentences_are_found(tmp_path: Path) -> None:
         "raise UsageError(message('{a} all well', a=printable('x y')))\n"
         "out.say(f'  {text}: {line}')\n"
         "raise UsageError('{a} and its values', a=1)\n"
+        "out.say('{a} and its values', level=1, a=1)\n"
+        "out.say('one that is bare', level=1)\n"
     )
     found = [line for line, node in spoken(tree) for text in _literals(node) if WORDS.search(text)]
-    assert found == [1, 2, 3, 4]
+    assert found == [1, 2, 3, 4, 9]
