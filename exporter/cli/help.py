@@ -33,7 +33,7 @@ _MAIN: Final[dict[str, tuple[str, ...]]] = {
         "archive", "base_url", "profile", "every", "assets", "refresh", "token_file", "dry_run", "accept_removals",
     ),
     "export": (*_CHOICE, "media_base_url", "media_folder", "dry_run", "force"),
-    "move": ("home", "new_home_user", *_CHOICE, "dry_run", "no_compare"),
+    "move": ("home", "new_home_user", *_CHOICE, "dry_run", "compare"),
     "compare": (*_CHOICE, "new_home_user", "no_pictures", "no_comments", "report"),
 }  # fmt: skip
 """The main options of commands with many; other commands declare them first. ``FLAGS`` are those of the services."""

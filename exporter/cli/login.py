@@ -44,7 +44,7 @@ _OF_A_SERVICE: Final = ("base_url", "profile", "account")
 )
 @blog_argument
 @click.option("--no-browser", is_flag=True, help=message("Open no browser: show the address and ask for the result."))
-@with_config(*_OF_A_SERVICE, "sign_in_store")
+@with_config(*_OF_A_SERVICE, "oauth_client_id", "oauth_client_secret_file", "sign_in_store")
 def login_command(*, out: Output, words: str, config: Path | None, no_browser: bool, **options: Any) -> int:
     """Sign in."""
     import asyncio

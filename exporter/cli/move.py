@@ -67,7 +67,9 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
 @click.option(
     "--map", "map_file", type=PATH, metavar="FILE", help=message("File of old and new records. [default: next to DIR]")
 )
-@click.option("--no-compare", is_flag=True, help=message("Do not read everything back at the end."))
+@click.option(
+    "--compare/--no-compare", default=True, help=message("Read everything back at the end. [default: compare]")
+)
 @click.option("--dry-run", is_flag=True, help=message("Change nothing there; print the plan."))
 @click.option(
     "--wordpress-body",
@@ -79,7 +81,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
 @choice_options
 @with_config("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
 def move_command(
-    *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, no_compare: bool,
+    *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, compare: bool,
     config: Path | None, **given: Any,
 ) -> int:  # fmt: skip
     """Run ``move``."""
@@ -113,7 +115,7 @@ def move_command(
             out.answer("Nothing was changed in {home}.", home=printable(home))
         else:
             keep_answers(given, info.blog_id, out)
-            if not no_compare:
+            if compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same
             out.answer("{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file)

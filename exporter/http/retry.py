@@ -272,7 +272,7 @@ class ServiceWatch(Watch):
     clock: Clock
     _open: int = 0
     _doubtful: bool = False
-    _failure: str = message("none")
+    _failure: str = ""
     _probe: Callable[[], Awaitable[object]] | None = None
 
     def __post_init__(self) -> None:
@@ -368,12 +368,9 @@ class ServiceWatch(Watch):
         advice = (
             message(": what was read so far is kept.") if self.good_answers else message(", or check the base URL.")
         )
-        return message(
-            "the service {what}; the last failure: {failure}. Run again later{advice}",
-            what=what,
-            failure=self._failure,
-            advice=advice,
-        )
+        if self._failure:
+            what = message("{what}; the last failure: {failure}", what=what, failure=self._failure)
+        return message("the service {what}. Run again later{advice}", what=what, advice=advice)
 
 
 @dataclass
