@@ -98,7 +98,10 @@ async def test_a_long_pause_after_renewing_a_sign_in_is_a_failure(
     monkeypatch.setattr(service_check, "open_service", paused)
     result = await checked(tmp_path)
     assert [(each.name, each.answered) for each in result.operations] == [("user", False)]
-    assert "the service asks to wait 300 s, longer than the 5 s this run would (give_up_after). Run again later" in result.operations[0].problem
+    assert (
+        "the service asks to wait 300 s, longer than the 5 s this run would (give_up_after). Run again later"
+        in result.operations[0].problem
+    )
     assert (result.requests, result.exit_code) == (0, 20)
 
 
