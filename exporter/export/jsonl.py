@@ -11,10 +11,9 @@ from exporter.export.csv_table import rough_text
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import Copies, Media, new_address, old_addresses
-from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.posts import ExportPost, Posts, comment_record
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.html.links import commenter_link
 from exporter.message import message
 from exporter.text import without_surrogates
 
@@ -65,21 +64,6 @@ def entry_record(post: ExportPost, posts: Posts, media: Media) -> dict[str, Any]
         "comments": len(post.comments),
         "url": next(old_addresses(post, posts.options), None),
         "new_url": new_address(posts, post.id),
-    }
-
-
-def comment_record(post: ExportPost, found: PostComment) -> dict[str, Any]:
-    """Return a comment as a flat, typed object."""
-    comment = found.comment
-    return {
-        "cm_id": comment.id,
-        "entry_id": post.id,
-        "date": _date(comment.date),
-        "name": comment.name,
-        "title": comment.title,
-        "text": comment.text,
-        "url": commenter_link(comment.url),
-        "visible": found.visible,
     }
 
 

@@ -16,9 +16,9 @@ from typing import Any, BinaryIO, Final
 from exporter.errors import UsageError
 from exporter.export.formats import Format
 from exporter.export.interface import ExportFile, Filled
-from exporter.export.jsonl import comment_record, entry_record
+from exporter.export.jsonl import entry_record
 from exporter.export.media import Copies, Media
-from exporter.export.posts import Posts
+from exporter.export.posts import Posts, comment_record
 from exporter.message import message
 from exporter.text import visible
 

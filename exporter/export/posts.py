@@ -15,7 +15,7 @@ from exporter.export.interface import Comments, ExportOptions, RecordSource, Sid
 from exporter.export.names import Spelling, UniqueNames
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.html.links import host_of
+from exporter.html.links import commenter_link, host_of
 from exporter.html.text import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
@@ -120,6 +120,21 @@ class ExportPost:
     def public(self) -> bool:
         """Whether it will be published in the new home."""
         return self.status is PostStatus.PUBLISH
+
+
+def comment_record(post: ExportPost, found: PostComment) -> dict[str, Any]:
+    """Return a comment as a flat, typed object."""
+    comment = found.comment
+    return {
+        "cm_id": comment.id,
+        "entry_id": post.id,
+        "date": None if comment.date is None else comment.date.isoformat(),
+        "name": comment.name,
+        "title": comment.title,
+        "text": comment.text,
+        "url": commenter_link(comment.url),
+        "visible": found.visible,
+    }
 
 
 class Posts:

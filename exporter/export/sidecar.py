@@ -12,10 +12,9 @@ from hashlib import sha256
 from typing import Any, Final
 
 from exporter.export.interface import Content
-from exporter.export.jsonl import comment_record
 from exporter.export.media import address_of
 from exporter.export.post_html import cdata, comment_html, escaped, report_bodies
-from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.posts import ExportPost, PostComment, Posts, comment_record
 from exporter.export.reasons import Reason
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of

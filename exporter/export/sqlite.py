@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.export.csv_table import rough_text
 from exporter.export.formats import Format
 from exporter.export.interface import Content, Database, ExportFile
-from exporter.export.jsonl import comment_record, entry_record
+from exporter.export.jsonl import entry_record
 from exporter.export.media import Copies, Media
-from exporter.export.posts import Posts
+from exporter.export.posts import Posts, comment_record
 from exporter.message import message
 from exporter.text import visible
 
