@@ -127,13 +127,19 @@ def stored_as(name: str, text: str | None) -> dict[str, Any]:
     return {name: None if text is None else str(text), **({STORED: value} if isinstance(value, dict) else {})}
 
 
-def restored(value: object, text: str = "") -> str:
-    """Return the text or message that :func:`stored` gave as a JSON value; ``text`` if the value is invalid."""
+def restored(value: object, text: str | None = None) -> str:
+    """Return the text or message that :func:`stored` gave as a JSON value.
+
+    Args:
+        value: the JSON value.
+        text: the result for an invalid value; ``None`` for the value itself as text, so that no reason is lost.
+    """
+    otherwise = str(value) if text is None else text
     try:
         found = _restored(value, _MAX_STORED_LEVELS)
     except (AttributeError, LookupError, TypeError, ValueError):
-        return text
-    return found if isinstance(found, str) else text
+        return otherwise
+    return found if isinstance(found, str) else otherwise
 
 
 def restored_from(members: Mapping[str, Any], name: str) -> str:

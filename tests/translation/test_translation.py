@@ -178,6 +178,7 @@ def _nested(levels: int) -> Message:
         message("{n} of {all}", n=None, all=1.5),
         _nested(11),
         "plain",
+        "x" * 3000,
         "",
     ],
 )
@@ -238,6 +239,7 @@ def test_an_invalid_stored_text_is_shown_unchanged(value: object) -> None:
     assert found == "it answered 503"
     assert not isinstance(found, Message)
     assert restored(value, "otherwise") in {"otherwise", "another text", "it answered 404", "it answered 503"}
+    assert restored(value) in {str(value), "it answered 404", "it answered 503"}
 
 
 def test_templates_use_only_formats_of_stored_texts() -> None:
