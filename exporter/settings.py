@@ -90,6 +90,7 @@ class Settings:
     closing: date | None = unset(day, message("Closing date of the service: read everything every time."))
     token_file: Path | None = unset(Path, message("File that holds the access token."))
     token_command: str | None = unset(command, message("Command that prints the access token."))
+    user: str | None = unset(some_text, message("User name at the service, if the token is its password."))
     auth_header: str = setting(some_text, "Authorization", message("Header that carries the token."))
     auth_scheme: str = setting(str, "Bearer", message("Word before the token."))
     auth_query: str | None = unset(parameter_name, message("Query parameter for the token, instead of a header."))

@@ -29,7 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["append_run", "clean_leftovers", "commit", "create", "require_place"]
 
 _LEFTOVERS = (
-    *("new-version", "latest.next", "latest.new", "latest.old", "latest.new.rows", "views.new.jsonl", "checkpoint.old"),
+    *(
+        "new-version",
+        "latest.next",
+        "latest.new",
+        "latest.old",
+        "latest.new.rows",
+        "views.new.jsonl",
+        "checkpoint.old",
+        "source.sqlite",
+    ),
     # Notes of earlier programs.
     *("verified.jsonl", "audited.jsonl", "stored.jsonl", "front-door.json"),
 )

@@ -19,6 +19,7 @@ from exporter.crawl.events import (
     RecordFailed,
     Resumed,
     SetAside,
+    SourceNotes,
     SweepDone,
 )
 from exporter.library.views import LatestRepaired
@@ -159,6 +160,14 @@ def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
                 "Resuming the run of {started_at}: {n:,} records already read.",
                 event.records,
                 started_at=shown(event.started_at, 40),
+            )
+        case SourceNotes():
+            lines = "\n".join(f"  {shown(note, 300)}" for note in event.notes)
+            return message_n(
+                "A part of the file fits no rule; it is kept:\n{lines}",
+                "{n:,} parts of the file fit no rule; they are kept. The first are:\n{lines}",
+                len(event.notes) + event.more,
+                lines=lines,
             )
         case SetAside():
             return message("An interrupted run was set aside: {reason}.", reason=shown(event.reason, 300))

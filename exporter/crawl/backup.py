@@ -11,10 +11,12 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from exporter import lossless_json
 from exporter.archive import writer
 from exporter.archive.archive import Archive
 from exporter.archive.assets import AssetStore
@@ -26,11 +28,11 @@ from exporter.archive.repair import Damage, RepairedFile, find_damage, readable_
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
-from exporter.crawl.assets.download import AssetDownload
+from exporter.crawl.assets.download import AssetDownload, keep_file
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
-from exporter.crawl.events import ClockDiffers, Event, PageRead, Resumed, SetAside, Started
+from exporter.crawl.events import ClockDiffers, Event, PageRead, Resumed, SetAside, SourceNotes, Started
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import BackupSettings, Ingest
 from exporter.crawl.ledger import PendingState
@@ -38,7 +40,7 @@ from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
-from exporter.message import said
+from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import printable
@@ -46,12 +48,13 @@ from exporter.text import printable
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import ChangedLine, Segments
     from exporter.clock import Clock
-    from exporter.http.engine import Client
+    from exporter.http.engine import ServiceClient
     from exporter.service.interface import BlogService
 
 _SYNC_SECONDS = 1.0
 _SYNCER = ThreadPoolExecutor(1, "checkpoints")
 """One thread for the checkpoints of all runs, because hundreds would occupy the threads that commits need."""
+_NOTES_SHOWN = 10
 _MANIFESTS_CHECKED = 16
 """Newest manifests whose hashes every run checks, because the views read them."""
 
@@ -72,7 +75,7 @@ class BackupRun:
 
     root: Path
     service: BlogService
-    client: Client
+    client: ServiceClient
     settings: BackupSettings
     clock: Clock
     segments: Segments | None = None
@@ -190,6 +193,7 @@ class BackupRun:
             opened.callback(state.close)
             parent = state.version or None
             sealed = self._sealed(parent)
+            await self._prepare(opened)
             self._emit(Started(self.settings.blog_id, parent))
             if later is not None:
                 self._emit(ClockDiffers(timestamp(self.clock.now()), run_before=later))
@@ -212,6 +216,7 @@ class BackupRun:
                 removals = await find_removals(ingest, settings.concurrency)
                 await self._created()
                 await self._read_assets(ingest, state, removals)
+                await self._keep_originals(ingest)
                 checkpoint.flush()
             if self._end is not None:
                 raise self._end
@@ -224,6 +229,26 @@ class BackupRun:
             if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
                 await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
+
+    async def _prepare(self, opened: contextlib.AsyncExitStack) -> None:
+        """Read an export file into its index, if the run has one."""
+        source = self.client.source
+        if source is None:
+            return
+        folder = Path(self._layout.work)
+        if self.settings.dry_run:
+            folder = Path(opened.enter_context(TemporaryDirectory()))
+        opened.callback(source.close)
+        cancelled: list[BlogExporterError] = []
+
+        def check() -> None:
+            if self._end is not None or cancelled:
+                raise self._end or cancelled[0]
+
+        stop = Interrupted(message("The backup was cancelled; what was read is kept."))
+        await finish_in_thread(lambda: source.prepare(folder, check), stop=lambda: cancelled.append(stop))
+        if source.notes:
+            self._emit(SourceNotes(tuple(source.notes[:_NOTES_SHOWN]), len(source.notes[_NOTES_SHOWN:])))
 
     def _left(self, ingest: Ingest) -> None:
         """Record facts about the reading, complete or not."""
@@ -370,11 +395,24 @@ class BackupRun:
         )
         self.outcome.assets = await read_assets(download, ingest.ledgers[Kind.ASSETS])
 
+    async def _keep_originals(self, ingest: Ingest) -> None:
+        """Store the export files themselves as assets, exactly as they are."""
+        source = self.client.source
+        if source is None:
+            return
+        store = AssetStore(self._layout)
+        for url, path in source.originals.items():
+            asset = await finish_in_thread(partial(keep_file, store, url, path))
+            ingest.ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(asset.data()), 1)
+        await finish_in_thread(store.sync)
+
     async def _commit(self, ingest: Ingest, removals: Removals, state: State, damage: Damage) -> None:
         parent = state.version or None
         healing = Healing.of(damage, ingest.ledgers, removals)
         counts = {kind: commit.count(ingest.ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(ingest, self.outcome.assets or AssetSummary())
+        source = self.client.source
+        problems += [RecordProblem(str(Kind.ENTRIES), None, text) for text in (source.losses if source else ())]
         done = self.outcome
         done.counts = {str(kind): found for kind, found in counts.items()}
         done.problems = [*problems, *healing.problems]

@@ -76,6 +76,14 @@ class SetAside:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceNotes:
+    """Parts of an export file fit no rule and are kept with their records; ``more`` further ones are not named."""
+
+    notes: tuple[str, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PageRead:
     """A page of a list was read; ``pages`` is the number of pages if known."""
 
@@ -121,6 +129,7 @@ Event = (
     | ClockDiffers
     | Resumed
     | SetAside
+    | SourceNotes
     | PageRead
     | EntriesPlanned
     | EntryRead

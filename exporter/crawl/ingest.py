@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from exporter.clock import Clock
     from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
-    from exporter.http.engine import Client
+    from exporter.http.engine import ServiceClient
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MAX_SWEEPS = 4
@@ -138,7 +138,7 @@ class Ingest:
     """
 
     service: BlogService
-    client: Client
+    client: ServiceClient
     checkpoint: Checkpoint
     state: State
     settings: BackupSettings
@@ -194,7 +194,8 @@ class Ingest:
         for number in range(1, MAX_SWEEPS + 1):
             results = await self.sweep(number)
             await self._entries(number, first if number == 1 else ())
-            agreed = number > 1 and all(result.agreed for result in results.values())
+            snapshot = self.service.capabilities.snapshot
+            agreed = snapshot or (number > 1 and all(result.agreed for result in results.values()))
             self.emit(SweepDone(number, agreed))
             if agreed:
                 break

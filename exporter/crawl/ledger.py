@@ -229,7 +229,7 @@ class EntryTexts:
     """Finds new or changed entries with less text than in the archive, or with the same text as many others.
 
     Args:
-        service: names the fields.
+        service: reads the entries.
 
     Attributes:
         emptied: the number of entries that lost their text.
@@ -237,7 +237,6 @@ class EntryTexts:
 
     def __init__(self, service: BlogService) -> None:
         self._service = service
-        self._names = service.bodies[Kind.ENTRIES]
         self._texts = array("L", bytes(array("L").itemsize * _TEXT_BUCKETS))
         self.emptied = 0
 
@@ -272,7 +271,8 @@ class EntryTexts:
         )
 
     def _bodies(self, raw: Raw) -> list[str]:
-        return [found if isinstance(found := raw.get(name), str) else "" for name in self._names]
+        post = self._service.post(raw)
+        return [post.body, post.more]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,10 +40,20 @@ class Removals:
 
 
 def absent(ingest: Ingest, kind: Kind) -> list[str]:
-    """Return the archived ids that the last two sweeps did not see; both must have seen the whole list."""
-    if len(ingest.sweeps) < 2 or not all(results[kind].vouches for results in ingest.sweeps[-2:]):
+    """Return the archived ids that the last sweeps did not see; they must have seen the whole list."""
+    if not _proves_absence(ingest, kind):
         return []
-    return list(ingest.ledgers[kind].absent_since(len(ingest.sweeps) - 1))
+    return list(ingest.ledgers[kind].absent_since(_first_sweep(ingest)))
+
+
+def _proves_absence(ingest: Ingest, kind: Kind) -> bool:
+    """Return whether the last sweeps saw the whole list: one of a file, two of a service, whose lists may change."""
+    needed = 1 if ingest.service.capabilities.snapshot else 2
+    return len(ingest.sweeps) >= needed and all(results[kind].vouches for results in ingest.sweeps[-needed:])
+
+
+def _first_sweep(ingest: Ingest) -> int:
+    return len(ingest.sweeps) - (0 if ingest.service.capabilities.snapshot else 1)
 
 
 def refuse_mass_disappearance(ingest: Ingest) -> None:
@@ -93,12 +103,13 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
     that only comments name.
     """
     last = len(ingest.sweeps)
-    sweeps = {"absent_in_sweeps": [last - 1, last]}
+    source = ingest.client.source
+    sweeps = {"absent_in_sweeps": [last - 1, last]} if source is None else dict(source.evidence)
     removals = Removals({Kind.ENTRIES: {}, Kind.ENTRY_LIST: {}})
     for kind in (Kind.COMMENTS, Kind.FILES):
         removals.evidence[kind] = {record_id: dict(sweeps) for record_id in absent(ingest, kind)}
     gone = list(dict.fromkeys([*_unlisted(ingest), *absent(ingest, Kind.ENTRY_LIST)]))
-    if ingest.full_text_in_lists:
+    if ingest.full_text_in_lists or ingest.service.capabilities.snapshot:
         for entry_id in gone:
             _remove(removals, ingest, entry_id, sweeps)
         return removals
@@ -118,11 +129,11 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
 
 
 def _unlisted(ingest: Ingest) -> Iterable[str]:
-    """Return the archived entries that the last two sweeps did not list; both must have seen the whole list."""
-    if len(ingest.sweeps) < 2 or not all(results[Kind.ENTRY_LIST].vouches for results in ingest.sweeps[-2:]):
+    """Return the archived entries that the last sweeps did not list; they must have seen the whole list."""
+    if not _proves_absence(ingest, Kind.ENTRY_LIST):
         return ()
     archived = ingest.ledgers[Kind.ENTRIES].base.keys
-    return ingest.ledgers[Kind.ENTRY_LIST].never_seen_since(len(ingest.sweeps) - 1, archived)
+    return ingest.ledgers[Kind.ENTRY_LIST].never_seen_since(_first_sweep(ingest), archived)
 
 
 def _remove(removals: Removals, ingest: Ingest, entry_id: str, evidence: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Pag
 if TYPE_CHECKING:
     from exporter.crawl.events import Event
     from exporter.crawl.ledger import Ledger, Place
-    from exporter.http.engine import Client
+    from exporter.http.engine import ServiceClient
     from exporter.model.exchange import Response
 
 MAX_COUNT: Final = 2**40
@@ -175,7 +175,7 @@ class Sweep:
 
     number: int
     service: BlogService
-    client: Client
+    client: ServiceClient
     paginator: Paginator
     ledger: Ledger
     emit: Callable[[Event], None]

@@ -7,9 +7,10 @@ One engine serves one blog or many. It owns the connection pools, the throttle o
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Self, TypeVar
+from pathlib import Path
+from typing import Any, Final, Protocol, Self, TypeVar
 from urllib.parse import quote
 
 import aiohttp
@@ -208,6 +209,63 @@ class Engine:
         return self._sessions[guard]
 
 
+class FileSource(Protocol):
+    """A source on this machine, which a client reads instead of a service."""
+
+    @property
+    def originals(self) -> Mapping[str, Path]:
+        """The files to keep as they are, by the addresses of their asset records."""
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """Sentences about content that could not be read."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences about parts that fit no rule and are kept."""
+
+    @property
+    def evidence(self) -> Mapping[str, Any]:
+        """The proof that a record is absent, for its tombstone."""
+
+    def prepare(self, folder: Path, check: Callable[[], None], /) -> None:
+        """Read the source; temporary files go into ``folder``, and ``check`` may raise to stop."""
+
+    def close(self) -> None:
+        """Delete the temporary files."""
+
+
+class ServiceClient(Protocol):
+    """Sends the requests of one blog, or answers them from a file; see :class:`Client`."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, which also downloads the blog's pictures."""
+
+    @property
+    def statistics(self) -> Statistics:
+        """Counts the requests of this client so far."""
+
+    @property
+    def budget(self) -> MemoryBudget:
+        """The memory of all answers together."""
+
+    @property
+    def source(self) -> FileSource | None:
+        """The file that is read instead of a service."""
+
+    async def fetch(
+        self,
+        request: Request,
+        parse: Callable[[Response], T],
+        *,
+        probe: bool = False,
+        once: bool = False,
+        recover: Callable[[], Awaitable[T | None]] | None = None,
+    ) -> T:
+        """Send a request until ``parse`` accepts the answer."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Client:
     """Sends one blog's requests to its service with its credentials; made by :meth:`Engine.client`.
@@ -220,7 +278,7 @@ class Client:
         origin: the host whose throttle applies.
         body: the destination of answers.
         sender: counts the requests and names the service in messages.
-        source: provides the credentials.
+        credentials: provides the credentials.
     """
 
     engine: Engine
@@ -230,7 +288,11 @@ class Client:
     origin: str
     body: MemoryBody
     sender: Sender
-    source: TokenSource
+    credentials: TokenSource
+
+    @property
+    def source(self) -> None:
+        """Nothing: this client reads a service."""
 
     @property
     def statistics(self) -> Statistics:
@@ -278,7 +340,7 @@ class Client:
             content=request.content,
             final=request.final,
         )
-        advice, token_header = self.source.advice, self.source.token_header
+        advice, token_header = self.credentials.advice, self.credentials.token_header
         objects = self.body.max_bytes * _OBJECT_BYTES_PER_BYTE
 
         def parsed(response: HttpResponse) -> T:

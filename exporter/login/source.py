@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -61,9 +62,10 @@ def credentials_for(
     if exposed is not None:
         warn(exposed)
     if settings.token:
-        return replace(carrier, token=settings.token, advice=_refused_advice(token_place(settings)))
+        advice = _refused_advice(token_place(settings))
+        return replace(_carrying(carrier, settings.token, settings.user), advice=advice)
     if settings.token_command:
-        return CommandSource(settings.token_command, carrier, token_place(settings, "token_command"))
+        return CommandSource(settings.token_command, carrier, token_place(settings, "token_command"), settings.user)
     origin = service_origin(base_url)
     store = store or SignInStore(warn=warn)
     account = store.choose(origin, settings.account)
@@ -80,6 +82,14 @@ def credentials_for(
     return SignInSource(store, origin, account, carrier, engine, clock or SystemClock(), settings.retries, login)
 
 
+def _carrying(carrier: Credentials, token: str, user: str | None) -> Credentials:
+    """Return the credentials with a token. With a user, it is a password, sent as in RFC 7617 (Basic)."""
+    if user is None:
+        return replace(carrier, token=token)
+    pair = base64.b64encode(f"{user}:{token}".encode()).decode("ascii")
+    return replace(carrier, token=pair, scheme="Basic", secrets=(token,))
+
+
 def _header_of(carrier: Credentials) -> str:
     return "" if carrier.query else carrier.header
 
@@ -91,11 +101,12 @@ def _refused_advice(place: str) -> str:
 class CommandSource:
     """The token that a command prints. The command runs for the first request, and again if the token is refused."""
 
-    def __init__(self, command: str, carrier: Credentials, place: str) -> None:
+    def __init__(self, command: str, carrier: Credentials, place: str, user: str | None = None) -> None:
         self.advice = _refused_advice(place)
         self.token_header = _header_of(carrier)
         self._command = command
         self._carrier = carrier
+        self._user = user
         self._current: Credentials | None = None
         self._turn = asyncio.Lock()
         self.redactor = Redactor()
@@ -116,8 +127,9 @@ class CommandSource:
 
     async def _ask(self) -> Credentials:
         token = await asyncio.to_thread(token_of, self._command)
-        self.redactor.learn([token])
-        return replace(self._carrier, token=token, advice=self.advice)
+        carried = _carrying(self._carrier, token, self._user)
+        self.redactor.learn([token, carried.token or ""])
+        return replace(carried, advice=self.advice)
 
 
 @dataclass(eq=False)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 Raw = Mapping[str, Any]
 """A record as its service sent it."""
@@ -30,6 +31,60 @@ class Problem:
     reason: str
 
 
+class PostKind(StrEnum):
+    """The kind of an entry. Entries of any other kind that a service has are pages."""
+
+    POST = "post"
+    PAGE = "page"
+
+
+class Audience(StrEnum):
+    """Who may see an entry, if its service states it."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+    """Only its writer."""
+    DRAFT = "draft"
+    """Only its writer: it is not finished."""
+    SCHEDULED = "scheduled"
+    """Only its writer, until its date."""
+    MEMBERS = "members"
+    """Those whom the writer admits, such as friends or subscribers."""
+    PASSWORD = "password"  # noqa: S105 - an audience
+    """Those who know its password."""
+
+
+class CommentStatus(StrEnum):
+    """Whether a comment is shown, if its service states it."""
+
+    SHOWN = "shown"
+    PENDING = "pending"
+    HIDDEN = "hidden"
+    SPAM = "spam"
+
+
+class CommentKind(StrEnum):
+    """A comment, or a notice that another site links to the entry."""
+
+    COMMENT = "comment"
+    TRACKBACK = "trackback"
+    PINGBACK = "pingback"
+
+
+class Category(NamedTuple):
+    """A category.
+
+    Attributes:
+        name: its name.
+        parents: the names of the categories above it, the outermost first.
+        slug: its name in addresses; empty if unknown.
+    """
+
+    name: str
+    parents: tuple[str, ...] = ()
+    slug: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Post:
     """An entry of the blog.
@@ -47,8 +102,17 @@ class Post:
         updated: when it was last changed.
         period_date: the date of its display period, if the service has such.
         listed_on: the day in its list item; ``None`` if it has none.
-        category: the name of its category; ``None`` if it has no list item.
+        category: the name of its first category; ``None`` if it has no list item.
         category_id: the id of its category.
+        categories: all its categories, the first one first; empty if its service has only ``category``.
+        tags: its tags.
+        author: the name of its writer; empty if the service names none.
+        permalink: the address that the blog had for it; empty if unknown.
+        excerpt: the summary that its writer wrote, as HTML or text.
+        kind: whether it is a post or a page.
+        audience: who may see it; ``None`` if the service does not state it.
+        featured: the address of its featured picture.
+        sources: the names of the services that its record comes from, if there are several.
         private: whether only its writer may see it; ``None`` if invalid.
         access: the service's code for who may see it, whose meaning only the owner knows.
         comments_open: whether it takes comments.
@@ -73,6 +137,15 @@ class Post:
     listed_on: datetime | None = None
     category: str | None = None
     category_id: str = ""
+    categories: tuple[Category, ...] = ()
+    tags: tuple[str, ...] = ()
+    author: str = ""
+    permalink: str = ""
+    excerpt: str = ""
+    kind: PostKind = PostKind.POST
+    audience: Audience | None = None
+    featured: str = ""
+    sources: tuple[str, ...] = ()
     private: bool | None = None
     access: str = ""
     comments_open: bool | None = None
@@ -81,6 +154,11 @@ class Post:
     raw: Raw = field(repr=False, compare=False, default_factory=dict)
     item: Raw | None = field(repr=False, compare=False, default=None)
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def every_category(self) -> tuple[Category, ...]:
+        """All its categories, also if its service has only one."""
+        return self.categories or ((Category(self.category),) if self.category else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +176,11 @@ class Comment:
         deleted: whether its service marks it as deleted; ``None`` if invalid.
         facts: further fields for Markdown, by the service's names.
         reply: the service's mark of a reply.
+        parent: the id of the comment that it answers; empty if it answers the entry.
+        email: its writer's mail address, which is never shown.
+        status: whether it is shown; ``None`` if the service does not state it.
+        kind: a comment, or a notice of another site.
+        by_owner: whether the blog's owner wrote it; ``None`` if unknown.
         raw: the record.
         problems: its invalid fields.
     """
@@ -115,11 +198,24 @@ class Comment:
     reply: str | None
     raw: Raw = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = ()
+    parent: str = ""
+    email: str = field(default="", repr=False)
+    status: CommentStatus | None = None
+    kind: CommentKind = CommentKind.COMMENT
+    by_owner: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An uploaded file; ``bytes`` is its size, ``modified`` seconds since 1970, ``extension`` without a dot."""
+    """An uploaded file.
+
+    Attributes:
+        bytes: its size.
+        modified: seconds since 1970.
+        extension: without a dot.
+        url: its own address, if the service states it.
+        alt: the text that replaces the picture.
+    """
 
     id: str
     name: str
@@ -132,6 +228,8 @@ class Upload:
     extension: str
     raw: Raw = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = ()
+    url: str = ""
+    alt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,7 @@ class Capabilities:
         full_text_in_lists: each list item is the whole entry, so entries are not requested one by one.
         comments_per_entry: comments are listed for each entry, not for the whole blog.
         user: it names the calling user.
+        snapshot: its answers never change, so one sweep proves that a record is absent.
     """
 
     totals: bool = True
@@ -150,6 +151,7 @@ class Capabilities:
     full_text_in_lists: bool = False
     comments_per_entry: bool = False
     user: bool = True
+    snapshot: bool = False
 
 
 class Validators(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from exporter.errors import UsageError
 from exporter.service.blog_v1 import BlogV1
+from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
@@ -15,6 +16,11 @@ SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
 }
 """The services by the names that ``archive.json`` has for them."""
+
+EXPORT_FILES: Final[tuple[type[ExportFile], ...]] = tuple(
+    service for service in SERVICES.values() if issubclass(service, ExportFile)
+)
+"""The formats of export files, the most certain to be recognised first."""
 
 DEFAULT_SERVICE: Final = BlogV1()
 """The service of an archive that names none."""

@@ -70,7 +70,7 @@ async def test_two_blogs_share_connections_throttle_and_statistics_but_no_creden
 async def test_no_representation_of_a_client_or_its_requests_shows_the_token() -> None:
     async with Engine() as engine:
         client = engine.client("http://h.example", Credentials("s3cret"))
-        headers = (await client.source.credentials()).headers
+        headers = (await client.credentials.credentials()).headers
         request = HttpRequest(URL("http://h.example"), client.origin, headers, client.body, client.sender)
         assert "s3cret" in str(headers)
         assert "s3cret" not in repr(client) + repr(request)

@@ -23,7 +23,7 @@ FoundAddress = tuple[str, Use]
 
 _ORDER = (Use.SHOWN, Use.FRAMED, Use.LINKED)
 _PLAIN_USES = {Use.PLAYED: Use.SHOWN} | {use: use for use in _ORDER}
-_RULES_VERSION = 2
+_RULES_VERSION = 3
 """Incremented when :func:`addresses` finds more, so that entries are parsed again."""
 
 
@@ -81,13 +81,16 @@ class Wanted:
 
 
 def addresses(post: Post, base: str) -> list[FoundAddress]:
-    """Return the addresses in an entry's body, continuation and template, each once, sorted.
+    """Return the addresses in an entry's body, continuation and template, and its featured picture, each once, sorted.
 
     Args:
         post: the entry.
         base: the blog's address, used to resolve relative addresses.
     """
     found: dict[str, Use] = {}
+    featured = absolute(post.featured, base) if post.featured else None
+    if featured is not None:
+        found[featured] = Use.SHOWN
     for html in (post.body, post.more, post.template):
         for text, use in embedded(html):
             url = absolute(text, base)
@@ -176,16 +179,12 @@ class AddressCollection:
             UsageError: the pattern names a field that neither this record nor API 2.6 has.
         """
         self.uploads[file_id] = None
-        if self.pattern is None:
-            return
-        if not self.inferred:
-            self.pattern.check({*self.service.upload_fields, *record})
-        url = self.pattern.fill(record)
+        info = self.service.upload(record)
+        url = absolute(info.url, "") if info.url else self._by_pattern(record)
         if url is None:
             return
         wanted = self._wanted_at(self._by_file.setdefault(meaning(url), url))
         self.uploads[file_id] = wanted.url
-        info = self.service.upload(record)
         wanted.files.add(file_id)
         wanted.stamp = f"{wanted.stamp} {info.id}:{info.bytes}:{info.modified}".strip()
         if info.bytes is not None:
@@ -194,6 +193,13 @@ class AddressCollection:
             wanted.dimensions.add((info.width, info.height))
         if info.extension:
             wanted.endings.add(info.extension.lower().lstrip("."))
+
+    def _by_pattern(self, record: Mapping[str, Any]) -> str | None:
+        if self.pattern is None:
+            return None
+        if not self.inferred:
+            self.pattern.check({*self.service.upload_fields, *record})
+        return self.pattern.fill(record)
 
     def add_entry(self, entry_id: str, shows: Iterable[FoundAddress]) -> None:
         """Add the files that an entry embeds or links to; see :func:`addresses`."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter.crawl.assets.addresses import AddressCache, AddressCollection, FoundAddress, StoredRecords, Wanted
-from exporter.crawl.assets.file_check import Expected, NotTheFile, check_file
+from exporter.crawl.assets.file_check import HEAD_BYTES, Expected, NotTheFile, check_file, sniff
 from exporter.crawl.assets.plan import (
     AssetAction,
     AssetDecision,
@@ -37,7 +37,7 @@ from exporter.errors import (
 from exporter.http.address_guard import AddressGuard, states_private
 from exporter.http.engine import Download
 from exporter.http.transport import Statistics
-from exporter.message import message, said
+from exporter.message import message, said, system_reason
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from exporter.service.interface import Records
 
 _ENTRIES_PER_YIELD = 32
+_PIECE_BYTES = 1024 * 1024
 _OK, _NOT_MODIFIED = 200, 304
 _GONE = frozenset({404, 410})
 _ELSEWHERE = frozenset({401, 403, 404, 410, 451})
@@ -206,6 +207,30 @@ class Fetcher:
         )
         await asyncio.to_thread(self.store.keep, part, facts.content_type)
         return Fetched(asset, answer)
+
+
+def keep_file(store: AssetStore, url: str, path: Path) -> Asset:
+    """Store a copy of a file on this machine, and return its record.
+
+    Raises:
+        NoSpace: the disk is full.
+        UsageError: the file cannot be read.
+    """
+    part = store.part(url)
+    part.restart(None, None)
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE_BYTES):
+                part.write(piece)
+        part.file.seek(0)
+        content_type = sniff(part.file.read(HEAD_BYTES))
+        asset = Asset(url, content_type=content_type, bytes=part.size, sha256=part.sha256)
+        store.keep(part, content_type)
+    except OSError as error:
+        raise UsageError("{path} cannot be read: {reason}.", path=path, reason=system_reason(error)) from error
+    finally:
+        part.close()
+    return asset
 
 
 @dataclass(slots=True)

@@ -1,0 +1,139 @@
+"""The base of the formats in which blog services hand out a whole blog as a file. Pure.
+
+A format reads the file once, from its first byte to its last, and yields the records. The room ``source`` stores them
+in an index and answers this module's requests from it. So a backup from a file runs the same way as one from an API:
+lists, entries, comparison with the archive, commit.
+
+A record of a file is a JSON object that this program makes: ``id``, for a comment ``post_id``, and the members that
+the format adds. A format keeps every line and element that it does not know, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar, Final, NamedTuple
+
+from exporter.message import message
+from exporter.model.exchange import Request, Response
+from exporter.model.kinds import Kind, key_of
+from exporter.model.records import Raw
+from exporter.service.answers import read_object, refusal
+from exporter.service.interface import Call, Capabilities, EntryAnswer, Page, Paginator, Validators
+from exporter.service.pagination import CountedPages
+from exporter.service.stated import StatedService
+
+PAGE_RECORDS: Final = 200
+"""Records in one answer of the index."""
+MAX_PAGES: Final = 10_000_000
+_LISTS: Final[Mapping[Kind, str]] = {
+    Kind.ENTRY_LIST: message("entry list"),
+    Kind.COMMENTS: message("comment list"),
+    Kind.FILES: message("file list"),
+}
+
+
+class FoundRecord(NamedTuple):
+    """A record in an export file.
+
+    Attributes:
+        kind: ``ENTRIES``, ``COMMENTS``, ``FILES`` or ``USER``. A comment belongs to the entry found last.
+        id: its proposed id. If another record of the file has it, the index appends ``-2``, ``-3`` and so on, unless
+            the two are equal, as in files that overlap.
+        raw: the record; the index sets ``id``, and ``post_id`` of comments.
+    """
+
+    kind: Kind
+    id: str
+    raw: dict[str, Any]
+
+
+class Misread(NamedTuple):
+    """A part of an export file that fits no rule.
+
+    Attributes:
+        line: its line in the file, from 1.
+        reason: a message with the problem.
+        lost: whether content is missing in the records, so that the backup is incomplete.
+    """
+
+    line: int
+    reason: str
+    lost: bool = False
+
+
+class ExportFile(StatedService):
+    """A format of export files."""
+
+    capabilities = Capabilities(validators=False, user=False, snapshot=True)
+    label: ClassVar[str]
+    """The name of the format for people."""
+
+    def __init__(self, digest: str = "") -> None:
+        self._digest = digest
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The SHA-256 of the file, so that an interrupted run of another file is not resumed."""
+        return {"file_sha256": self._digest} if self._digest else {}
+
+    @classmethod
+    @abstractmethod
+    def recognises(cls, head: bytes) -> bool:
+        """Return whether a file that begins with ``head``, its first 64 KiB or less, has this format."""
+
+    @abstractmethod
+    def read(self, file: BinaryIO, name: str) -> Iterator[FoundRecord | Misread]:
+        """Yield the records of a file in its order, each entry before its comments.
+
+        Memory must not grow with the file. ``name`` is for messages. Bytes in a wrong encoding become U+FFFD and are
+        reported; no input raises anything but an :class:`OSError` of the file.
+        """
+
+    @abstractmethod
+    def list_item(self, raw: Raw) -> dict[str, Any]:
+        """Return the list item of an entry: ``id``, ``title``, ``date``, ``status`` and ``permalink``."""
+
+    def blog_address(self, _raw: Raw) -> str:
+        """Return the address of the blog if a record of the file states it, otherwise an empty text."""
+        return ""
+
+    def pages(self, kind: Kind, _blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
+        """Return a paginator for a list of the index."""
+
+        def call(page: int) -> Call[Page]:
+            request = Request(_LISTS[kind], f"/{kind}", {"page": str(page)}, {})
+            return Call(request, lambda response: _page(request, response, page))
+
+        return CountedPages(_LISTS[kind], "page", call, MAX_PAGES, PAGE_RECORDS)
+
+    def entry_call(self, _blog_id: str, entry_id: str, _validators: Validators | None = None) -> Call[EntryAnswer]:
+        """Return the request for an entry of the index."""
+        request = Request("entry", f"/{Kind.ENTRIES}", {"id": entry_id}, {})
+        return Call(request, lambda response: EntryAnswer(read_object(request, response, _message), Validators()))
+
+    def user_call(self) -> Call[dict[str, Any]]:
+        """Return the request for the author."""
+        request = Request("user", f"/{Kind.USER}", {}, {})
+        return Call(request, lambda response: read_object(request, response, _message))
+
+    def amount(self, kind: Kind, raw: Raw) -> int | None:
+        """Return the number of comments that the index counted for a list item, or nothing for files."""
+        value = raw.get("comment_count") if kind is Kind.ENTRY_LIST else None
+        return value if type(value) is int else None
+
+    def post_id(self, raw: Raw) -> str:
+        """Return the id of a comment's entry."""
+        return key_of(raw.get("post_id")) or ""
+
+
+def _page(request: Request, response: Response, page: int) -> Page:
+    answer = read_object(request, response, _message)
+    items, total = answer.get("list"), answer.get("total")
+    if not isinstance(items, list) or type(total) is not int:
+        raise refusal(request, response, message("the answer has no list"))
+    return Page(items, echo=page, page_size=PAGE_RECORDS, total=total)
+
+
+def _message(value: Any) -> object:
+    return value.get("message") if isinstance(value, dict) else None
