@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, BinaryIO, ClassVar, Final, NamedTuple
 
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind, key_of
-from exporter.model.records import Raw
+from exporter.model.records import Audience, Category, Post, Raw
 from exporter.service.answers import read_object, refusal
 from exporter.service.interface import Call, Capabilities, EntryAnswer, Page, Paginator, Validators
 from exporter.service.pagination import CountedPages
@@ -90,9 +91,33 @@ class ExportFile(StatedService):
         reported; no input raises anything but an :class:`OSError` of the file.
         """
 
-    @abstractmethod
-    def list_item(self, raw: Raw) -> dict[str, Any]:
-        """Return the list item of an entry: ``id``, ``title``, ``date``, ``status`` and ``permalink``."""
+    def list_item(self, raw: Raw, comments: int) -> dict[str, Any]:
+        """Return the list item of an entry that has this many comments in the file."""
+        post = self.post(raw)
+        return {
+            "id": post.id,
+            "title": post.title,
+            "date": None if post.date is None else post.date.isoformat(),
+            "status": None if post.audience is None else str(post.audience),
+            "permalink": post.permalink,
+            "categories": [category.name for category in post.every_category],
+            "comments": comments,
+        }
+
+    def listed(self, item: Raw) -> Post:
+        """Read a list item as an entry without a text."""
+        date, audience, categories = item.get("date"), item.get("status"), item.get("categories")
+        names = [name for name in categories if isinstance(name, str)] if isinstance(categories, list) else []
+        return Post(
+            id=self.key(Kind.ENTRY_LIST, item) or "",
+            title=_text(item.get("title")),
+            date=_date(date) if isinstance(date, str) else None,
+            audience=Audience(audience) if audience in set(Audience) else None,
+            permalink=_text(item.get("permalink")),
+            category=names[0] if names else "",
+            categories=tuple(map(Category, names)),
+            item=item,
+        )
 
     def blog_address(self, _raw: Raw) -> str:
         """Return the address of the blog if a record of the file states it, otherwise an empty text."""
@@ -119,7 +144,7 @@ class ExportFile(StatedService):
 
     def amount(self, kind: Kind, raw: Raw) -> int | None:
         """Return the number of comments that the index counted for a list item, or nothing for files."""
-        value = raw.get("comment_count") if kind is Kind.ENTRY_LIST else None
+        value = raw.get("comments") if kind is Kind.ENTRY_LIST else None
         return value if type(value) is int else None
 
     def post_id(self, raw: Raw) -> str:
@@ -133,6 +158,18 @@ def _page(request: Request, response: Response, page: int) -> Page:
     if not isinstance(items, list) or type(total) is not int:
         raise refusal(request, response, message("the answer has no list"))
     return Page(items, echo=page, page_size=PAGE_RECORDS, total=total)
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, str) else ""
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
 
 
 def _message(value: Any) -> object:

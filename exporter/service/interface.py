@@ -18,6 +18,7 @@ from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Verdict
 from exporter.model.records import Comment, Post, Raw, Upload, User
+from exporter.service.discovery import Exploration, HomePage
 from exporter.setting_types import Setting
 
 Answer = TypeVar("Answer")
@@ -394,6 +395,11 @@ class BlogService(Records):
     def of(cls, _settings: Values) -> Self:
         """Return the service with the user's settings."""
         return cls()
+
+    @classmethod
+    def explore(cls, _home: HomePage) -> Exploration | None:
+        """Return an exploration that finds this service at a blog's address; ``None`` if it cannot be there."""
+        return None
 
     @property
     @abstractmethod

@@ -114,7 +114,7 @@ class FileIndex:
         found = ((lossless_json.loads(data), comments) for data, comments in rows)
         if kind is not Kind.ENTRY_LIST:
             return [raw for raw, _ in found]
-        return [{**self.service.list_item(raw), "comment_count": comments} for raw, comments in found]
+        return [self.service.list_item(raw, comments) for raw, comments in found]
 
     def record(self, kind: Kind, record_id: str) -> bytes | None:
         """Return a record as JSON, or ``None``."""
