@@ -112,7 +112,7 @@ class ExportFile(StatedService):
             id=self.key(Kind.ENTRY_LIST, item) or "",
             title=_text(item.get("title")),
             date=_date(date) if isinstance(date, str) else None,
-            audience=Audience(audience) if audience in set(Audience) else None,
+            audience=Audience(audience) if isinstance(audience, str) and audience in set(Audience) else None,
             permalink=_text(item.get("permalink")),
             category=names[0] if names else "",
             categories=tuple(map(Category, names)),
