@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target
-from exporter.errors import UsageError
-from exporter.message import Message, listed, message, message_n, suggested
+from exporter.errors import BlogExporterError, UsageError
+from exporter.message import listed, message, message_n, suggested
 from exporter.settings import read_config
 from exporter.text import printable
 
@@ -77,10 +77,23 @@ def find_source(
     if address is not None:
         return _of_address(address, options, archive, how)
     target = find_target(words, options, archive=archive, **how)
-    service = target.settings.service
-    if explore and target.settings.base_url is None and not _reads_files(service):
-        return _of_address(f"https://{target.blog_id}/", options, archive or target.root, how)
+    if explore and target.settings.base_url is None and target.notice is None and not _is_archive(target.root):
+        return _of_blog_id(target, options, archive, how)
     return NamedSource(target, options)
+
+
+def _of_blog_id(
+    target: BlogTarget, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
+) -> NamedSource:
+    """Return the blog whose ID is its host, although no setting names its service."""
+    try:
+        return _of_address(f"https://{target.blog_id}/", options, archive, how)
+    except BlogExporterError as error:
+        raise UsageError(
+            "The service of {blog_id} is unknown. Name it with --base-url or --profile. Read as an address: {reason}",
+            blog_id=target.blog_id,
+            reason=error,
+        ) from error
 
 
 def _files_at(words: str) -> ExportFiles | None:
@@ -192,23 +205,21 @@ def way_lines(ways: Ways, chosen: WayIn) -> Iterator[str]:
         yield message("Other ways: {services} (--service NAME).", services=", ".join(others))
 
 
-_COUNTED: Final[Mapping[str, tuple[Message, Message]]] = {
-    "posts": (message("{n:,} post"), message("{n:,} posts")),
-    "pages": (message("{n:,} page"), message("{n:,} pages")),
-    "comments": (message("{n:,} comment"), message("{n:,} comments")),
-    "pictures": (message("{n:,} picture"), message("{n:,} pictures")),
-}
-
-
 def counts_text(way: WayIn) -> str:
     """Return the numbers of records that a way states, such as ``273 posts, 12 pages``."""
-    return ", ".join(message_n(*_COUNTED[name], number) for name, number in way.counts.items() if name in _COUNTED)
+    return listed(_count_text(name, number) for name, number in way.counts.items())
 
 
-def _reads_files(service: str | None) -> bool:
-    from exporter.service.registry import EXPORT_FILES
-
-    return any(service == each.name for each in EXPORT_FILES)
+def _count_text(name: str, number: int) -> str:
+    match name:
+        case "posts":
+            return message_n("{n:,} post", "{n:,} posts", number)
+        case "pages":
+            return message_n("{n:,} page", "{n:,} pages", number)
+        case "comments":
+            return message_n("{n:,} comment", "{n:,} comments", number)
+        case _:
+            return message_n("{n:,} picture", "{n:,} pictures", number)
 
 
 def _is_archive(path: Path) -> bool:

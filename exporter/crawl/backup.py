@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -32,17 +32,20 @@ from exporter.crawl.assets.download import AssetDownload, keep_file
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
-from exporter.crawl.events import ClockDiffers, Event, PageRead, Resumed, SetAside, SourceNotes, Started
+from exporter.crawl.events import ClockDiffers, Event, PageRead, RecordsJoined, Resumed, SetAside, SourceNotes, Started
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import BackupSettings, Ingest
-from exporter.crawl.ledger import PendingState
+from exporter.crawl.join import Join
+from exporter.crawl.ledger import Ledger, PendingState
 from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
-from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
+from exporter.crawl.removals import Removals, confirmed_absent, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
+from exporter.service.joined import JoinedService
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.service.stated import StatedService
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -70,6 +73,8 @@ class BackupRun:
         settings: those of this run.
         clock: the time of the run.
         outcome: the result of the run; complete when :meth:`events` has ended.
+        read_as: returns what reads the records of an archive that began with the service of this name; without it, no
+            other service can be joined.
         segments: the six files of ``latest/`` for the new version, if they could be written.
     """
 
@@ -79,6 +84,7 @@ class BackupRun:
     settings: BackupSettings
     clock: Clock
     segments: Segments | None = None
+    read_as: Callable[[str], BlogService] | None = None
 
     def __post_init__(self) -> None:
         self._layout = Layout(self.root)
@@ -89,6 +95,8 @@ class BackupRun:
         self._end: BlogExporterError | None = None
         self._answered = False
         self._concluding = False
+        self._joins: JoinedService | None = None
+        self._sources: list[str] | None = None
         self.outcome = Outcome(timestamp(self.clock.now()))
 
     def stop(self, error: BlogExporterError) -> None:
@@ -200,7 +208,9 @@ class BackupRun:
             purpose = settings.purpose(self.service.options, parent, sealed)
             checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
             freshness = Freshness(self._layout.freshness, sealed)
-            ingest = Ingest(self.service, self.client, checkpoint, state, settings, freshness, self.clock, self._emit)
+            # What is joined with other sources is read as if for a new archive.
+            base = state if self._joins is None else State(settings.blog_id)
+            ingest = Ingest(self.service, self.client, checkpoint, base, settings, freshness, self.clock, self._emit)
             opened.callback(self._left, ingest)
             await finish_in_thread(ingest.restore)
             if self.outcome.resumed_from is not None:
@@ -209,26 +219,60 @@ class BackupRun:
                 if settings.dry_run:
                     await self._rehearse(ingest)
                     return
-                ingest.distrust(damage.records)
-                await ingest.run([*damage.records[Kind.ENTRIES], *first])
-                if not settings.accept_removals:
-                    refuse_mass_disappearance(ingest)
-                removals = await find_removals(ingest, settings.concurrency)
+                joins = self._joins
+                ledgers: Mapping[Kind, Ledger] = ingest.ledgers
+                if joins is None:
+                    ingest.distrust(damage.records)
+                    await ingest.run([*damage.records[Kind.ENTRIES], *first])
+                    if not settings.accept_removals:
+                        refuse_mass_disappearance(ingest)
+                    removals = await find_removals(ingest, settings.concurrency)
+                else:
+                    await ingest.run()
+                    ledgers, removals = await self._join(
+                        joins, ingest, state, opened.enter_context(self._joined(purpose))
+                    )
                 await self._created()
-                await self._read_assets(ingest, state, removals)
-                await self._keep_originals(ingest)
+                await self._read_assets(ledgers, state, removals)
+                await self._keep_originals(ledgers)
                 checkpoint.flush()
             if self._end is not None:
                 raise self._end
             self._concluding = True
-            await self._commit(ingest, removals, state, damage)
+            await self._commit(ingest, ledgers, removals, state, damage)
             if damage.lines:
                 self._restored(await finish_in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
             await finish_in_thread(lambda: self._remember_damage(damage))
             newest = self._sealed(self.outcome.version or parent)
-            if newest is not None:
+            if newest is not None and self._joins is None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
                 await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
+
+    @contextlib.contextmanager
+    def _joined(self, purpose: Purpose) -> Iterator[Checkpoint]:
+        """Open the files for joined records; they are made anew by every run."""
+        checkpoint = Checkpoint.begin(self._layout.work / "joined", purpose, self.clock.now())
+        try:
+            yield checkpoint
+        finally:
+            checkpoint.discard()
+
+    async def _join(
+        self, reads: JoinedService, ingest: Ingest, state: State, checkpoint: Checkpoint
+    ) -> tuple[Mapping[Kind, Ledger], Removals]:
+        """Join what the run read with the archive, whose records other services gave too."""
+        join = await finish_in_thread(lambda: Join(reads, self.service, ingest, state, checkpoint))
+        confirmed = await confirmed_absent(ingest, join.absent_entries(), self.settings.concurrency)
+        await finish_in_thread(lambda: join.run(confirmed, accept_removals=self.settings.accept_removals))
+        report = join.report
+        self.outcome.joined = report.document(self.service.name)
+        self._emit(
+            RecordsJoined(
+                self.service.name, report.matched, report.new, report.only_archived, tuple(report.conflicts),
+                report.more_conflicts,
+            )
+        )  # fmt: skip
+        return join.ledgers, join.removals
 
     async def _prepare(self, opened: contextlib.AsyncExitStack) -> None:
         """Read an export file into its index, if the run has one."""
@@ -265,13 +309,7 @@ class BackupRun:
             return State(self.settings.blog_id), [], Damage(), None
         reader = Archive.open(self._layout.root)
         later = later_run(reader, self.clock.now())
-        held = reader.info.service or DEFAULT_SERVICE.name
-        if held != self.service.name:
-            raise UsageError(
-                "{root} is of the blog service {held!r}, not of this one.",
-                root=self._layout.root,
-                held=printable(held, 60),
-            )
+        self._meet(reader)
         if self.settings.dry_run:
             return reader.state(), unread_before(reader), Damage(), later
         documents = [path for path in known_damage(reader) if not is_read_again(path)]
@@ -284,6 +322,28 @@ class BackupRun:
         if damage.lines and self._restored(restore_documents(self._layout)):
             damage = find_damage(reader, state, self.clock.now())
         return state, unread_before(reader), damage, later
+
+    def _meet(self, reader: Archive) -> None:
+        """Find out which services gave the archive's records, and whether this run joins another one.
+
+        Raises:
+            UsageError: the archive's service cannot be joined with this one.
+        """
+        held, newest = reader.info.service or DEFAULT_SERVICE.name, reader.newest()
+        sources = reader.manifest(newest).sources if newest is not None else None
+        if held == self.service.name and sources is None:
+            return
+        reads = None if self.read_as is None else self.read_as(held)
+        if not isinstance(reads, JoinedService) or not isinstance(self.service, StatedService):
+            raise UsageError(
+                "{root} is of the blog service {held!r}, which cannot be joined with {service}. Name another folder "
+                "with --archive.",
+                root=self._layout.root,
+                held=printable(held, 60),
+                service=self.service.name,
+            )
+        self._joins = reads
+        self._sources = sorted({held, self.service.name, *(sources or ())})
 
     def _restored(self, repaired: Iterable[RepairedFile]) -> bool:
         """Record the restored files, and return whether there were any."""
@@ -378,13 +438,13 @@ class BackupRun:
             RecordProblem(str(kind), None, text) for kind, result in results.items() for text in result.problems
         ]
 
-    async def _read_assets(self, ingest: Ingest, state: State, removals: Removals) -> None:
-        records = PendingState(state, ingest.ledgers, removals.evidence)
+    async def _read_assets(self, ledgers: Mapping[Kind, Ledger], state: State, removals: Removals) -> None:
+        records = PendingState(state, ledgers, removals.evidence)
         if self.settings.assets is None:
             self.outcome.assets = unread_assets(self._layout, records)
             return
         download = AssetDownload(
-            self.service,
+            self._joins or self.service,
             records,
             AssetStore(self._layout),
             self._layout.work / "assets.jsonl",
@@ -393,9 +453,9 @@ class BackupRun:
             self.clock,
             self._emit,
         )
-        self.outcome.assets = await read_assets(download, ingest.ledgers[Kind.ASSETS])
+        self.outcome.assets = await read_assets(download, ledgers[Kind.ASSETS])
 
-    async def _keep_originals(self, ingest: Ingest) -> None:
+    async def _keep_originals(self, ledgers: Mapping[Kind, Ledger]) -> None:
         """Store the export files themselves as assets, exactly as they are."""
         source = self.client.source
         if source is None:
@@ -403,13 +463,15 @@ class BackupRun:
         store = AssetStore(self._layout)
         for url, path in source.originals.items():
             asset = await finish_in_thread(partial(keep_file, store, url, path))
-            ingest.ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(asset.data()), 1)
+            ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(asset.data()), 1)
         await finish_in_thread(store.sync)
 
-    async def _commit(self, ingest: Ingest, removals: Removals, state: State, damage: Damage) -> None:
+    async def _commit(
+        self, ingest: Ingest, ledgers: Mapping[Kind, Ledger], removals: Removals, state: State, damage: Damage
+    ) -> None:
         parent = state.version or None
-        healing = Healing.of(damage, ingest.ledgers, removals)
-        counts = {kind: commit.count(ingest.ledgers[kind], removals.of(kind)) for kind in Kind}
+        healing = Healing.of(damage, ledgers, removals)
+        counts = {kind: commit.count(ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(ingest, self.outcome.assets or AssetSummary())
         source = self.client.source
         problems += [RecordProblem(str(Kind.ENTRIES), None, text) for text in (source.losses if source else ())]
@@ -429,8 +491,9 @@ class BackupRun:
                 completeness=done.completeness,
                 problems=done.problems,
                 healed=[line.document() for line in healing.lines] if healing.lines or healing.records else None,
+                sources=self._sources,
             )
-            changes = {kind: self._unless_ended(commit.changes(ingest.ledgers[kind], gone[kind])) for kind in Kind}
+            changes = {kind: self._unless_ended(commit.changes(ledgers[kind], gone[kind])) for kind in Kind}
             shown = None if damage.found else state
             made, self.segments = await finish_in_thread(
                 lambda: commit.write_version(self._layout, draft, changes, shown)

@@ -31,6 +31,7 @@ class Outcome:
     Attributes:
         version: the new version, ``None`` if nothing had changed.
         service_time: the service's time, if this machine's clock was more than a day away from it.
+        joined: the numbers of entries that were joined with those of another service.
         damaged: paths of damaged files that could not be restored, for the summary; ``verify`` finds them again.
     """
 
@@ -53,6 +54,7 @@ class Outcome:
     problems: list[RecordProblem] = field(default_factory=list)
     assets: AssetSummary | None = None
     service_time: str | None = None
+    joined: dict[str, Any] | None = None
 
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``runs.jsonl``."""
@@ -60,8 +62,9 @@ class Outcome:
         line["problems"] = [problem.document() for problem in self.problems]
         line |= stored_as("error", self.error)
         del line["damaged"]
-        if self.service_time is None:
-            del line["service_time"]
+        for name in ("service_time", "joined"):
+            if line[name] is None:
+                del line[name]
         return line
 
     @classmethod
