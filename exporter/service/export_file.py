@@ -93,7 +93,9 @@ class ExportFile(StatedService):
 
     def list_item(self, raw: Raw, comments: int) -> dict[str, Any]:
         """Return the list item of an entry that has this many comments in the file."""
-        post = self.post(raw)
+        return self._list_item(self.post(raw), comments)
+
+    def _list_item(self, post: Post, comments: int) -> dict[str, Any]:
         return {
             "id": post.id,
             "title": post.title,
