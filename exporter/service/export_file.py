@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, BinaryIO, ClassVar, Final, NamedTuple
+from typing import Any, BinaryIO, ClassVar, Final, NamedTuple, Self
 
 from exporter.message import message
 from exporter.model.exchange import Request, Response
@@ -77,6 +77,11 @@ class ExportFile(StatedService):
     def options(self) -> Mapping[str, Any]:
         """The SHA-256 of the file, so that an interrupted run of another file is not resumed."""
         return {"file_sha256": self._digest} if self._digest else {}
+
+    def of_file(self, digest: str) -> Self:
+        """Return this format for the file with a SHA-256."""
+        self._digest = digest
+        return self
 
     @classmethod
     @abstractmethod
