@@ -92,7 +92,7 @@ async def open_service(
     """
     if files is not None:
         async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
-            format_ = files.format(await finish_in_thread(files.digest))
+            format_ = files.format.of(settings).of_file(await finish_in_thread(files.digest))
             yield OpenService(blog_id, format_, FileClient(files, format_, shared))
         return
     service = way_of(settings, settings.service)

@@ -11,11 +11,13 @@ from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
 from exporter.service.joined import JoinedService
 from exporter.service.stated import StatedService
+from exporter.service.movable_type import MovableType
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
+    MovableType.name: MovableType,
 }
 """The services by the names that ``archive.json`` has for them."""
 
