@@ -12,12 +12,14 @@ from exporter.service.interface import BlogService, FactBasis, KnownFact, Profil
 from exporter.service.joined import JoinedService
 from exporter.service.stated import StatedService
 from exporter.service.movable_type import MovableType
+from exporter.service.wordpress_api import WordPressApi
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
     MovableType.name: MovableType,
+    WordPressApi.name: WordPressApi,
 }
 """The services by the names that ``archive.json`` has for them."""
 
