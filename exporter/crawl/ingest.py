@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
     from exporter.http.engine import ServiceClient
+    from exporter.lossless_json import Frozen
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MAX_SWEEPS = 4
@@ -320,6 +322,7 @@ class Ingest:
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()
     ) -> dict[Kind, SweepResult]:
         before = self.sweeps[-1] if self.sweeps else {}
+        whole = self.service.capabilities.entries_in_lists
         sweeps = [
             Sweep(
                 number,
@@ -331,6 +334,7 @@ class Ingest:
                 self._known.pop((kind, number), {}),
                 before[kind].listed if kind in before else 0,
                 SweepResult(kind),
+                partial(self._take_entry, number) if whole and kind is Kind.ENTRY_LIST else None,
             )
             for kind in kinds
         ]
@@ -403,6 +407,19 @@ class Ingest:
         self.unread[entry_id] = unread
         self.emit(RecordFailed(Kind.ENTRIES, entry_id, unread.reason))
 
+    def _take_entry(self, sweep: int, entry_id: str, data: dict[str, Any]) -> None:
+        """Store an entry that the entry list holds as a whole. If it is doubtful, it is requested like any other."""
+        if self.settings.dry_run:
+            return
+        try:
+            frozen = self._judged(entry_id, data)
+        except WrongRecord as error:
+            self.fail(entry_id, error.with_traceback(None))
+            return
+        self.ledgers[Kind.ENTRIES].observe(entry_id, frozen, sweep)
+        self.unread.pop(entry_id, None)
+        self._note_reading(entry_id, sweep, Validators())
+
     async def fetch_entry(self, entry_id: str, sweep: int) -> ServiceError | None:
         """Read one entry into the ledger, or return the error that prevents it.
 
@@ -410,7 +427,6 @@ class Ingest:
             NotAuthorised: the service refuses all requests.
             ServiceError: the service as a whole failed.
         """
-        ledger = self.ledgers[Kind.ENTRIES]
         try:
             answered = await self._ask_for_entry(entry_id, sweep)
         except UNREADABLE as error:
@@ -418,6 +434,11 @@ class Ingest:
                 # Raises the same error if the service refuses everything.
                 await self.client.fetch(*self._first_page())
             return error.with_traceback(None)  # the traceback would keep the answer in memory
+        self._note_reading(entry_id, sweep, answered)
+        return None
+
+    def _note_reading(self, entry_id: str, sweep: int, answered: Validators) -> None:
+        """Journal that an entry was read."""
         now = self.clock.now().replace(microsecond=0)
         note = {
             "read": entry_id,
@@ -426,9 +447,8 @@ class Ingest:
             "etag": answered.etag,
             "last_modified": answered.last_modified,
         }
-        ledger.spool.journal(note)
+        self.ledgers[Kind.ENTRIES].spool.journal(note)
         self.freshness.note(entry_id, now, answered)
-        return None
 
     async def _ask_for_entry(self, entry_id: str, sweep: int) -> Validators:
         """Read one entry into the ledger."""
@@ -450,12 +470,22 @@ class Ingest:
         if data is None:
             ledger.mark(entry_id, sweep)
         else:
-            frozen = lossless_json.freeze(data)
-            if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
-                self._judge(entry_id, data)
+            frozen = self._judged(entry_id, data)
             data = None  # release the memory of a long entry
             ledger.observe(entry_id, frozen, sweep)
         return answered
+
+    def _judged(self, entry_id: str, data: dict[str, Any]) -> Frozen:
+        """Return an entry as it is stored.
+
+        Raises:
+            WrongRecord: it lacks content without a reason.
+        """
+        ledger = self.ledgers[Kind.ENTRIES]
+        frozen = lossless_json.freeze(data)
+        if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
+            self._judge(entry_id, data)
+        return frozen
 
     def _judge(self, entry_id: str, data: dict[str, Any]) -> None:
         """Compare a new or changed entry with its list item and the archive.

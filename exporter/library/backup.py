@@ -91,9 +91,10 @@ async def open_service(
         read=settings.read_timeout.total_seconds(),
         total=settings.total_timeout.total_seconds(),
     )
+    service = service_of(settings, settings.service)
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         client = shared.client(
-            settings.base_url,
+            service.request_base(settings.base_url),
             credentials_for(settings, shared, warn=warn),
             timeouts=timeouts,
             max_body=settings.max_body,
@@ -106,7 +107,7 @@ async def open_service(
             rate=settings.rate,
             on_retry=on_retry,
         )
-        yield OpenService(blog_id, service_of(settings, settings.service), client)
+        yield OpenService(blog_id, service, client)
 
 
 def backup(

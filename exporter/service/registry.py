@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from exporter.errors import UsageError
+from exporter.service.atompub import AtomPub
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
@@ -14,6 +15,7 @@ from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
+    AtomPub.name: AtomPub,
 }
 """The services by the names that ``archive.json`` has for them."""
 
