@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -325,6 +326,7 @@ class Ingest:
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()
     ) -> dict[Kind, SweepResult]:
         before = self.sweeps[-1] if self.sweeps else {}
+        whole = self.service.capabilities.entries_in_lists
         sweeps = [
             Sweep(
                 number,
@@ -336,6 +338,7 @@ class Ingest:
                 self._known.pop((kind, number), {}),
                 before[kind].listed if kind in before else 0,
                 SweepResult(kind),
+                partial(self._take_entry, number) if whole and kind is Kind.ENTRY_LIST else None,
             )
             for kind in kinds
         ]
@@ -475,6 +478,18 @@ class Ingest:
         unread = Unread.after(error)
         self.unread[entry_id] = unread
         self.emit(RecordFailed(Kind.ENTRIES, entry_id, unread.reason))
+
+    def _take_entry(self, sweep: int, entry_id: str, data: dict[str, Any]) -> None:
+        """Store an entry that the entry list holds as a whole. If it is doubtful, it is requested like any other."""
+        if self.settings.dry_run:
+            return
+        try:
+            self._observe(entry_id, data, lossless_json.freeze(data), sweep)
+        except WrongRecord as error:
+            self.fail(entry_id, error.with_traceback(None))
+            return
+        self.unread.pop(entry_id, None)
+        self._note_read(entry_id, sweep, Validators())
 
     async def fetch_entry(self, entry_id: str, sweep: int) -> ServiceError | None:
         """Read one entry into the ledger, or return the error that prevents it.

@@ -171,6 +171,7 @@ class Sweep:
         known: the pages that an interrupted run had completed.
         listed_before: the number of records in the sweep before.
         result: filled by the sweep.
+        take_entry: receives each item with its id if items are whole entries; the list then keeps a part of them.
     """
 
     number: int
@@ -182,6 +183,7 @@ class Sweep:
     known: Mapping[Cursor, Place]
     listed_before: int
     result: SweepResult
+    take_entry: Callable[[str, dict[str, Any]], None] | None = None
     _asked: int = 0
     _items: int = 0
     _held: int = 0
@@ -313,6 +315,9 @@ class Sweep:
                     )
                 )
                 continue
+            if self.take_entry is not None:
+                self.take_entry(record_id, item)
+                item = service.listed_part(item)
             frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
             if of_comments:

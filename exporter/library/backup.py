@@ -109,9 +109,10 @@ async def open_service(
         read=settings.read_timeout.total_seconds(),
         total=settings.total_timeout.total_seconds(),
     )
+    service = service_of(settings, settings.service)
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         client = shared.client(
-            settings.base_url,
+            service.request_base(settings.base_url),
             credentials_for(settings, shared, warn=warn),
             timeouts=timeouts,
             max_body=settings.max_body,

@@ -142,6 +142,8 @@ class Capabilities:
         totals: its lists state the number of records, so that a backup can be proven complete.
         validators: it may answer that an entry is unchanged (RFC 9110, section 13).
         full_text_in_lists: each list item is the whole entry, so entries are not requested one by one.
+        entries_in_lists: the pages of the entry list hold whole entries, which are stored as entries; the list keeps
+            the part of each that :meth:`BlogService.listed_part` returns. An entry can also be requested.
         comments_per_entry: comments are listed for each entry, not for the whole blog.
         user: it names the calling user.
         snapshot: its answers never change, so one sweep proves that a record is absent.
@@ -153,6 +155,7 @@ class Capabilities:
     totals: bool = True
     validators: bool = True
     full_text_in_lists: bool = False
+    entries_in_lists: bool = False
     comments_per_entry: bool = False
     user: bool = True
     snapshot: bool = False
@@ -449,6 +452,14 @@ class BlogService(Records):
     @abstractmethod
     def user_call(self) -> Call[dict[str, Any]]:
         """Return the request for the calling user."""
+
+    def request_base(self, base_url: str) -> str:
+        """Return the address that the paths of requests follow."""
+        return base_url
+
+    def listed_part(self, raw: Raw) -> Raw:
+        """Return the part of a whole entry that the entry list keeps. It must change whenever the entry does."""
+        return raw
 
     def may_be_uncounted(self, _raw: Raw) -> bool:
         """Return whether a comment is hidden, so that its entry's comment count may leave it out."""

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from exporter.errors import UsageError
+from exporter.service.atompub import AtomPub
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
 from exporter.service.joined import JoinedService
-from exporter.service.stated import StatedService
 from exporter.service.movable_type import MovableType
+from exporter.service.stated import StatedService
 from exporter.service.wordpress_api import WordPressApi
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
@@ -20,6 +21,7 @@ SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
     MovableType.name: MovableType,
     WordPressApi.name: WordPressApi,
+    AtomPub.name: AtomPub,
 }
 """The services by the names that ``archive.json`` has for them."""
 
