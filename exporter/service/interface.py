@@ -145,6 +145,8 @@ class Capabilities:
         comments_per_entry: comments are listed for each entry, not for the whole blog.
         user: it names the calling user.
         snapshot: its answers never change, so one sweep proves that a record is absent.
+        linked_lists: a page of a list decides which others are requested, so an interrupted run reads its lists again.
+        comments_in_entries: the answer for an entry carries its comments, so no list of comments is requested.
     """
 
     totals: bool = True
@@ -153,6 +155,8 @@ class Capabilities:
     comments_per_entry: bool = False
     user: bool = True
     snapshot: bool = False
+    linked_lists: bool = False
+    comments_in_entries: bool = False
 
 
 class Validators(NamedTuple):
@@ -177,11 +181,34 @@ def _sendable(value: str | None) -> str | None:
     return value if value and value.isascii() and value.isprintable() else None
 
 
+class Original(NamedTuple):
+    """An answer that the archive keeps as a file if its record is new or changed.
+
+    Attributes:
+        url: the address of its asset record.
+        content: the bytes of the file.
+    """
+
+    url: str
+    content: bytes
+
+
 class EntryAnswer(NamedTuple):
-    """An entry as sent, or ``None`` as ``data`` if it is unchanged since the validators given."""
+    """An entry as sent.
+
+    Attributes:
+        data: the record; ``None`` if it is unchanged since the validators given.
+        validators: of the answer.
+        comments: the raw comments of the entry, if the service has :attr:`Capabilities.comments_in_entries`.
+        original: the answer itself, if the record is only a reading of it.
+        shortage: a sentence if the answer states comments that it does not carry; empty otherwise.
+    """
 
     data: dict[str, Any] | None
     validators: Validators
+    comments: tuple[dict[str, Any], ...] = ()
+    original: Original | None = None
+    shortage: str = ""
 
 
 class Refused(ApiError):
@@ -204,6 +231,7 @@ class Page:
         page_size: the number of items on a full page.
         total: the number of records of the list.
         total_size: the sum of :meth:`BlogService.amount` over all records.
+        pause: the seconds between two requests that the answer asks for.
     """
 
     items: list[Any]
@@ -213,6 +241,7 @@ class Page:
     page_size: int | None = None
     total: int | None = None
     total_size: int | None = None
+    pause: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +419,11 @@ class BlogService(Records):
     """
 
     capabilities: Capabilities
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences about what this object has read so far and how sure it is; none of them is a failure."""
+        return ()
 
     @classmethod
     def of(cls, _settings: Values) -> Self:
