@@ -28,7 +28,7 @@ from exporter.archive.repair import Damage, RepairedFile, find_damage, readable_
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
-from exporter.crawl.assets.download import AssetDownload, keep_file
+from exporter.crawl.assets.download import AssetDownload, keep_file, keep_original
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
@@ -210,7 +210,18 @@ class BackupRun:
             freshness = Freshness(self._layout.freshness, sealed)
             # What is joined with other sources is read as if for a new archive.
             base = state if self._joins is None else State(settings.blog_id)
-            ingest = Ingest(self.service, self.client, checkpoint, base, settings, freshness, self.clock, self._emit)
+            store = AssetStore(self._layout)
+            ingest = Ingest(
+                self.service,
+                self.client,
+                checkpoint,
+                base,
+                settings,
+                freshness,
+                self.clock,
+                self._emit,
+                lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
+            )
             opened.callback(self._left, ingest)
             await finish_in_thread(ingest.restore)
             if self.outcome.resumed_from is not None:
@@ -224,17 +235,19 @@ class BackupRun:
                 if joins is None:
                     ingest.distrust(damage.records)
                     await ingest.run([*damage.records[Kind.ENTRIES], *first])
+                    self._note_reading()
                     if not settings.accept_removals:
                         refuse_mass_disappearance(ingest)
                     removals = await find_removals(ingest, settings.concurrency)
                 else:
                     await ingest.run()
+                    self._note_reading()
                     ledgers, removals = await self._join(
                         joins, ingest, state, opened.enter_context(self._joined(purpose))
                     )
                 await self._created()
                 await self._read_assets(ledgers, state, removals)
-                await self._keep_originals(ledgers)
+                await self._keep_originals(ingest, ledgers)
                 checkpoint.flush()
             if self._end is not None:
                 raise self._end
@@ -455,12 +468,20 @@ class BackupRun:
         )
         self.outcome.assets = await read_assets(download, ledgers[Kind.ASSETS])
 
-    async def _keep_originals(self, ledgers: Mapping[Kind, Ledger]) -> None:
-        """Store the export files themselves as assets, exactly as they are."""
-        source = self.client.source
+    def _note_reading(self) -> None:
+        notes = self.service.notes
+        if notes:
+            self._emit(SourceNotes(tuple(notes[:_NOTES_SHOWN]), len(notes[_NOTES_SHOWN:])))
+
+    async def _keep_originals(self, ingest: Ingest, ledgers: Mapping[Kind, Ledger]) -> None:
+        """Store the export files themselves as assets, and record the answers that were stored, exactly as they are."""
+        source, store = self.client.source, AssetStore(self._layout)
+        for url, record in ingest.originals.items():
+            ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(record), 1)
+        if ingest.originals:
+            await finish_in_thread(store.sync)
         if source is None:
             return
-        store = AssetStore(self._layout)
         for url, path in source.originals.items():
             asset = await finish_in_thread(partial(keep_file, store, url, path))
             ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(asset.data()), 1)

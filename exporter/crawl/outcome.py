@@ -158,6 +158,7 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     unread = [RecordProblem(str(Kind.ENTRIES), entry_id, each.reason) for entry_id, each in ingest.unread.items()]
     in_lists: list[tuple[Kind, str]] = [(kind, text) for kind, result in sweeps.items() for text in result.problems]
     in_lists += [(kind, text) for kind, texts in ingest.doubts().items() for text in texts]
+    unread += [RecordProblem(str(Kind.ENTRIES), entry_id, text) for entry_id, text in ingest.shortages.items()]
     others: list[tuple[Kind, str]] = []
     if user is not None:
         others.append((Kind.USER, message("the user could not be read: {user}", user=user)))

@@ -201,6 +201,11 @@ class Sweep:
         finally:
             self.client.budget.release(self._held)
         result = self.result
+        if self.service.capabilities.linked_lists:
+            # If nothing was found at all, that is no empty blog.
+            nothing = not result.listed and self.paginator.problems
+            error = result.failure or ServiceError(self.paginator.problems[0]) if nothing else None
+            result.failure = error
         if self._unnamed:
             what = message(
                 "{unnamed} more items had no usable id, or one that was there twice; run again", unnamed=self._unnamed
@@ -289,6 +294,8 @@ class Sweep:
     def _accept(self, asked: _Asked, page: Page) -> None:
         """Put a page's records into the ledger, followed by a note about the page."""
         kind, ledger, service = self.result.kind, self.ledger, self.service
+        if page.pause is not None:
+            self.client.slow_down(page.pause)
         digest = hashlib.sha256()
         ids: list[str] = []
         here: set[str] = set()

@@ -150,6 +150,8 @@ class Capabilities:
         comment_counts: its list items state the number of comments of their entries. Without them the total of the
             comment list is the number of comments to expect.
         entries_at_once: the most full entries that one request answers.
+        linked_lists: a page of a list decides which others are requested, so an interrupted run reads its lists again.
+        comments_in_entries: the answer for an entry carries its comments, so no list of comments is requested.
     """
 
     totals: bool = True
@@ -161,6 +163,8 @@ class Capabilities:
     snapshot: bool = False
     comment_counts: bool = True
     entries_at_once: int = 1
+    linked_lists: bool = False
+    comments_in_entries: bool = False
 
 
 class Validators(NamedTuple):
@@ -185,11 +189,34 @@ def _sendable(value: str | None) -> str | None:
     return value if value and value.isascii() and value.isprintable() else None
 
 
+class Original(NamedTuple):
+    """An answer that the archive keeps as a file if its record is new or changed.
+
+    Attributes:
+        url: the address of its asset record.
+        content: the bytes of the file.
+    """
+
+    url: str
+    content: bytes
+
+
 class EntryAnswer(NamedTuple):
-    """An entry as sent, or ``None`` as ``data`` if it is unchanged since the validators given."""
+    """An entry as sent.
+
+    Attributes:
+        data: the record; ``None`` if it is unchanged since the validators given.
+        validators: of the answer.
+        comments: the raw comments of the entry, if the service has :attr:`Capabilities.comments_in_entries`.
+        original: the answer itself, if the record is only a reading of it.
+        shortage: a sentence if the answer states comments that it does not carry; empty otherwise.
+    """
 
     data: dict[str, Any] | None
     validators: Validators
+    comments: tuple[dict[str, Any], ...] = ()
+    original: Original | None = None
+    shortage: str = ""
 
 
 class Refused(ApiError):
@@ -216,6 +243,7 @@ class Page:
         page_size: the number of items on a full page.
         total: the number of records of the list.
         total_size: the sum of :meth:`BlogService.amount` over all records.
+        pause: the seconds between two requests that the answer asks for.
     """
 
     items: list[Any]
@@ -225,6 +253,7 @@ class Page:
     page_size: int | None = None
     total: int | None = None
     total_size: int | None = None
+    pause: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +431,11 @@ class BlogService(Records):
     """
 
     capabilities: Capabilities
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences about what this object has read so far and how sure it is; none of them is a failure."""
+        return ()
 
     @classmethod
     def of(cls, _settings: Values) -> Self:

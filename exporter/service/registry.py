@@ -12,6 +12,7 @@ from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
 from exporter.service.joined import JoinedService
 from exporter.service.movable_type import MovableType
+from exporter.service.public_site import PublicSite
 from exporter.service.stated import StatedService
 from exporter.service.wordpress_api import WordPressApi
 from exporter.setting_types import Setting, setting_text
@@ -22,6 +23,7 @@ SERVICES: Final[Mapping[str, type[BlogService]]] = {
     MovableType.name: MovableType,
     WordPressApi.name: WordPressApi,
     AtomPub.name: AtomPub,
+    PublicSite.name: PublicSite,
 }
 """The services by the names that ``archive.json`` has for them."""
 
