@@ -35,10 +35,10 @@ from exporter.crawl.commit import Healing, finish_commit
 from exporter.crawl.events import ClockDiffers, Event, PageRead, RecordsJoined, Resumed, SetAside, SourceNotes, Started
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import BackupSettings, Ingest
-from exporter.crawl.join import Join
+from exporter.crawl.join import Join, ServiceView
 from exporter.crawl.ledger import Ledger, PendingState
 from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
-from exporter.crawl.removals import Removals, confirmed_absent, find_removals, refuse_mass_disappearance
+from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message, said
@@ -50,6 +50,7 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import ChangedLine, Segments
+    from exporter.archive.safe_files import InnerPath
     from exporter.clock import Clock
     from exporter.http.engine import ServiceClient
     from exporter.service.interface import BlogService
@@ -207,9 +208,9 @@ class BackupRun:
                 self._emit(ClockDiffers(timestamp(self.clock.now()), run_before=later))
             purpose = settings.purpose(self.service.options, parent, sealed)
             checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
-            freshness = Freshness(self._layout.freshness, sealed)
-            # What is joined with other sources is read as if for a new archive.
-            base = state if self._joins is None else State(settings.blog_id)
+            view = None if self._joins is None else await self._view(self._joins, state, opened, purpose)
+            base = state if view is None else view.state
+            freshness = Freshness(self._freshness_file(), sealed)
             store = AssetStore(self._layout)
             ingest = Ingest(
                 self.service,
@@ -230,25 +231,23 @@ class BackupRun:
                 if settings.dry_run:
                     await self._rehearse(ingest)
                     return
-                joins = self._joins
-                ledgers: Mapping[Kind, Ledger] = ingest.ledgers
-                if joins is None:
+                if view is None:
                     ingest.distrust(damage.records)
-                    await ingest.run([*damage.records[Kind.ENTRIES], *first])
-                    self._note_reading()
-                    if not settings.accept_removals:
-                        refuse_mass_disappearance(ingest)
-                    removals = await find_removals(ingest, settings.concurrency)
-                else:
-                    await ingest.run()
-                    self._note_reading()
-                    ledgers, removals = await self._join(
-                        joins, ingest, state, opened.enter_context(self._joined(purpose))
-                    )
+                    first = [*damage.records[Kind.ENTRIES], *first]
+                await ingest.run(() if view is not None else first)
+                self._note_reading()
+                if not settings.accept_removals:
+                    refuse_mass_disappearance(ingest)
+                ledgers: Mapping[Kind, Ledger] = ingest.ledgers
+                removals = await find_removals(ingest, settings.concurrency)
+                if view is not None:
+                    join = await self._join(view, ingest, removals)
+                    ledgers, removals = join.ledgers, join.removals
                 await self._created()
                 await self._read_assets(ledgers, state, removals)
                 await self._keep_originals(ingest, ledgers)
-                checkpoint.flush()
+                for ledger in ledgers.values():
+                    ledger.spool.flush()
             if self._end is not None:
                 raise self._end
             self._concluding = True
@@ -257,26 +256,32 @@ class BackupRun:
                 self._restored(await finish_in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
             await finish_in_thread(lambda: self._remember_damage(damage))
             newest = self._sealed(self.outcome.version or parent)
-            if newest is not None and self._joins is None:
+            if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
                 await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
 
-    @contextlib.contextmanager
-    def _joined(self, purpose: Purpose) -> Iterator[Checkpoint]:
-        """Open the files for joined records; they are made anew by every run."""
-        checkpoint = Checkpoint.begin(self._layout.work / "joined", purpose, self.clock.now())
-        try:
-            yield checkpoint
-        finally:
-            checkpoint.discard()
+    def _freshness_file(self) -> InnerPath:
+        """Return the file with the times of earlier readings; several services have other ids for the same entry."""
+        known = self._layout.freshness
+        return known if self._joins is None else known.with_name(f"{self.service.name}-{known.name}")
 
-    async def _join(
-        self, reads: JoinedService, ingest: Ingest, state: State, checkpoint: Checkpoint
-    ) -> tuple[Mapping[Kind, Ledger], Removals]:
+    async def _view(
+        self, joins: JoinedService, state: State, opened: contextlib.AsyncExitStack, purpose: Purpose
+    ) -> ServiceView:
+        """Open what the archive has of this run's service, and the files for joined records."""
+        folder = Path(self._layout.work / "joined")
+        if self.settings.dry_run:
+            folder = Path(opened.enter_context(TemporaryDirectory())) / "joined"
+        checkpoint = Checkpoint.begin(folder, purpose, self.clock.now())
+        opened.callback(checkpoint.discard)
+        view = await finish_in_thread(lambda: ServiceView(joins, self.service, state, checkpoint))
+        opened.callback(view.state.close)
+        return view
+
+    async def _join(self, view: ServiceView, ingest: Ingest, removed: Removals) -> Join:
         """Join what the run read with the archive, whose records other services gave too."""
-        join = await finish_in_thread(lambda: Join(reads, self.service, ingest, state, checkpoint))
-        confirmed = await confirmed_absent(ingest, join.absent_entries(), self.settings.concurrency)
-        await finish_in_thread(lambda: join.run(confirmed, accept_removals=self.settings.accept_removals))
+        join = Join(view, ingest)
+        await finish_in_thread(lambda: join.run(removed))
         report = join.report
         self.outcome.joined = report.document(self.service.name)
         self._emit(
@@ -285,7 +290,7 @@ class BackupRun:
                 report.more_conflicts,
             )
         )  # fmt: skip
-        return join.ledgers, join.removals
+        return join
 
     async def _prepare(self, opened: contextlib.AsyncExitStack) -> None:
         """Read an export file into its index, if the run has one."""

@@ -1,15 +1,16 @@
 """Join the records of a second service with those of an archive, such as the pages of a blog with its export file.
 
-The run reads the second service as if for a new archive. Then each of its records gets the id of the record in the
-archive that is the same entry, comment or file, and the two are stored as one joined record
-(:mod:`exporter.service.joined`). Nothing is merged: both stay as they were given. Records without a partner are added.
+The run compares the second service with what the archive has of it, under that service's own ids. Then each new record
+gets the id of the record in the archive that is the same entry, comment or file, and the two are stored as one joined
+record (:mod:`exporter.service.joined`). Nothing is merged: both stay as they were given. Records without a partner are
+added.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -17,24 +18,29 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.lines import put_line
+from exporter.archive.state import State
 from exporter.crawl.ledger import Ledger
-from exporter.crawl.removals import Removals, is_mass, proves_absence, refusal_of_mass
+from exporter.crawl.removals import Removals
 from exporter.html.text import plain_text
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.records import Comment, Post, Raw
-from exporter.service.joined import SOURCES, JoinedService, parts_of
+from exporter.service.joined import SOURCES, JoinedService
 
 if TYPE_CHECKING:
-    from exporter.archive.state import State
     from exporter.crawl.checkpoint import Checkpoint
     from exporter.crawl.ingest import Ingest
     from exporter.lossless_json import Frozen
+    from exporter.model.records import Post, Raw
     from exporter.service.interface import BlogService
 
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES, Kind.USER)
 _MAX_NAMED: Final = 20
 _ONLY_SWEEP: Final = 1
+
+Facts = Iterator[tuple[str, ...]]
+"""Keys of which each one identifies a record, the most certain first."""
 
 
 @dataclass(slots=True)
@@ -42,10 +48,10 @@ class JoinReport:
     """What a join did.
 
     Attributes:
-        matched: entries that the archive and the service both have.
-        new: entries that only the service has.
+        matched: entries that the archive has from the service and from another one.
+        new: entries of this run that only the service has.
         only_archived: entries of the archive that the service does not have.
-        conflicts: sentences about matched entries with different texts.
+        conflicts: sentences about entries of this run with different texts.
         more_conflicts: how many more there are.
     """
 
@@ -66,202 +72,158 @@ class JoinReport:
         }
 
 
-@dataclass(slots=True)
-class _Known:
-    """The archived records of a kind, by the facts that identify them.
+class ServiceView:
+    """What one service gave of an archive, with that service's own ids: the state that a run of it compares with.
+
+    Args:
+        reads: reads the archive's records.
+        way: the service.
+        archived: the newest version of the archive.
+        checkpoint: an empty one, for the joined records.
 
     Attributes:
-        own: ids by the id that the service gave in an earlier run.
-        only: the ids of records that only the service gave.
-        keys: ids by the other facts, such as a permalink.
-        taken: ids that have a partner already.
+        state: the service's records.
+        ids: by kind, the archive's id of each record by the service's own id.
     """
 
-    own: dict[str, str] = field(default_factory=dict)
-    only: set[str] = field(default_factory=set)
-    keys: defaultdict[tuple[str, ...], list[str]] = field(default_factory=lambda: defaultdict(list))
-    taken: set[str] = field(default_factory=set)
-
-    def find(self, own: str, facts: Iterator[tuple[str, ...]]) -> str | None:
-        """Return the id of the record with this own id, or the only free one with one of these facts."""
-        if own in self.own:
-            return self.own[own]
-        for key in facts:
-            free = [each for each in self.keys.get(key, ()) if each not in self.taken]
-            if len(free) == 1:
-                return free[0]
-        return None
+    def __init__(self, reads: JoinedService, way: BlogService, archived: State, checkpoint: Checkpoint) -> None:
+        self.reads = reads
+        self.way = way
+        self.archived = archived
+        self.checkpoint = checkpoint
+        self.state = State(archived.blog_id, archived.version)
+        self.ids: dict[Kind, dict[str, str]] = {kind: {} for kind in _KINDS}
+        for kind in _KINDS:
+            path = checkpoint.folder / f"{way.name}-{kind}.jsonl"
+            with atomic.translated(path), atomic.open_private(path) as file:
+                for record_id, raw in archived.scan(kind):
+                    part = reads.parts(raw).get(way.name)
+                    own = None if part is None else way.key(kind, part)
+                    if part is not None and own is not None:
+                        self.ids[kind][own] = record_id
+                        file.write(put_line(own, lossless_json.freeze(part)))
+            self.state.fold(path, kind, archived.version)
 
 
 class Join:
     """Joins what a run read with the archive.
 
     Args:
-        service: reads the archive's records.
-        way: the service that the run read.
-        ingest: the run, which read into ledgers of its own.
-        state: the newest version of the archive.
-        checkpoint: receives the joined records.
+        view: what the archive has of the service that the run read.
+        ingest: the run.
+
+    Attributes:
+        ledgers: the joined records that differ from the archive, by kind.
+        removals: the records to remove: only the service gave them, and it no longer has them.
+        report: what was joined.
     """
 
-    def __init__(
-        self, service: JoinedService, way: BlogService, ingest: Ingest, state: State, checkpoint: Checkpoint
-    ) -> None:
-        self._service = service
-        self._way = way
+    def __init__(self, view: ServiceView, ingest: Ingest) -> None:
+        self._service = view.reads
+        self._way = view.way
         self._ingest = ingest
-        self._state = state
-        self._ids: dict[Kind, dict[str, str]] = {kind: {} for kind in Kind}
-        self.ledgers = {kind: Ledger(state.kinds[kind], checkpoint.spools[kind]) for kind in Kind}
+        self._state = view.archived
+        self._ids = {kind: dict(ids) for kind, ids in view.ids.items()}
+        self.ledgers = {kind: Ledger(view.archived.kinds[kind], view.checkpoint.spools[kind]) for kind in Kind}
         self.report = JoinReport()
         self.removals = Removals()
-        self._known = {kind: _Known() for kind in _KINDS}
-        for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES, Kind.USER):
-            self._index(kind)
 
-    def absent_entries(self) -> list[str]:
-        """Return the service's own ids of archived entries that this run did not list, if that proves anything."""
-        if not proves_absence(self._ingest, Kind.ENTRY_LIST):
-            return []
-        items = self._ingest.ledgers[Kind.ENTRY_LIST].fresh
-        return [own for own in self._known[Kind.ENTRIES].own if own not in items]
-
-    def run(self, confirmed: Mapping[str, dict[str, Any]], *, accept_removals: bool) -> None:
-        """Fill the ledgers and the removals.
-
-        Args:
-            confirmed: the evidence for entries that the service no longer has, by its own ids.
-            accept_removals: whether a large part of the blog may be absent.
-
-        Raises:
-            MassDisappearance: too many records of the service are absent.
-        """
-        for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES):
-            absent = self._absent(kind, confirmed)
-            if not accept_removals and is_mass(len(absent), len(self._known[kind].own)):
-                raise refusal_of_mass(len(absent), len(self._known[kind].own), kind)
+    def run(self, removed: Removals) -> None:
+        """Join the new and changed records; ``removed`` has the records that the service no longer has, by its ids."""
         self._pair_entries()
         self._pair(Kind.COMMENTS, self._comment_facts)
         self._pair(Kind.FILES, self._file_facts)
-        self._pair(Kind.USER, lambda _: iter(()))
+        self._pair(Kind.USER, lambda *_: iter(()))
         for kind in _KINDS:
             self._store(kind)
-            gone = self._absent(Kind.ENTRIES if kind is Kind.ENTRY_LIST else kind, confirmed)
-            base = self.ledgers[kind].base
-            self.removals.evidence[kind] = {each: evidence for each, evidence in gone.items() if each in base}
-
-    def _index(self, kind: Kind) -> None:
-        known, service = self._known[kind], self._service
-        for record_id, raw in self._state.scan(kind):
-            parts = service.parts(raw)
-            if self._way.name in parts:
-                own = self._way.key(kind, parts[self._way.name])
-                if own is not None:
-                    known.own[own] = record_id
-                    if len(parts) == 1:
-                        known.only.add(record_id)
-            facts: Iterator[tuple[str, ...]] = iter(())
-            if kind is Kind.ENTRIES:
-                facts = _entry_facts(service.post(raw, self._state.load(Kind.ENTRY_LIST, record_id)))
-            elif kind is Kind.COMMENTS:
-                facts = _comment_facts(service.comment(raw))
-            elif kind is Kind.FILES:
-                facts = self._file_facts(raw)
-            for key in facts:
-                known.keys[key].append(record_id)
-
-    def _absent(self, kind: Kind, confirmed: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the evidence for archived records that only the service gave, and that it no longer has."""
-        known = self._known.get(kind, _Known())
-        if kind is Kind.ENTRIES:
-            return {known.own[own]: evidence for own, evidence in confirmed.items() if known.own[own] in known.only}
-        if kind is Kind.USER or not proves_absence(self._ingest, kind):
-            return {}
-        seen, last = self._ingest.ledgers[kind].fresh, len(self._ingest.sweeps)
-        source = self._ingest.client.source
-        evidence = {"absent_in_sweeps": [last - 1, last]} if source is None else dict(source.evidence)
-        return {
-            record_id: evidence for own, record_id in known.own.items() if own not in seen and record_id in known.only
-        }
+            self.removals.evidence[kind] = dict(self._removed(kind, removed))
+        self._count()
 
     def _read(self, kind: Kind) -> Iterator[tuple[str, Any]]:
-        """Yield the own id and the record of everything that the run read."""
+        """Yield the own id and the record of everything new and changed that the run read."""
         ledger = self._ingest.ledgers[kind]
         for own, _, _ in ledger.changes():
             frozen = ledger.frozen(own)
             if frozen is not None:
                 yield own, lossless_json.loads(frozen.data)
 
-    def _item(self, own: str) -> Any:
-        frozen = self._ingest.ledgers[Kind.ENTRY_LIST].frozen(own)
-        return None if frozen is None else lossless_json.loads(frozen.data)
-
     def _pair_entries(self) -> None:
-        """Give each entry the id of its partner; name the partners whose texts differ."""
-        known = self._known[Kind.ENTRIES]
-        archived = len(self.ledgers[Kind.ENTRIES].base)
-        pairs = 0
+        """Give each new entry the id of its partner, and name the entries whose texts differ."""
+        partners = self._partners(
+            Kind.ENTRIES,
+            lambda record_id, raw: _entry_facts(self._service.post(raw, self._state.load(Kind.ENTRY_LIST, record_id))),
+        )
+        ids = self._ids[Kind.ENTRIES]
         for own, raw in self._read(Kind.ENTRIES):
-            post = self._way.post(raw, self._item(own))
-            partner = known.find(own, _entry_facts(post))
-            if partner is None:
-                self._ids[Kind.ENTRIES][own] = self._free_id(Kind.ENTRIES, own)
-                self.report.new += 1
-                continue
-            known.taken.add(partner)
-            self._ids[Kind.ENTRIES][own] = partner
-            pairs += 1
-            self._compare(partner, raw, post)
-        self.report.matched = pairs
-        self.report.only_archived = archived - pairs
-        self._ids[Kind.ENTRY_LIST] = dict(self._ids[Kind.ENTRIES])
+            frozen = self._ingest.ledgers[Kind.ENTRY_LIST].frozen(own)
+            post = self._way.post(raw, None if frozen is None else lossless_json.loads(frozen.data))
+            if own not in ids:
+                partner = partners.take(_entry_facts(post))
+                ids[own] = partner or self._free_id(Kind.ENTRIES, own)
+                self.report.new += partner is None
+            self._compare(ids[own], post)
+        items = self._ids[Kind.ENTRY_LIST]
         for own, item in self._read(Kind.ENTRY_LIST):
-            if own not in self._ids[Kind.ENTRY_LIST]:
-                partner = known.find(own, _entry_facts(self._way.post(None, item)))
-                self._ids[Kind.ENTRY_LIST][own] = partner or self._free_id(Kind.ENTRY_LIST, own)
+            if own in ids:
+                items[own] = ids[own]
+            elif own not in items:
+                facts = _entry_facts(self._way.post(None, item))
+                items[own] = partners.take(facts) or self._free_id(Kind.ENTRY_LIST, own)
 
-    def _compare(self, record_id: str, raw: Raw, post: Post) -> None:
-        """Name a conflict if the text of a new or changed record differs from that of another service."""
-        archived = self._state.load(Kind.ENTRIES, record_id) or {}
-        parts = self._service.parts(archived)
-        others = {name: part for name, part in parts.items() if name != self._way.name}
-        if not others or parts.get(self._way.name) == raw:
+    def _compare(self, record_id: str, post: Post) -> None:
+        """Name an entry whose text differs from that of another service."""
+        parts = self._service.parts(self._state.load(Kind.ENTRIES, record_id) or {})
+        others = {name: part for name, part in parts.items() if name != self._way.name and part}
+        if not others:
             return
-        other = self._service.post({"id": record_id, SOURCES: others})
-        if _words(other) != _words(post) and _words(post):
-            sentence = message(
+        words = _words(post)
+        if not words or words == _words(self._service.post({"id": record_id, SOURCES: others})):
+            return
+        if len(self.report.conflicts) == _MAX_NAMED:
+            self.report.more_conflicts += 1
+            return
+        self.report.conflicts.append(
+            message(
                 "entry {id}: its text at {service} differs from that at {others}; both are kept",
                 id=record_id,
                 service=self._way.name,
                 others=", ".join(sorted(others)),
             )
-            if len(self.report.conflicts) < _MAX_NAMED:
-                self.report.conflicts.append(sentence)
-            else:
-                self.report.more_conflicts += 1
+        )
 
-    def _pair(self, kind: Kind, facts: Any) -> None:
-        known = self._known[kind]
-        for own, raw in self._read(kind):
-            partner = known.find(own, facts(raw))
-            if partner is not None:
-                known.taken.add(partner)
-            self._ids[kind][own] = partner or self._free_id(kind, own)
+    def _pair(self, kind: Kind, facts: Callable[[BlogService, Raw], Facts]) -> None:
+        """Give each new record of a kind the id of its partner."""
+        ids = self._ids[kind]
+        new = [(own, raw) for own, raw in self._read(kind) if own not in ids]
+        partners = self._partners(kind, lambda _, raw: facts(self._service, raw)) if new else _Partners()
+        for own, raw in new:
+            ids[own] = partners.take(facts(self._way, raw)) or self._free_id(kind, own)
+
+    def _partners(self, kind: Kind, facts: Callable[[str, Raw], Facts]) -> _Partners:
+        """Return the archived records that may be partners: those that the service has not given yet."""
+        partners, given = _Partners(), set(self._ids[kind].values())
+        for record_id, raw in self._state.scan(kind):
+            if record_id not in given:
+                for key in facts(record_id, raw):
+                    partners.ids[key].append(record_id)
+        return partners
 
     def _free_id(self, kind: Kind, own: str) -> str:
-        """Return an id for a record without a partner; another record may have its own one."""
-        base = self.ledgers[kind].base
-        taken = own in base and own not in self._known.get(kind, _Known()).own
-        return f"{self._way.name}-{own}" if taken else own
+        """Return an id for a record without a partner; a record of another service may have its own one."""
+        return f"{self._way.name}-{own}" if own in self.ledgers[kind].base else own
 
-    def _comment_facts(self, raw: Raw) -> Iterator[tuple[str, ...]]:
-        comment = self._way.comment(raw)
-        return _comment_facts(comment, self._ids[Kind.ENTRIES].get(comment.post_id, comment.post_id))
+    def _comment_facts(self, reads: BlogService, raw: Raw) -> Facts:
+        comment = reads.comment(raw)
+        post_id = comment.post_id
+        if reads is self._way:
+            post_id = self._ids[Kind.ENTRIES].get(post_id, post_id)
+        text = sha256(_key(plain_text(comment.text)).encode("utf-8", "replace")).hexdigest()
+        yield (post_id, _key(comment.name), text)
 
-    def _file_facts(self, raw: Raw) -> Iterator[tuple[str, ...]]:
-        upload = (self._service if parts_of(raw) is not None else self._way).upload(raw)
-        if upload.url:
-            yield ("url", _address_key(upload.url))
+    def _file_facts(self, reads: BlogService, raw: Raw) -> Facts:
+        url = reads.upload(raw).url
+        if url:
+            yield (_address_key(url),)
 
     def _store(self, kind: Kind) -> None:
         """Put the joined records of a kind into its ledger."""
@@ -270,8 +232,7 @@ class Join:
             record_id = self._ids[kind][own]
             archived = self._state.load(kind, record_id)
             parts = {} if archived is None else self._service.parts(archived)
-            joined = self._joined(kind, record_id, {**parts, self._way.name: raw})
-            ledger.observe(record_id, joined, _ONLY_SWEEP)
+            ledger.observe(record_id, self._joined(kind, record_id, {**parts, self._way.name: raw}), _ONLY_SWEEP)
         ledger.spool.flush()
 
     def _joined(self, kind: Kind, record_id: str, parts: Mapping[str, Raw]) -> Frozen:
@@ -291,8 +252,40 @@ class Join:
         whole = b'%b,"%b":{%b}}' % (head, SOURCES.encode(), b",".join(sorted(texts)))
         return lossless_json.freeze(lossless_json.loads(whole))
 
+    def _removed(self, kind: Kind, removed: Removals) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the records to remove with their evidence; what another service has too stays as it is."""
+        for own, evidence in removed.of(kind).items():
+            record_id = self._ids[kind].get(own)
+            raw = None if record_id is None else self._state.load(kind, record_id)
+            if record_id is not None and raw is not None and len(self._service.parts(raw)) == 1:
+                yield record_id, evidence
 
-def _entry_facts(post: Post) -> Iterator[tuple[str, ...]]:
+    def _count(self) -> None:
+        given, report = set(self._ids[Kind.ENTRIES].values()), self.report
+        for record_id, raw in self._state.scan(Kind.ENTRIES):
+            alone = list(self._service.parts(raw)) == [self._way.name]
+            report.matched += record_id in given and not alone
+            report.only_archived += record_id not in given
+
+
+@dataclass(slots=True)
+class _Partners:
+    """Archived records by their facts; each one is the partner of one record only."""
+
+    ids: defaultdict[tuple[str, ...], list[str]] = field(default_factory=lambda: defaultdict(list))
+    taken: set[str] = field(default_factory=set)
+
+    def take(self, facts: Facts) -> str | None:
+        """Return the only free record with one of these facts."""
+        for key in facts:
+            free = [each for each in self.ids.get(key, ()) if each not in self.taken]
+            if len(free) == 1:
+                self.taken.add(free[0])
+                return free[0]
+        return None
+
+
+def _entry_facts(post: Post) -> Facts:
     """Yield what identifies an entry: its permalink, then its minute and title, then its day and title."""
     if post.permalink:
         yield ("link", _address_key(post.permalink))
@@ -300,12 +293,6 @@ def _entry_facts(post: Post) -> Iterator[tuple[str, ...]]:
     if post.date is not None and title:
         yield ("minute", _minute(post.date), title)
         yield ("day", post.date.date().isoformat(), title)
-
-
-def _comment_facts(comment: Comment, post_id: str | None = None) -> Iterator[tuple[str, ...]]:
-    """Yield what identifies a comment: its entry, its writer and its text."""
-    text = sha256(_key(plain_text(comment.text)).encode("utf-8", "replace")).hexdigest()
-    yield (post_id or comment.post_id, _key(comment.name), text)
 
 
 def _minute(date: datetime) -> str:

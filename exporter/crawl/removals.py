@@ -43,12 +43,12 @@ def absent(ingest: Ingest, kind: Kind) -> list[str]:
     """Return the archived ids that the last sweeps did not see; they must have seen the whole list."""
     if kind is Kind.COMMENTS and ingest.service.capabilities.comments_in_entries:
         return list(ingest.absent_comments())
-    if not proves_absence(ingest, kind):
+    if not _proves_absence(ingest, kind):
         return []
     return list(ingest.ledgers[kind].absent_since(_first_sweep(ingest)))
 
 
-def proves_absence(ingest: Ingest, kind: Kind) -> bool:
+def _proves_absence(ingest: Ingest, kind: Kind) -> bool:
     """Return whether the last sweeps saw the whole list: one of a file, two of a service, whose lists may change."""
     needed = 1 if ingest.service.capabilities.snapshot else 2
     return len(ingest.sweeps) >= needed and all(results[kind].vouches for results in ingest.sweeps[-needed:])
@@ -68,29 +68,24 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
     for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES):
         gone = len(absent(ingest, kind))
         total = len(ingest.ledgers[kind].base)
-        if is_mass(gone, total):
-            raise refusal_of_mass(gone, total, kind)
+        if _is_mass(gone, total):
+            what = message(
+                "{gone} of {total} {kind} records are gone from the service at once",
+                gone=gone,
+                total=total,
+                kind=kind.value.replace("_", " "),
+            )
+            raise _refusal(what)
     texts, listed = ingest.texts, ingest.sweeps[-1][Kind.ENTRY_LIST].listed
-    if is_mass(texts.alike, listed):
+    if _is_mass(texts.alike, listed):
         what = message(
             "{n} of {total} entries have the same text, which may be a notice of the service in their place",
             n=texts.alike,
             total=listed,
         )
         raise _refusal(what)
-    if is_mass(texts.emptied, listed):
+    if _is_mass(texts.emptied, listed):
         raise _refusal(message("{n} of {total} entries have lost their text at once", n=texts.emptied, total=listed))
-
-
-def refusal_of_mass(gone: int, total: int, kind: Kind) -> MassDisappearance:
-    """Return the error for records of a kind that are absent at once."""
-    what = message(
-        "{gone} of {total} {kind} records are gone from the service at once",
-        gone=gone,
-        total=total,
-        kind=kind.value.replace("_", " "),
-    )
-    return _refusal(what)
 
 
 def _refusal(what: str) -> MassDisappearance:
@@ -99,8 +94,7 @@ def _refusal(what: str) -> MassDisappearance:
     )
 
 
-def is_mass(count: int, total: int) -> bool:
-    """Return whether a number of absent records is a large part of all."""
+def _is_mass(count: int, total: int) -> bool:
     return count > MAX_GONE_RECORDS and count > MAX_GONE_SHARE * total
 
 
@@ -145,7 +139,7 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
 
 def _unlisted(ingest: Ingest) -> Iterable[str]:
     """Return the archived entries that the last sweeps did not list; they must have seen the whole list."""
-    if not proves_absence(ingest, Kind.ENTRY_LIST):
+    if not _proves_absence(ingest, Kind.ENTRY_LIST):
         return ()
     archived = ingest.ledgers[Kind.ENTRIES].base.keys
     return ingest.ledgers[Kind.ENTRY_LIST].never_seen_since(_first_sweep(ingest), archived)
@@ -173,23 +167,6 @@ def _named(ingest: Ingest, asked: set[str]) -> list[str]:
     ]
     ingest.not_asked = max(0, len(wanted) - MAX_NAMED_REQUESTS)
     return wanted[:MAX_NAMED_REQUESTS]
-
-
-async def confirmed_absent(ingest: Ingest, entry_ids: Collection[str], concurrency: int) -> dict[str, dict[str, Any]]:
-    """Return the evidence for those of the unlisted entries that the service does not have, by id."""
-    source, last = ingest.client.source, len(ingest.sweeps)
-    if source is not None:
-        return {entry_id: dict(source.evidence) for entry_id in entry_ids}
-    sweeps = {"absent_in_sweeps": [last - 1, last]}
-    if ingest.full_text_in_lists:
-        return {entry_id: dict(sweeps) for entry_id in entry_ids}
-    refused = await _ask(ingest, entry_ids, concurrency)
-    if refused and not await _is_believable(ingest):
-        return {}
-    return {
-        entry_id: {**sweeps, "entry_get": {"status": error.status, "message": error.message}}
-        for entry_id, error in refused.items()
-    }
 
 
 async def _ask(ingest: Ingest, entry_ids: Collection[str], concurrency: int) -> dict[str, ApiError]:

@@ -109,7 +109,6 @@ async def open_service(
         read=settings.read_timeout.total_seconds(),
         total=settings.total_timeout.total_seconds(),
     )
-    service = service_of(settings, settings.service)
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         client = shared.client(
             service.request_base(settings.base_url),
