@@ -189,8 +189,8 @@ def _source_sentence(event: SourceNotes | RecordsJoined, shown: Callable[[str, i
     if isinstance(event, SourceNotes):
         lines = "\n".join(f"  {shown(note, 300)}" for note in event.notes)
         return message_n(
-            "A part of the file fits no rule; it is kept:\n{lines}",
-            "{n:,} parts of the file fit no rule; they are kept. The first are:\n{lines}",
+            "A note about the source:\n{lines}",
+            "{n:,} notes about the source; the first are:\n{lines}",
             len(event.notes) + event.more,
             lines=lines,
         )
