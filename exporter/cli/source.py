@@ -127,7 +127,7 @@ def _of_files(
     if archive is not None and _is_archive(archive):
         return NamedSource(find_target(str(archive), chosen, **how), options, files)
     address = options.get("base_url") or stated_address(files)
-    blog_id = _host_of(address) if address else _id_from_name(files.path)
+    blog_id = host_of(address) if address else _id_from_name(files.path)
     root = archive or Path(blog_id)
     named = str(root) if _is_archive(root) else blog_id
     target = find_target(named, chosen, archive=None if _is_archive(root) else root, **how)
@@ -136,7 +136,7 @@ def _of_files(
 
 def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]) -> NamedSource:
     """Return the blog at an address, read as in its archive or by the best way that an exploration finds."""
-    root = archive or Path(_host_of(address))
+    root = archive or Path(host_of(address))
     if _is_archive(root):
         target = find_target(str(root), options, **how)
         if target.settings.base_url is not None and _same_site(address, target):
@@ -236,7 +236,8 @@ def _is_archive(path: Path) -> bool:
     return Archive.exists(path)
 
 
-def _host_of(address: str) -> str:
+def host_of(address: str) -> str:
+    """Return the host of an address, which names its blog until its service is known."""
     try:
         return blog_id_in(address)
     except ValueError:
