@@ -205,20 +205,17 @@ def head_begins(text: str) -> int | None:
 def is_head(text: str, following: FileBlock | None) -> bool:
     """Return whether a block is the head of an entry.
 
-    Its first line must be a field. It must name an author, a title, a name or a date, and have no more lines of other
-    kinds than known fields. A section must follow; if none does, it needs two known fields at the file's end, and
-    three elsewhere.
+    Its first line must be a field, and it must name an author, a title, a name or a date. It needs two more known
+    fields than lines of other kinds if a section of text follows or the file ends, otherwise three more.
     """
     counted = _HeadLines(text)
-    if not counted.core or counted.strange > counted.known:
+    if not counted.core:
         return False
-    if counted.begun:
-        return True
-    if following is None or is_blank(following.text):
-        return counted.known >= 2
-    if following.separator == ENTRY:
-        return counted.known >= 3
-    return section_name(following) is not None or inline_body(following) is not None or counted.known >= 3
+    likely = counted.begun or following is None
+    if following is not None and following.separator == SECTION:
+        found = section_name(following)
+        likely = likely or (found is not None and found[0] in TEXTS) or inline_body(following) is not None
+    return counted.known - counted.strange >= (2 if likely else 3)
 
 
 class _HeadLines:

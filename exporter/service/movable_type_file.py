@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Final
 
 from exporter.message import message
@@ -46,7 +46,6 @@ _MAX_WAITING: Final = 4 * 1024 * 1024
 """Characters of comments that wait for the end of their entry, in case that a section of it follows them."""
 _MAX_BEFORE: Final = 64 * 1024
 _MAX_NAMED_FIELDS: Final = 200
-_CLOSED: Final = f"{SECTION}\n{ENTRY}\n"
 _SHOWN_CHARACTERS: Final = 60
 
 Found = FoundRecord | Misread
@@ -126,6 +125,7 @@ class _Reader:
     def _block(self, block: FileBlock, following: FileBlock | None) -> Iterator[Found]:
         if block.dropped:
             yield Misread(block.line, _too_long(), lost=True)
+            self._full = block.separator == SECTION
         text, bad, lines = repaired(block.text)
         if bad:
             reason = message("{count:,} bytes are no text in its encoding and became U+FFFD", count=bad)
@@ -207,13 +207,15 @@ class _Reader:
 
     def _continue(self, block: FileBlock) -> Iterator[Found]:
         """Keep a block that begins nothing, with the separators before it, as text of the open section."""
+        ended = block.separator == ENTRY and bool(self._pending) and self._pending[-1][0] == SECTION
+        ended = ended or _ends_entry(self._pending)
         joined = "".join(f"{separator}\n{blank}" if separator else blank for separator, blank in self._pending)
         self._pending.clear()
         text = f"{block.separator}\n{block.text}" if block.separator else block.text
         if self._entry is None:
             yield from self._keep_before(joined + text, block.line + 1)
             return
-        if _CLOSED in joined + text[: len(ENTRY) + 1]:
+        if ended:
             yield Misread(block.line + 1, message("no entry begins here; kept in the text before it"))
         if self._part is None:
             yield Misread(block.line + 1, message("no section begins here; read as the body"))
@@ -246,9 +248,9 @@ class _Reader:
             if pending and pending[-1][0] == separator:
                 del pending[-1]
         left = "".join(f"{separator}\n{blank}" for separator, blank in pending if separator)
-        blanks = any(blank for _, blank in pending)
+        apart = any(blank for _, blank in pending) or _ends_entry(pending) or self._part is None
         pending.clear()
-        if not left or not (blanks or _CLOSED in left or self._part is None):
+        if not left or not apart:
             return left
         if self._entry is not None:
             for line in left.split("\n"):
@@ -318,6 +320,11 @@ class _Reader:
             return False
         self._named.add(name)
         return True
+
+
+def _ends_entry(pending: list[tuple[str, str]]) -> bool:
+    """Return whether the end of a section and of an entry are among separators."""
+    return any(first[0] == SECTION and second[0] == ENTRY for first, second in pairwise(pending))
 
 
 def _too_long() -> str:
