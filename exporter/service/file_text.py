@@ -74,6 +74,23 @@ def _euc_error(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_EUC_ESCAPE, _euc_error)
 
 
+def encoding_of(file: BinaryIO) -> Encoding:
+    """Return the encoding of a file, and go back to its beginning.
+
+    A file that cannot be read to its end is judged by what was read; reading its text meets the error again.
+    """
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            yield from _pieces(file)
+        except Exception:  # noqa: BLE001 - files, ZIPs and compressors have many kinds
+            return
+
+    found = find_encoding(pieces())
+    file.seek(0)
+    return found
+
+
 def find_encoding(pieces: Iterator[bytes]) -> Encoding:
     """Return the encoding of a text by its bytes; of ASCII alone, UTF-8. It reads no more pieces than it needs."""
     high = bad_utf8 = never_euc = alone = alone_letters = 0
@@ -105,9 +122,10 @@ def find_encoding(pieces: Iterator[bytes]) -> Encoding:
     return EUC_JP if never_euc <= high * _MOST_BAD_EUC else SHIFT_JIS
 
 
-def pieces_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the rest of a file in pieces."""
-    while piece := file.read(PIECE_BYTES):
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    # Where a compressed file breaks off, read() raises and drops what it has; read1() has returned it before.
+    read = getattr(file, "read1", file.read)
+    while piece := read(PIECE_BYTES):
         yield piece
 
 
@@ -118,7 +136,7 @@ def text_of(file: BinaryIO, encoding: Encoding) -> Iterator[str]:
     """
     decoder = codecs.getincrementaldecoder(encoding.codec)(encoding.errors)
     held, begin = "", True
-    for piece in pieces_of(file):
+    for piece in _pieces(file):
         text = held + decoder.decode(piece)
         held = "\r" if text.endswith("\r") else ""
         text = _with_line_ends(text.removesuffix("\r") if held else text)

@@ -36,7 +36,7 @@ from exporter.model.records import (
     User,
 )
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
-from exporter.service.file_text import find_encoding, pieces_of, repaired, text_of
+from exporter.service.file_text import encoding_of, find_encoding, repaired, text_of
 from exporter.service.interface import FlagSettings, Role, Values
 from exporter.service.movable_type_blocks import blocks, head_begins, is_blank, is_head
 from exporter.service.movable_type_file import TEXT, TYPE, last_text, read_entries
@@ -144,9 +144,7 @@ class MovableType(ExportFile):
 
     def read(self, file: BinaryIO, _name: str) -> Iterator[FoundRecord | Misread]:
         """Yield the entries and comments of a file, which is read twice: for its encoding, and for its text."""
-        encoding = find_encoding(pieces_of(file))
-        file.seek(0)
-        yield from read_entries(blocks(text_of(file, encoding)))
+        yield from read_entries(blocks(text_of(file, encoding_of(file))))
 
     def blog_address(self, raw: Raw) -> str:
         """Return the address of the blog if an entry has its own address: the part before the year."""
