@@ -65,7 +65,7 @@ _AS_HTML: Final = frozenset({"", "0", "none", "richtext", "wysiwyg", "html"})
 _LINES: Final = frozenset({"1", "__default__", "convert_breaks"})
 _MARKDOWN: Final = {"markdown": False, "markdown_with_smartypants": True}
 _FORMATTED: Final = "CONVERT BREAKS"
-_TAG: Final = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')
+_TAG: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]*))\s*(?:,|\Z)""")
 _DATED_PATH: Final = re.compile(r"/(?:19|20)\d\d/.*")
 _MOST_GARBAGE_LINES: Final = 20
 _NO: Final = frozenset({"", "0", "no", "false"})
@@ -297,7 +297,7 @@ def _categories(raw: Raw) -> list[str]:
 
 
 def _tags(raw: Raw) -> Iterator[str]:
-    """Yield the tags: between commas, quoted if they have spaces or commas."""
+    """Yield the tags: between commas, in either kind of quotes if they hold a comma or a space (``MT::Tag``)."""
     seen = set()
     for text in _all_texts(raw, "TAGS"):
         at = 0
@@ -306,7 +306,7 @@ def _tags(raw: Raw) -> Iterator[str]:
             if found is None or found.end() == at:
                 tag, at = text[at:].strip(), len(text)
             else:
-                tag = found[2].strip() if found[1] is None else found[1].replace('""', '"').strip()
+                tag = next((each for each in found.groups() if each is not None), "").strip()
                 at = found.end()
             if tag and tag not in seen:
                 seen.add(tag)
