@@ -17,7 +17,7 @@ from exporter.cli.help import PATH, cli_command
 from exporter.cli.main import as_own_error
 from exporter.cli.options import duration_option, setting_options, with_config, without_views
 from exporter.cli.output import OnLoss, Output, report
-from exporter.cli.source import find_source, way_lines
+from exporter.cli.source import NamedSource, find_source, way_lines
 from exporter.cli.target import BlogTarget, named_archive, remember_options
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, UsageError
@@ -103,16 +103,11 @@ def backup_command(
                 about = {"blog_id": target.blog_id, "archive": str(target.root.absolute())}
                 out.document({**about, "dry_run": dry_run, "outcome": "skipped"})
                 return 0
-            way = None if source.ways is None else source.ways.chosen(target.settings.service)
-            if source.ways is not None and way is not None:
-                for line in way_lines(source.ways, way):
-                    out.say(line)
+            for line in way_lines(source):
+                out.say(line)
             outcome = _back_up_target(target, out, files=source.files, **run_options)
-            if not dry_run and not no_remember and outcome.exit_code in SAVED:
-                kept = remember_options(target, source.options, out)
-                if kept is not None and target.table is None:
-                    command = suggested("backup", target.root)
-                    out.say("From now on this is enough: {command}", command=command)
+            if not dry_run and outcome.exit_code in SAVED:
+                _advise(source, out, remembers=not no_remember)
             return outcome.exit_code
 
     if every:
@@ -123,6 +118,17 @@ def backup_command(
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
     return one(words, out)
+
+
+def _advise(source: NamedSource, out: Output, *, remembers: bool) -> None:
+    """Keep the options of a backup in its archive, and say how to make the next one."""
+    target = source.target
+    kept = remember_options(target, source.options, out) if remembers else None
+    if source.files is not None:
+        command = suggested("backup", "FILE", "--archive", target.root)
+        out.say("When you have a newer export file: {command}", command=command)
+    elif kept is not None and target.table is None:
+        out.say("From now on this is enough: {command}", command=suggested("backup", target.root))
 
 
 def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Output], int]) -> int:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target
-from exporter.errors import UsageError
-from exporter.message import Message, listed, message, message_n, suggested
+from exporter.errors import BlogExporterError, UsageError
+from exporter.message import either, listed, message, message_n, suggested
 from exporter.settings import read_config
 from exporter.text import printable
 
@@ -70,20 +70,33 @@ def find_source(
     how: dict[str, Any] = {"config": config, "new": new, "warn": out.warn}
     if archive is None and words in read_config(config).blogs:
         return NamedSource(find_target(words, options, **how), options)
-    files = _files_at(words)
+    files = files_at(words)
     if files is not None:
         return _of_files(files, options, archive, how)
     address = address_in(words)
     if address is not None:
         return _of_address(address, options, archive, how)
     target = find_target(words, options, archive=archive, **how)
-    service = target.settings.service
-    if explore and target.settings.base_url is None and not _reads_files(service):
-        return _of_address(f"https://{target.blog_id}/", options, archive or target.root, how)
+    if explore and target.settings.base_url is None and target.notice is None and not _is_archive(target.root):
+        return _of_blog_id(target, options, archive, how)
     return NamedSource(target, options)
 
 
-def _files_at(words: str) -> ExportFiles | None:
+def _of_blog_id(
+    target: BlogTarget, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
+) -> NamedSource:
+    """Return the blog whose ID is its host, although no setting names its service."""
+    try:
+        return _of_address(f"https://{target.blog_id}/", options, archive, how)
+    except BlogExporterError as error:
+        raise UsageError(
+            "The service of {blog_id} is unknown. Name it with --base-url or --profile. Read as an address: {reason}",
+            blog_id=target.blog_id,
+            reason=error,
+        ) from error
+
+
+def files_at(words: str) -> ExportFiles | None:
     """Return the export files that the words name; ``None`` if they name none."""
     if not words or "\0" in words:
         return None
@@ -104,23 +117,26 @@ def _files_at(words: str) -> ExportFiles | None:
 def _of_files(
     files: ExportFiles, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
 ) -> NamedSource:
-    """Return the blog of export files: that of the archive, or of the address that the file states."""
+    """Return the blog of export files: that of the archive, or of the address that the file states.
+
+    The archive does not remember the format: its other source, if it has one, can be read again without a new file.
+    """
     from exporter.source.export_files import stated_address
 
     chosen = {**options, "service": files.format.name}
     if archive is not None and _is_archive(archive):
-        return NamedSource(find_target(str(archive), chosen, **how), chosen, files)
+        return NamedSource(find_target(str(archive), chosen, **how), options, files)
     address = options.get("base_url") or stated_address(files)
     blog_id = _host_of(address) if address else _id_from_name(files.path)
     root = archive or Path(blog_id)
     named = str(root) if _is_archive(root) else blog_id
     target = find_target(named, chosen, archive=None if _is_archive(root) else root, **how)
-    return NamedSource(target, chosen, files)
+    return NamedSource(target, options, files)
 
 
 def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]) -> NamedSource:
     """Return the blog at an address, read as in its archive or by the best way that an exploration finds."""
-    root = archive or Path(blog_id_in(address))
+    root = archive or Path(_host_of(address))
     if _is_archive(root):
         target = find_target(str(root), options, **how)
         if target.settings.base_url is not None and _same_site(address, target):
@@ -128,7 +144,7 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
     ways = explored(address)
     way = ways.chosen(options.get("service"))
     if way is None:
-        raise UsageError(_nothing_at(ways, options.get("service")))
+        raise UsageError(nothing_at(ways, options.get("service")))
     given = {name: value for name, value in options.items() if value is not None}
     chosen = {**options, "base_url": way.base_url, "service": way.service, **way.settings, **given}
     root = archive or Path(way.blog_id)
@@ -162,7 +178,8 @@ def explored(address: str) -> Ways:
     return asyncio.run(run())
 
 
-def _nothing_at(ways: Ways, service: str | None) -> str:
+def nothing_at(ways: Ways, service: str | None) -> str:
+    """Return why an address cannot be read, or not as the service that the user named."""
     if service is not None and ways.found:
         return message(
             "{address} cannot be read as {service}; it can be as {known}.",
@@ -178,37 +195,39 @@ def _nothing_at(ways: Ways, service: str | None) -> str:
     )
 
 
-def way_lines(ways: Ways, chosen: WayIn) -> Iterator[str]:
-    """Yield what was found at an address, in sentences."""
-    counts = counts_text(chosen)
+def way_lines(source: NamedSource) -> Iterator[str]:
+    """Yield what was found at an address, in sentences; nothing if it was not explored."""
+    ways = source.ways
+    way = None if ways is None else ways.chosen(source.target.settings.service)
+    if ways is None or way is None:
+        return
+    counts = counts_text(way)
     if counts:
-        yield message("This is {label}; it shows {counts}.", label=chosen.label, counts=counts)
+        yield message("Found at {address}: {label}, {counts}.", address=ways.address, label=way.label, counts=counts)
     else:
-        yield message("This is {label}.", label=chosen.label)
-    for lack in chosen.lacks:
-        yield f"  {lack}"
-    others = [way.service for way in ways.found if way is not chosen]
+        yield message("Found at {address}: {label}.", address=ways.address, label=way.label)
+    for lack in way.lacks:
+        yield message("  not there: {lack}", lack=lack)
+    others = [other.service for other in ways.found if other is not way]
     if others:
-        yield message("Other ways: {services} (--service NAME).", services=", ".join(others))
-
-
-_COUNTED: Final[Mapping[str, tuple[Message, Message]]] = {
-    "posts": (message("{n:,} post"), message("{n:,} posts")),
-    "pages": (message("{n:,} page"), message("{n:,} pages")),
-    "comments": (message("{n:,} comment"), message("{n:,} comments")),
-    "pictures": (message("{n:,} picture"), message("{n:,} pictures")),
-}
+        yield message("It can also be read with --service {services}.", services=either(others))
 
 
 def counts_text(way: WayIn) -> str:
     """Return the numbers of records that a way states, such as ``273 posts, 12 pages``."""
-    return ", ".join(message_n(*_COUNTED[name], number) for name, number in way.counts.items() if name in _COUNTED)
+    return listed(_count_text(name, number) for name, number in way.counts.items())
 
 
-def _reads_files(service: str | None) -> bool:
-    from exporter.service.registry import EXPORT_FILES
-
-    return any(service == each.name for each in EXPORT_FILES)
+def _count_text(name: str, number: int) -> str:
+    match name:
+        case "posts":
+            return message_n("{n:,} post", "{n:,} posts", number)
+        case "pages":
+            return message_n("{n:,} page", "{n:,} pages", number)
+        case "comments":
+            return message_n("{n:,} comment", "{n:,} comments", number)
+        case _:
+            return message_n("{n:,} picture", "{n:,} pictures", number)
 
 
 def _is_archive(path: Path) -> bool:

@@ -162,6 +162,10 @@ class Engine:
         )
         return Client(self, retrying, watch, base, origin, MemoryBody(self.budget, max_body), sender, credentials)
 
+    def restrict(self, origin: str, rate: float) -> None:
+        """Send one request at a time to a host, and at most ``rate`` in a second, from now on."""
+        self._throttles.restrict(origin, 1, rate)
+
     def downloader(
         self,
         guard: AddressGuard,
@@ -298,6 +302,9 @@ class ServiceClient(Protocol):
     def source(self) -> FileSource | None:
         """The file that is read instead of a service."""
 
+    def slow_down(self, pause: float) -> None:
+        """Wait at least ``pause`` seconds between two requests to the service from now on."""
+
     async def fetch(
         self,
         request: Request,
@@ -347,6 +354,10 @@ class Client:
     def budget(self) -> MemoryBudget:
         """The memory of all answers together, including pages that wait to be used."""
         return self.engine.budget
+
+    def slow_down(self, pause: float) -> None:
+        """Wait at least ``pause`` seconds between two requests to the service from now on; it must be above 0."""
+        self.engine.restrict(self.origin, 1.0 / pause)
 
     async def fetch(
         self,
@@ -398,7 +409,8 @@ class Client:
         return answer
 
     def _url(self, request: Request) -> URL:
-        query = "&".join(f"{name}={quote(value, '', errors='surrogatepass')}" for name, value in request.params.items())
+        pairs = (f"{name}={quote(value, '', errors='surrogatepass')}" for name, value in request.params.items())
+        query = request.query or "&".join(pairs)
         return URL.build(
             scheme=self.base.scheme,
             authority=self.base.raw_authority,

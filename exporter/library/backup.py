@@ -18,7 +18,7 @@ from exporter.archive.documents import append_run
 from exporter.archive.latest import LatestCheck, LatestView, check_latest, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import damaged_in_latest, is_archive
+from exporter.archive.reader import damaged_in_latest, is_archive, read_info
 from exporter.clock import Clock, SystemClock, timestamp
 from exporter.crawl.assets.download import check_fallback
 from exporter.crawl.assets.plan import AssetMode, AssetSettings
@@ -39,7 +39,8 @@ from exporter.login.source import credentials_for
 from exporter.message import message, suggested
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService
-from exporter.service.registry import service_of
+from exporter.service.registry import DEFAULT_SERVICE, SERVICES, service_of, way_of
+from exporter.service.stated import StatedService
 from exporter.settings import Settings
 from exporter.source.export_files import ExportFiles
 from exporter.source.file_index import FileClient
@@ -94,7 +95,7 @@ async def open_service(
             format_ = files.format.of(settings).of_file(await finish_in_thread(files.digest))
             yield OpenService(blog_id, format_, FileClient(files, format_, shared))
         return
-    service = service_of(settings, settings.service)
+    service = way_of(settings, settings.service)
     if isinstance(service, ExportFile):
         raise UsageError(
             "The archive of {blog_id} was made from an export file. Name a newer file: {command}",
@@ -110,7 +111,7 @@ async def open_service(
     )
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         client = shared.client(
-            settings.base_url,
+            service.request_base(settings.base_url),
             credentials_for(settings, shared, warn=warn),
             timeouts=timeouts,
             max_body=settings.max_body,
@@ -184,9 +185,24 @@ def backup(
         assets=None if settings.assets == "none" else assets,
         strict_assets=settings.strict_assets,
     )
-    run = BackupRun(archive, service.service, service.client, run_settings, clock or SystemClock())
-    views = [] if dry_run else wanted_views(settings, archive, service.service)
+    run = BackupRun(
+        archive,
+        service.service,
+        service.client,
+        run_settings,
+        clock or SystemClock(),
+        read_as=lambda name: service_of(settings, name),
+    )
+    views = [] if dry_run else wanted_views(settings, archive, _records_of(archive, service.service, settings))
     return Backup(run, views, settings.wait_lock.total_seconds())
+
+
+def _records_of(archive: Path, service: BlogService, settings: Settings) -> BlogService:
+    """Return what reads the records of an archive, which may have begun with another service."""
+    held = read_info(Layout(archive)).service or DEFAULT_SERVICE.name if is_archive(Layout(archive)) else service.name
+    if (service.name == held and not isinstance(service, StatedService)) or held not in SERVICES:
+        return service
+    return service_of(settings, held)
 
 
 def _address_of(service: OpenService) -> str:

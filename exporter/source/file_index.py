@@ -290,6 +290,9 @@ class FileClient:
             reason = self.index.losses[0] if self.index.losses else message("it holds no entry")
             raise ServiceError("{file}: {reason}.", file=self.files.path.name, reason=reason)
 
+    def slow_down(self, pause: float) -> None:
+        """Do nothing: a file asks for no pause."""
+
     def close(self) -> None:
         """Delete the index."""
         if self.index is not None:
