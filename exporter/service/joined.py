@@ -156,6 +156,10 @@ class JoinedService(BlogService):
         """Return the status of an entry."""
         return self.main.publication(post, declared, as_of)
 
+    def is_undeclared(self, declared: Declared) -> bool:
+        """Return whether the owner must still declare which entries are public."""
+        return self.main.is_undeclared(declared)
+
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
         """Return whether a comment is public."""
         return self.main.is_visible(comment, declared)

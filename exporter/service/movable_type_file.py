@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator
 from itertools import chain, pairwise
 from typing import Any, Final
 
-from exporter.message import message
+from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.service.export_file import FoundRecord, Misread
 from exporter.service.file_text import repaired
@@ -36,6 +36,7 @@ from exporter.service.movable_type_blocks import (
 )
 from exporter.service.written_dates import read_date
 
+STATUS: Final = "STATUS"
 TYPE: Final = "type"
 TEXT: Final = "text"
 ORDER: Final = "order"
@@ -107,6 +108,7 @@ class _Reader:
         self._waiting = 0
         self._sections: set[str] = set()
         self._yielded = self._full = False
+        self._without_status = self._first_without_status = 0
         self._before: list[str] = []
         self._before_size = 0
         self._named: set[str] = set()
@@ -119,6 +121,15 @@ class _Reader:
                 yield from self._block(current, following)
             current = following
         yield from self._end_entry(ENTRY, SECTION)
+        if self._without_status:
+            reason = message_n(
+                "{n:,} entry has no STATUS, so exports make a draft of it. If everybody may see it, say "
+                "--public-status none",
+                "{n:,} entries have no STATUS, so exports make drafts of them. If everybody may see them, say "
+                "--public-status none",
+                self._without_status,
+            )
+            yield Misread(self._first_without_status, reason)
         if self._before:
             yield Misread(1, message("it holds no entry, so its text is only in the file itself"), lost=True)
 
@@ -306,7 +317,7 @@ class _Reader:
             name = None if field is None else begins_text(field)
             if field is not None and name is not None:
                 yield from self._open_part(name, field.value.lstrip() + text[after:], number + 1)
-                return
+                break
             if field is None:
                 entry.keep(each)
                 yield Misread(number, message("{line} is no field; kept as it is", line=_shown(each)))
@@ -314,6 +325,9 @@ class _Reader:
             entry.add(*field)
             if field.name not in HEAD_FIELDS and self._is_new(field.name):
                 yield Misread(number, message("the field {name} is unknown; kept as it is", name=field.name))
+        if STATUS not in entry.raw:
+            self._first_without_status = self._first_without_status or line
+            self._without_status += 1
 
     def _is_new(self, name: str) -> bool:
         if name in self._named or len(self._named) >= _MAX_NAMED_FIELDS:
