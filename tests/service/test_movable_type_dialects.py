@@ -60,7 +60,8 @@ def test_its_file_is_recognised_and_all_of_it_fits_a_rule(name: str) -> None:
         assert note.reason.startswith("2 entries have no STATUS, so exports make drafts of them.")
     else:
         assert found.misread == []
-    assert all(not record.problems for record in (*found.posts, *found.comments))
+    assert not any(post.problems for post in found.posts)
+    assert not any(comment.problems for comment in found.comments)
     assert len({post.id for post in found.posts}) == len(found.posts)
     assert all(post.id.isdecimal() and len(post.id) == 14 for post in found.posts)
 

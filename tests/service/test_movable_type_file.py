@@ -29,7 +29,7 @@ def parsed(text: str | bytes) -> tuple[list[FoundRecord], list[Misread]]:
     ]
 
 
-def bodies(text: str) -> list[str]:
+def bodies(text: str) -> list[Any]:
     return [each.raw.get("BODY") for each in parsed(text)[0] if each.kind is Kind.ENTRIES]
 
 
