@@ -68,6 +68,8 @@ _FORMATTED: Final = "CONVERT BREAKS"
 _TAG: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]*))\s*(?:,|\Z)""")
 _DATED_PATH: Final = re.compile(r"/(?:19|20)\d\d/.*")
 _MOST_GARBAGE_LINES: Final = 20
+_LONG_HEAD_BYTES: Final = 60_000
+"""The fields of an entry may be longer than the part of a file by which it is recognised."""
 _NO: Final = frozenset({"", "0", "no", "false"})
 _TIMEZONE: Final = "Asia/Tokyo"
 _PUBLIC_STATUS: Final = "public_status"
@@ -140,7 +142,9 @@ class MovableType(ExportFile):
         begin = head_begins(first.text)
         if begin is None or first.text.count("\n", 0, begin) > _MOST_GARBAGE_LINES:
             return False
-        return bool(rest) and is_head(first.text[begin:], rest[0])
+        if not rest and len(head) < _LONG_HEAD_BYTES:
+            return False
+        return is_head(first.text[begin:], rest[0] if rest else None)
 
     def read(self, file: BinaryIO, _name: str) -> Iterator[FoundRecord | Misread]:
         """Yield the entries and comments of a file, which is read twice: for its encoding, and for its text."""

@@ -40,7 +40,8 @@ _INLINE_BODY: Final = re.compile(r"\s*BODY:(?=[ \t]*\S)")
 _OTHER_SECTION: Final = re.compile(r"\s*([A-Z][A-Z0-9 _-]{1,40}):[ \t]*(?:\n|\Z)")
 _START_BODY: Final = "START BODY"
 """Begins the body in files of Movable Type 1, without a separator."""
-_MOST_HEAD_CHARACTERS: Final = 256 * 1024
+_MOST_CHARACTERS_BEFORE: Final = 64 * 1024
+_MOST_STRANGE_LINES: Final = 20
 
 
 class FileBlock(NamedTuple):
@@ -197,7 +198,7 @@ def head_begins(text: str) -> int | None:
         if field is not None and field.name in HEAD_FIELDS:
             return at
         at = after
-        if at > _MOST_HEAD_CHARACTERS:
+        if at > _MOST_CHARACTERS_BEFORE:
             return None
     return None
 
@@ -225,7 +226,7 @@ class _HeadLines:
         self.known = self.strange = 0
         self.core = self.begun = False
         first = True
-        for after, line in lines_from(text):
+        for _, line in lines_from(text):
             if is_blank(line):
                 continue
             field = field_of(line)
@@ -237,7 +238,7 @@ class _HeadLines:
             elif begins_text(field) is not None:
                 self.begun = True
                 return
-            if (first and field is None) or after > _MOST_HEAD_CHARACTERS:
+            if (first and field is None) or self.strange > self.known + _MOST_STRANGE_LINES:
                 self.core = False
                 return
             first = False
