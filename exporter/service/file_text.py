@@ -1,8 +1,8 @@
-"""The text of an export file in an unknown encoding, in flat memory. Pure.
+"""Decode export files in an unknown encoding, in flat memory. Pure.
 
-Blog services of Japan write UTF-8, EUC-JP or Shift_JIS, and rarely say which. The bytes decide: text in UTF-8 is hardly
-ever anything else (RFC 3629, section 1), EUC-JP never uses the bytes 80 to 8D and 90 to A0, and half of the bytes of
-Shift_JIS are there. Only bytes outside ASCII count, so the first Japanese character may come late.
+Blog services of Japan write UTF-8, EUC-JP or Shift_JIS, and rarely say which. The bytes decide. Text that is valid as
+UTF-8 hardly ever has another encoding (RFC 3629, section 1). EUC-JP never uses the bytes 80 to 8D and 90 to A0, which
+are half of the bytes of Shift_JIS. Only bytes outside ASCII count, so the first Japanese character may come late.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Encoding:
     Attributes:
         codec: its name in Python.
         label: its name for people.
-        errors: the error handler, which marks bytes that are no text.
+        errors: the error handler, which marks bytes that are not text.
     """
 
     codec: str
@@ -75,9 +75,9 @@ codecs.register_error(_EUC_ESCAPE, _euc_error)
 
 
 def encoding_of(file: BinaryIO) -> Encoding:
-    """Return the encoding of a file, and go back to its beginning.
+    """Find a file's encoding, and go back to its beginning.
 
-    A file that cannot be read to its end is judged by what was read; reading its text meets the error again.
+    If the file cannot be read to its end, the bytes before the error decide. Reading the text raises the error again.
     """
 
     def pieces() -> Iterator[bytes]:
@@ -123,14 +123,14 @@ def find_encoding(pieces: Iterator[bytes]) -> Encoding:
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    # Where a compressed file breaks off, read() raises and drops what it has; read1() has returned it before.
+    # If a compressed file breaks off, read() raises and drops the last bytes. read1() returns them before it raises.
     read = getattr(file, "read1", file.read)
     while piece := read(PIECE_BYTES):
         yield piece
 
 
 def text_of(file: BinaryIO, encoding: Encoding) -> Iterator[str]:
-    r"""Yield the rest of a file as text, with ``\n`` for every line end and marks for bytes that are no text.
+    r"""Decode a file from here, with ``\n`` for every line end and marks for bytes that are not text.
 
     The byte order mark is left out. :func:`repaired` replaces the marks.
     """

@@ -1,12 +1,12 @@
 """Export files in Movable Type's import format, in which most blog services of Japan hand out a blog.
 
-Its document is the manual's page ``appendices/import-export-format``. Where that leaves a question open, this follows
-Movable Type's importer (``MT::ImportExport``). Typepad, Cocolog, goo, FC2, Seesaa, SS, JUGEM, Hatena, Ameba and
-livedoor write it, some with fields of their own.
+Its document is the manual's page ``appendices/import-export-format``. If that leaves a question open, this module does
+what Movable Type's importer does (``MT::ImportExport``). Typepad, Cocolog, goo, FC2, Seesaa, SS, JUGEM, Hatena, Ameba
+and livedoor write it, some with their own fields.
 
-A record keeps the fields of the file under their names, with their values as they are. A field that comes several times
-is a list. ``order`` has the names in the file's order, and ``other`` the lines that fit no rule, for which ``order``
-has an empty name. A section is a field. A comment has ``type``, ``COMMENT`` or ``PING``, and ``text``.
+A record keeps each field under its name, with its value unchanged. A field that comes several times is a list.
+``order`` has the names in the file's order. ``other`` has the lines that fit no rule, and ``order`` an empty name for
+each. A section is a field. A comment has ``type``, ``COMMENT`` or ``PING``, and ``text``.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class MovableType(ExportFile):
         return is_head(first.text[begin:], rest[0] if rest else None)
 
     def read(self, file: BinaryIO, _name: str) -> Iterator[FoundRecord | Misread]:
-        """Yield the entries and comments of a file, which is read twice: for its encoding, and for its text."""
+        """Yield the entries and comments. The file is read twice: for its encoding, and for its text."""
         yield from read_entries(blocks(text_of(file, encoding_of(file))))
 
     def blog_address(self, raw: Raw) -> str:
@@ -160,14 +160,14 @@ class MovableType(ExportFile):
         return f"{parts.scheme}://{parts.netloc}{folder}/"
 
     def title(self, kind: Kind, raw: Raw) -> str:
-        """Return the title of an entry or a list item, or of a comment the title or the writer."""
+        """Return the title. A comment without a title has its writer instead."""
         if kind is Kind.ENTRY_LIST:
             title = raw.get("title")
             return str(title) if isinstance(title, str) else ""
         return last_text(raw, "TITLE") or (last_text(raw, "AUTHOR") if kind is Kind.COMMENTS else "")
 
     def list_item(self, raw: Raw, comments: int) -> dict[str, Any]:
-        """Return the list item of an entry, without making its text."""
+        """Return an entry's list item without rendering the text."""
         return self._list_item(self._head(raw), comments)
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
@@ -247,7 +247,7 @@ class MovableType(ExportFile):
             raw=raw,
             problems=tuple(problems),
             email=last_text(raw, "EMAIL"),
-            # What is no comment of a file of this format shows nobody anything.
+            # Only comments of this format state that they are shown.
             status=None if TYPE not in raw else CommentStatus.HIDDEN if hidden else status,
             kind=CommentKind.TRACKBACK if ping else CommentKind.COMMENT,
         )
@@ -267,7 +267,7 @@ class MovableType(ExportFile):
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
         """Return the status of an entry. One with no STATUS, or an unknown word, is public if its owner declared so.
 
-        Movable Type gives an entry without ``STATUS`` the default of the blog that imports it, so it states nothing.
+        Without ``STATUS``, Movable Type uses the importing blog's default, so the file states nothing.
         """
         if post.audience is None:
             status = post.access or NO_STATUS

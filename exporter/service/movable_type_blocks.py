@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 SECTION: Final = "-----"
 ENTRY: Final = "--------"
-MAX_CHARACTERS: Final = 16 * 1024 * 1024
-"""Of a block, an entry without its comments, and a comment. An entry is one record, which must fit into memory."""
+MAX_CHARACTERS: Final = 8 * 1024 * 1024
+"""The limit for a block, for an entry without its comments, and for a comment, because a record is in memory."""
 
 TEXTS: Final = ("BODY", "EXTENDED BODY", "EXCERPT", "KEYWORDS")
 """The sections that an entry has at most once."""
@@ -141,7 +141,7 @@ def is_blank(text: str) -> bool:
 
 
 def lines_from(text: str, at: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text from a position, each with the position after it, without making a list of all."""
+    """Yield each line after a position, with the position after the line, without making a list of them."""
     while at < len(text):
         end = text.find("\n", at)
         after = len(text) if end < 0 else end + 1
@@ -191,7 +191,7 @@ def begins_text(field: Field) -> str | None:
 
 
 def head_begins(text: str) -> int | None:
-    """Return the position of the first line that has a field of an entry's head, or ``None``."""
+    """Find the first line with a known field; return its position, or ``None``."""
     at = 0
     for after, line in lines_from(text):
         field = field_of(line)
@@ -220,7 +220,7 @@ def is_head(text: str, following: FileBlock | None) -> bool:
 
 
 class _HeadLines:
-    """Counts the lines of a block as those of an entry's head, up to the first line that shows that it is none."""
+    """Counts fields and other lines until the block cannot be an entry's head."""
 
     def __init__(self, text: str) -> None:
         self.known = self.strange = 0

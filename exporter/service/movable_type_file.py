@@ -95,7 +95,7 @@ class _Part:
 
 
 def read_entries(blocks: Iterable[FileBlock]) -> Iterator[Found]:
-    """Yield the records of a file and the parts that fit no rule, in the file's order."""
+    """Yield the records, and the parts that fit no rule, in the file's order."""
     return _Reader().read(blocks)
 
 
@@ -139,7 +139,7 @@ class _Reader:
             self._full = block.separator == SECTION
         text, bad, lines = repaired(block.text)
         if bad:
-            reason = message("{count:,} bytes are no text in its encoding and became U+FFFD", count=bad)
+            reason = message("{count:,} bytes are not text in the encoding of the file and became U+FFFD", count=bad)
             yield Misread(block.line + 1 + lines, reason)
             block = block._replace(text=text)
         if is_blank(text):
@@ -320,11 +320,11 @@ class _Reader:
                 break
             if field is None:
                 entry.keep(each)
-                yield Misread(number, message("{line} is no field; kept as it is", line=_shown(each)))
+                yield Misread(number, message("{line} is not a field; kept unchanged", line=_shown(each)))
                 continue
             entry.add(*field)
             if field.name not in HEAD_FIELDS and self._is_new(field.name):
-                yield Misread(number, message("the field {name} is unknown; kept as it is", name=field.name))
+                yield Misread(number, message("the field {name} is unknown; kept unchanged", name=field.name))
         if STATUS not in entry.raw:
             self._first_without_status = self._first_without_status or line
             self._without_status += 1
@@ -360,7 +360,7 @@ def _entry_id(raw: dict[str, Any]) -> str:
 
 
 def _comment_id(raw: dict[str, Any]) -> str:
-    """Return the digits of a comment's date and a hash of its writer, so that its id survives an edited text."""
+    """Return a comment's date as digits and a hash of its writer, so that an edit of the text keeps the id."""
     written = read_date(last_text(raw, "DATE"))
     writer = [last_text(raw, name) for name in (TYPE, "AUTHOR", "BLOG NAME", "URL", "TITLE")]
     if written is None:

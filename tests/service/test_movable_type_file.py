@@ -138,8 +138,8 @@ def test_lines_that_fit_no_rule_are_named_and_kept() -> None:
     assert entry.raw["BODY"] == "b\n-----\nMEMO:\nm\n-----\n--------\nfooter"
     assert [(each.line, each.reason) for each in misread] == [
         (1, "no entry begins here; kept with the entry that follows"),
-        (7, "'続きのない行' is no field; kept as it is"),
-        (8, "the field COLOUR is unknown; kept as it is"),
+        (7, "'続きのない行' is not a field; kept unchanged"),
+        (8, "the field COLOUR is unknown; kept unchanged"),
         (13, "'MEMO:' begins no known section; kept in the text before it"),
         (17, "no entry begins here; kept in the text before it"),
     ]
