@@ -1,8 +1,8 @@
-"""The text of an export file in an unknown encoding, in flat memory. Pure.
+"""Decode export files in an unknown encoding, in flat memory. Pure.
 
-Blog services of Japan write UTF-8, EUC-JP or Shift_JIS, and rarely say which. The bytes decide: text in UTF-8 is hardly
-ever anything else (RFC 3629, section 1), EUC-JP never uses the bytes 80 to 8D and 90 to A0, and half of the bytes of
-Shift_JIS are there. Only bytes outside ASCII count, so the first Japanese character may come late.
+Blog services of Japan write UTF-8, EUC-JP or Shift_JIS, and rarely say which. The bytes decide. Text that is valid as
+UTF-8 hardly ever has another encoding (RFC 3629, section 1). EUC-JP never uses the bytes 80 to 8D and 90 to A0, which
+are half of the bytes of Shift_JIS. Only bytes outside ASCII count, so the first Japanese character may come late.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Encoding:
     Attributes:
         codec: its name in Python.
         label: its name for people.
-        errors: the error handler, which marks bytes that are no text.
+        errors: the error handler, which marks bytes that are not text.
     """
 
     codec: str
@@ -74,6 +74,23 @@ def _euc_error(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_EUC_ESCAPE, _euc_error)
 
 
+def encoding_of(file: BinaryIO) -> Encoding:
+    """Find a file's encoding, and go back to its beginning.
+
+    If the file cannot be read to its end, the bytes before the error decide. Reading the text raises the error again.
+    """
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            yield from _pieces(file)
+        except Exception:  # noqa: BLE001 - files, ZIPs and compressors have many kinds
+            return
+
+    found = find_encoding(pieces())
+    file.seek(0)
+    return found
+
+
 def find_encoding(pieces: Iterator[bytes]) -> Encoding:
     """Return the encoding of a text by its bytes; of ASCII alone, UTF-8. It reads no more pieces than it needs."""
     high = bad_utf8 = never_euc = alone = alone_letters = 0
@@ -105,20 +122,21 @@ def find_encoding(pieces: Iterator[bytes]) -> Encoding:
     return EUC_JP if never_euc <= high * _MOST_BAD_EUC else SHIFT_JIS
 
 
-def pieces_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the rest of a file in pieces."""
-    while piece := file.read(PIECE_BYTES):
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    # If a compressed file breaks off, read() raises and drops the last bytes. read1() returns them before it raises.
+    read = getattr(file, "read1", file.read)
+    while piece := read(PIECE_BYTES):
         yield piece
 
 
 def text_of(file: BinaryIO, encoding: Encoding) -> Iterator[str]:
-    r"""Yield the rest of a file as text, with ``\n`` for every line end and marks for bytes that are no text.
+    r"""Decode a file from here, with ``\n`` for every line end and marks for bytes that are not text.
 
     The byte order mark is left out. :func:`repaired` replaces the marks.
     """
     decoder = codecs.getincrementaldecoder(encoding.codec)(encoding.errors)
     held, begin = "", True
-    for piece in pieces_of(file):
+    for piece in _pieces(file):
         text = held + decoder.decode(piece)
         held = "\r" if text.endswith("\r") else ""
         text = _with_line_ends(text.removesuffix("\r") if held else text)

@@ -159,6 +159,10 @@ class JoinedService(BlogService):
         ]
         return min(found, key=lambda verdict: STATUS_ORDER.index(verdict.status), default=_UNREAD)
 
+    def is_undeclared(self, declared: Declared) -> bool:
+        """Return whether the owner must still declare which entries are public."""
+        return self.main.is_undeclared(declared)
+
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
         """Return whether a comment is public by all its services."""
         parts = self._parts(comment.raw) if parts_of(comment.raw) is not None else [(self.main, comment.raw)]

@@ -1,12 +1,12 @@
 """Export files in Movable Type's import format, in which most blog services of Japan hand out a blog.
 
-Its document is the manual's page ``appendices/import-export-format``. Where that leaves a question open, this follows
-Movable Type's importer (``MT::ImportExport``). Typepad, Cocolog, goo, FC2, Seesaa, SS, JUGEM, Hatena, Ameba and
-livedoor write it, some with fields of their own.
+Its document is the manual's page ``appendices/import-export-format``. If that leaves a question open, this module does
+what Movable Type's importer does (``MT::ImportExport``). Typepad, Cocolog, goo, FC2, Seesaa, SS, JUGEM, Hatena, Ameba
+and livedoor write it, some with their own fields.
 
-A record keeps the fields of the file under their names, with their values as they are. A field that comes several times
-is a list. ``order`` has the names in the file's order, and ``other`` the lines that fit no rule, for which ``order``
-has an empty name. A section is a field. A comment has ``type``, ``COMMENT`` or ``PING``, and ``text``.
+A record keeps each field under its name, with its value unchanged. A field that comes several times is a list.
+``order`` has the names in the file's order. ``other`` has the lines that fit no rule, and ``order`` an empty name for
+each. A section is a field. A comment has ``type``, ``COMMENT`` or ``PING``, and ``text``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from exporter.model.records import (
     User,
 )
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
-from exporter.service.file_text import find_encoding, pieces_of, repaired, text_of
+from exporter.service.file_text import encoding_of, find_encoding, repaired, text_of
 from exporter.service.interface import FlagSettings, Role, Values
 from exporter.service.movable_type_blocks import blocks, head_begins, is_blank, is_head
 from exporter.service.movable_type_file import TEXT, TYPE, last_text, read_entries
@@ -65,9 +65,11 @@ _AS_HTML: Final = frozenset({"", "0", "none", "richtext", "wysiwyg", "html"})
 _LINES: Final = frozenset({"1", "__default__", "convert_breaks"})
 _MARKDOWN: Final = {"markdown": False, "markdown_with_smartypants": True}
 _FORMATTED: Final = "CONVERT BREAKS"
-_TAG: Final = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')
+_TAG: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]*))\s*(?:,|\Z)""")
 _DATED_PATH: Final = re.compile(r"/(?:19|20)\d\d/.*")
 _MOST_GARBAGE_LINES: Final = 20
+_LONG_HEAD_BYTES: Final = 60_000
+"""The fields of an entry may be longer than the part of a file by which it is recognised."""
 _NO: Final = frozenset({"", "0", "no", "false"})
 _TIMEZONE: Final = "Asia/Tokyo"
 _PUBLIC_STATUS: Final = "public_status"
@@ -140,13 +142,13 @@ class MovableType(ExportFile):
         begin = head_begins(first.text)
         if begin is None or first.text.count("\n", 0, begin) > _MOST_GARBAGE_LINES:
             return False
-        return bool(rest) and is_head(first.text[begin:], rest[0])
+        if not rest and len(head) < _LONG_HEAD_BYTES:
+            return False
+        return is_head(first.text[begin:], rest[0] if rest else None)
 
     def read(self, file: BinaryIO, _name: str) -> Iterator[FoundRecord | Misread]:
-        """Yield the entries and comments of a file, which is read twice: for its encoding, and for its text."""
-        encoding = find_encoding(pieces_of(file))
-        file.seek(0)
-        yield from read_entries(blocks(text_of(file, encoding)))
+        """Yield the entries and comments. The file is read twice: for its encoding, and for its text."""
+        yield from read_entries(blocks(text_of(file, encoding_of(file))))
 
     def blog_address(self, raw: Raw) -> str:
         """Return the address of the blog if an entry has its own address: the part before the year."""
@@ -158,14 +160,14 @@ class MovableType(ExportFile):
         return f"{parts.scheme}://{parts.netloc}{folder}/"
 
     def title(self, kind: Kind, raw: Raw) -> str:
-        """Return the title of an entry or a list item, or of a comment the title or the writer."""
+        """Return the title. A comment without a title has its writer instead."""
         if kind is Kind.ENTRY_LIST:
             title = raw.get("title")
             return str(title) if isinstance(title, str) else ""
         return last_text(raw, "TITLE") or (last_text(raw, "AUTHOR") if kind is Kind.COMMENTS else "")
 
     def list_item(self, raw: Raw, comments: int) -> dict[str, Any]:
-        """Return the list item of an entry, without making its text."""
+        """Return an entry's list item without rendering the text."""
         return self._list_item(self._head(raw), comments)
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
@@ -245,7 +247,7 @@ class MovableType(ExportFile):
             raw=raw,
             problems=tuple(problems),
             email=last_text(raw, "EMAIL"),
-            # What is no comment of a file of this format shows nobody anything.
+            # Only comments of this format state that they are shown.
             status=None if TYPE not in raw else CommentStatus.HIDDEN if hidden else status,
             kind=CommentKind.TRACKBACK if ping else CommentKind.COMMENT,
         )
@@ -265,7 +267,7 @@ class MovableType(ExportFile):
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
         """Return the status of an entry. One with no STATUS, or an unknown word, is public if its owner declared so.
 
-        Movable Type gives an entry without ``STATUS`` the default of the blog that imports it, so it states nothing.
+        Without ``STATUS``, Movable Type uses the importing blog's default, so the file states nothing.
         """
         if post.audience is None:
             status = post.access or NO_STATUS
@@ -299,7 +301,7 @@ def _categories(raw: Raw) -> list[str]:
 
 
 def _tags(raw: Raw) -> Iterator[str]:
-    """Yield the tags: between commas, quoted if they have spaces or commas."""
+    """Yield the tags: between commas, in either kind of quotes if they hold a comma or a space (``MT::Tag``)."""
     seen = set()
     for text in _all_texts(raw, "TAGS"):
         at = 0
@@ -308,7 +310,7 @@ def _tags(raw: Raw) -> Iterator[str]:
             if found is None or found.end() == at:
                 tag, at = text[at:].strip(), len(text)
             else:
-                tag = found[2].strip() if found[1] is None else found[1].replace('""', '"').strip()
+                tag = next((each for each in found.groups() if each is not None), "").strip()
                 at = found.end()
             if tag and tag not in seen:
                 seen.add(tag)

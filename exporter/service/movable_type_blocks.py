@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 SECTION: Final = "-----"
 ENTRY: Final = "--------"
-MAX_CHARACTERS: Final = 16 * 1024 * 1024
-"""Of a block, an entry without its comments, and a comment. An entry is one record, which must fit into memory."""
+MAX_CHARACTERS: Final = 8 * 1024 * 1024
+"""The limit for a block, for an entry without its comments, and for a comment, because a record is in memory."""
 
 TEXTS: Final = ("BODY", "EXTENDED BODY", "EXCERPT", "KEYWORDS")
 """The sections that an entry has at most once."""
@@ -40,7 +40,8 @@ _INLINE_BODY: Final = re.compile(r"\s*BODY:(?=[ \t]*\S)")
 _OTHER_SECTION: Final = re.compile(r"\s*([A-Z][A-Z0-9 _-]{1,40}):[ \t]*(?:\n|\Z)")
 _START_BODY: Final = "START BODY"
 """Begins the body in files of Movable Type 1, without a separator."""
-_MOST_HEAD_CHARACTERS: Final = 256 * 1024
+_MOST_CHARACTERS_BEFORE: Final = 64 * 1024
+_MOST_STRANGE_LINES: Final = 20
 
 
 class FileBlock(NamedTuple):
@@ -140,7 +141,7 @@ def is_blank(text: str) -> bool:
 
 
 def lines_from(text: str, at: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text from a position, each with the position after it, without making a list of all."""
+    """Yield each line after a position, with the position after the line, without making a list of them."""
     while at < len(text):
         end = text.find("\n", at)
         after = len(text) if end < 0 else end + 1
@@ -190,14 +191,14 @@ def begins_text(field: Field) -> str | None:
 
 
 def head_begins(text: str) -> int | None:
-    """Return the position of the first line that has a field of an entry's head, or ``None``."""
+    """Find the first line with a known field; return its position, or ``None``."""
     at = 0
     for after, line in lines_from(text):
         field = field_of(line)
         if field is not None and field.name in HEAD_FIELDS:
             return at
         at = after
-        if at > _MOST_HEAD_CHARACTERS:
+        if at > _MOST_CHARACTERS_BEFORE:
             return None
     return None
 
@@ -205,30 +206,27 @@ def head_begins(text: str) -> int | None:
 def is_head(text: str, following: FileBlock | None) -> bool:
     """Return whether a block is the head of an entry.
 
-    Its first line must be a field. It must name an author, a title, a name or a date, and have no more lines of other
-    kinds than known fields. A section must follow; if none does, it needs two known fields at the file's end, and
-    three elsewhere.
+    Its first line must be a field, and it must name an author, a title, a name or a date. It needs two more known
+    fields than lines of other kinds if a section of text follows or the file ends, otherwise three more.
     """
     counted = _HeadLines(text)
-    if not counted.core or counted.strange > counted.known:
+    if not counted.core:
         return False
-    if counted.begun:
-        return True
-    if following is None or is_blank(following.text):
-        return counted.known >= 2
-    if following.separator == ENTRY:
-        return counted.known >= 3
-    return section_name(following) is not None or inline_body(following) is not None or counted.known >= 3
+    likely = counted.begun or following is None
+    if following is not None and following.separator == SECTION:
+        found = section_name(following)
+        likely = likely or (found is not None and found[0] in TEXTS) or inline_body(following) is not None
+    return counted.known - counted.strange >= (2 if likely else 3)
 
 
 class _HeadLines:
-    """Counts the lines of a block as those of an entry's head, up to the first line that shows that it is none."""
+    """Counts fields and other lines until the block cannot be an entry's head."""
 
     def __init__(self, text: str) -> None:
         self.known = self.strange = 0
         self.core = self.begun = False
         first = True
-        for after, line in lines_from(text):
+        for _, line in lines_from(text):
             if is_blank(line):
                 continue
             field = field_of(line)
@@ -240,7 +238,7 @@ class _HeadLines:
             elif begins_text(field) is not None:
                 self.begun = True
                 return
-            if (first and field is None) or after > _MOST_HEAD_CHARACTERS:
+            if (first and field is None) or self.strange > self.known + _MOST_STRANGE_LINES:
                 self.core = False
                 return
             first = False

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Final
 
-from exporter.message import message
+from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.service.export_file import FoundRecord, Misread
 from exporter.service.file_text import repaired
@@ -36,6 +36,7 @@ from exporter.service.movable_type_blocks import (
 )
 from exporter.service.written_dates import read_date
 
+STATUS: Final = "STATUS"
 TYPE: Final = "type"
 TEXT: Final = "text"
 ORDER: Final = "order"
@@ -46,7 +47,6 @@ _MAX_WAITING: Final = 4 * 1024 * 1024
 """Characters of comments that wait for the end of their entry, in case that a section of it follows them."""
 _MAX_BEFORE: Final = 64 * 1024
 _MAX_NAMED_FIELDS: Final = 200
-_CLOSED: Final = f"{SECTION}\n{ENTRY}\n"
 _SHOWN_CHARACTERS: Final = 60
 
 Found = FoundRecord | Misread
@@ -95,7 +95,7 @@ class _Part:
 
 
 def read_entries(blocks: Iterable[FileBlock]) -> Iterator[Found]:
-    """Yield the records of a file and the parts that fit no rule, in the file's order."""
+    """Yield the records, and the parts that fit no rule, in the file's order."""
     return _Reader().read(blocks)
 
 
@@ -108,6 +108,7 @@ class _Reader:
         self._waiting = 0
         self._sections: set[str] = set()
         self._yielded = self._full = False
+        self._without_status = self._first_without_status = 0
         self._before: list[str] = []
         self._before_size = 0
         self._named: set[str] = set()
@@ -120,15 +121,25 @@ class _Reader:
                 yield from self._block(current, following)
             current = following
         yield from self._end_entry(ENTRY, SECTION)
+        if self._without_status:
+            reason = message_n(
+                "{n:,} entry has no STATUS, so exports make a draft of it. If everybody may see it, say "
+                "--public-status none",
+                "{n:,} entries have no STATUS, so exports make drafts of them. If everybody may see them, say "
+                "--public-status none",
+                self._without_status,
+            )
+            yield Misread(self._first_without_status, reason)
         if self._before:
             yield Misread(1, message("it holds no entry, so its text is only in the file itself"), lost=True)
 
     def _block(self, block: FileBlock, following: FileBlock | None) -> Iterator[Found]:
         if block.dropped:
             yield Misread(block.line, _too_long(), lost=True)
+            self._full = block.separator == SECTION
         text, bad, lines = repaired(block.text)
         if bad:
-            reason = message("{count:,} bytes are no text in its encoding and became U+FFFD", count=bad)
+            reason = message("{count:,} bytes are not text in the encoding of the file and became U+FFFD", count=bad)
             yield Misread(block.line + 1 + lines, reason)
             block = block._replace(text=text)
         if is_blank(text):
@@ -207,13 +218,15 @@ class _Reader:
 
     def _continue(self, block: FileBlock) -> Iterator[Found]:
         """Keep a block that begins nothing, with the separators before it, as text of the open section."""
+        ended = block.separator == ENTRY and bool(self._pending) and self._pending[-1][0] == SECTION
+        ended = ended or _ends_entry(self._pending)
         joined = "".join(f"{separator}\n{blank}" if separator else blank for separator, blank in self._pending)
         self._pending.clear()
         text = f"{block.separator}\n{block.text}" if block.separator else block.text
         if self._entry is None:
             yield from self._keep_before(joined + text, block.line + 1)
             return
-        if _CLOSED in joined + text[: len(ENTRY) + 1]:
+        if ended:
             yield Misread(block.line + 1, message("no entry begins here; kept in the text before it"))
         if self._part is None:
             yield Misread(block.line + 1, message("no section begins here; read as the body"))
@@ -246,9 +259,9 @@ class _Reader:
             if pending and pending[-1][0] == separator:
                 del pending[-1]
         left = "".join(f"{separator}\n{blank}" for separator, blank in pending if separator)
-        blanks = any(blank for _, blank in pending)
+        apart = any(blank for _, blank in pending) or _ends_entry(pending) or self._part is None
         pending.clear()
-        if not left or not (blanks or _CLOSED in left or self._part is None):
+        if not left or not apart:
             return left
         if self._entry is not None:
             for line in left.split("\n"):
@@ -304,20 +317,28 @@ class _Reader:
             name = None if field is None else begins_text(field)
             if field is not None and name is not None:
                 yield from self._open_part(name, field.value.lstrip() + text[after:], number + 1)
-                return
+                break
             if field is None:
                 entry.keep(each)
-                yield Misread(number, message("{line} is no field; kept as it is", line=_shown(each)))
+                yield Misread(number, message("{line} is not a field; kept unchanged", line=_shown(each)))
                 continue
             entry.add(*field)
             if field.name not in HEAD_FIELDS and self._is_new(field.name):
-                yield Misread(number, message("the field {name} is unknown; kept as it is", name=field.name))
+                yield Misread(number, message("the field {name} is unknown; kept unchanged", name=field.name))
+        if STATUS not in entry.raw:
+            self._first_without_status = self._first_without_status or line
+            self._without_status += 1
 
     def _is_new(self, name: str) -> bool:
         if name in self._named or len(self._named) >= _MAX_NAMED_FIELDS:
             return False
         self._named.add(name)
         return True
+
+
+def _ends_entry(pending: list[tuple[str, str]]) -> bool:
+    """Return whether the end of a section and of an entry are among separators."""
+    return any(first[0] == SECTION and second[0] == ENTRY for first, second in pairwise(pending))
 
 
 def _too_long() -> str:
@@ -339,7 +360,7 @@ def _entry_id(raw: dict[str, Any]) -> str:
 
 
 def _comment_id(raw: dict[str, Any]) -> str:
-    """Return the digits of a comment's date and a hash of its writer, so that its id survives an edited text."""
+    """Return a comment's date as digits and a hash of its writer, so that an edit of the text keeps the id."""
     written = read_date(last_text(raw, "DATE"))
     writer = [last_text(raw, name) for name in (TYPE, "AUTHOR", "BLOG NAME", "URL", "TITLE")]
     if written is None:

@@ -21,11 +21,11 @@ _FIRST_YEAR_OF_TWO_DIGITS: Final = 70
 
 
 class WrittenDate(NamedTuple):
-    """A date as it is written.
+    """A date in the form of its file.
 
     Attributes:
-        when: the date and time, without a time zone if none is written.
-        has_time: whether a time is written.
+        when: the date and time; its time zone is ``None`` if the text has no offset.
+        has_time: whether the text has a time.
     """
 
     when: datetime

@@ -165,14 +165,14 @@ class FileIndex:
             self._store(found, repeats=True)
 
     def _turn(self, comment_id: str) -> int:
-        """Return how many comments of the current entry propose this id, with this one."""
+        """Count a comment that proposes an id; return its number among those in the current entry."""
         row = self._database.execute(
             "INSERT INTO turns VALUES (?, 1) ON CONFLICT DO UPDATE SET turn = turn + 1 RETURNING turn", (comment_id,)
         ).fetchone()
         return int(row[0])
 
     def _count_comments(self) -> None:
-        """Add the new comments of the current entry to its number, and forget their ids."""
+        """Store the number of new comments for the current entry, and forget their ids."""
         if self._new_comments:
             self._database.execute(
                 "INSERT INTO comment_counts VALUES (?, ?)"

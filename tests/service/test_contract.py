@@ -17,11 +17,12 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService, Page, PageFacts
+from exporter.service.movable_type import MovableType
 from exporter.service.wordpress_api import WordPressApi
 from tests.service.tiny import TinyService
 from tests.support.json_texts import values
 
-MAKERS: list[Callable[[], BlogService]] = [BlogV1, TinyService, WordPressApi]
+MAKERS: list[Callable[[], BlogService]] = [BlogV1, TinyService, WordPressApi, MovableType]
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 BLOG = "contract.example"
 EVERY = pytest.mark.parametrize("make", MAKERS, ids=[make.__name__ for make in MAKERS])

@@ -122,7 +122,9 @@ def large_file(path: Path, size: int, entry_characters: int = 6_000) -> int:
         while written_bytes < size:
             when = FIRST + timedelta(seconds=613 * count)
             comments = (MadeComment("reader", when + timedelta(minutes=5), f"{count}番目の返事です。"),)
-            made = replace(sample, number=count, title=f"{count}日目の海", when=when, body=body, comments=comments)
+            made = replace(
+                sample, number=count, title=f"{count}日目の海", when=when, body=f"{count}\n{body}", comments=comments
+            )
             data = made.text().encode()
             written_bytes += file.write(data)
             count += 1
