@@ -247,7 +247,8 @@ async def test_a_wrong_password_and_a_user_without_rights_are_told_what_to_do(
         await back_up(small, tmp_path / "two", monkeypatch, "ken", password)
     assert refused.value.exit_code == 12
     assert "administrator or editor" in str(refused.value)
-    assert not (tmp_path / "two").exists()
+    outcome, _ = await back_up(small, tmp_path / "two", monkeypatch, "owner")
+    assert outcome.exit_code == 0, "the refused runs leave nothing in the way"
 
 
 async def test_an_author_saves_what_he_may_see_and_the_rest_is_counted(
