@@ -23,7 +23,7 @@ _INDEX: Final = "index.php"
 _WORDPRESS_COM: Final = "public-api.wordpress.com"
 _HOSTED: Final = ".wordpress.com"
 _LINK: Final = re.compile(r"<([^<>]{1,2000})>\s*((?:;\s*[^,;<>\"]+(?:\"[^\"]*\")?\s*)*)")
-_LINK_TAG: Final = re.compile(r"<link\b[^>]{0,2000}>", re.IGNORECASE)
+_LINK_TAG: Final = re.compile(r"<link\b[^<>]{0,2000}>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([a-z]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _HEAD_CHARACTERS: Final = 200_000
 _MAX_ROOTS: Final = 4
@@ -95,11 +95,10 @@ def _roots(home: HomePage) -> list[str]:
     """Return the possible roots of the API at the origin of the blog, the likeliest first."""
     place = urlsplit(home.url)
     folder = urljoin(home.url, ".")
-    stated = [urljoin(home.url, each) for each in _stated(home)]
-    guessed = [urljoin(folder, "wp-json/"), urljoin(folder, f"?{_ROUTE}=/")]
     same = []
-    for root in [*stated, *guessed]:
+    for address in [*_stated(home), f"{folder}wp-json/", f"{folder}?{_ROUTE}=/"]:
         try:
+            root = urljoin(home.url, address)
             at = urlsplit(root)
         except ValueError:
             continue

@@ -61,9 +61,10 @@ _COMMENT_STATUSES: Final[Mapping[str, CommentStatus]] = {
     "spam": CommentStatus.SPAM,
     TRASH: CommentStatus.HIDDEN,
 }
-_MORE: Final = re.compile(r"(?:<p>\s*)?<!--more(?P<title>.*?)-->(?:\s*</p>)?(?:\s*<!--noteaser-->)?", re.DOTALL)
+_MORE: Final = re.compile(r"(?:<p>\s*)?<!--more(?P<title>[^>]{0,500}?)-->(?:\s*</p>)?(?:\s*<!--noteaser-->)?")
 _CUT: Final = re.compile(r"(?:\[(?:…|&hellip;|&#8230;|\.\.\.)\]|<a[^>]*more-link.*)\s*(?:</p>)?\s*\Z", re.DOTALL)
 """The end of an excerpt that WordPress made, since the writer wrote none."""
+_CUT_CHARACTERS: Final = 600
 _MAX_OFFSET: Final = timedelta(hours=18)
 _VALUE_CHARACTERS: Final = 60
 _IMAGE: Final = "image"
@@ -103,6 +104,7 @@ class WordPressRecords(StatedService):
         kind = _text(found, "type")
         return Post(
             id=self.key(Kind.ENTRIES, found) or "",
+            blog_id=_host(_text(found, "link")),
             title=_plain(_written(found, "title")),
             slug=_text(found, "slug"),
             body=body,
@@ -268,7 +270,7 @@ def _excerpt(raw: Raw) -> str:
     if isinstance(excerpt.get("raw"), str):
         return str(excerpt["raw"])
     shown = _text(excerpt, "rendered").strip()
-    if not shown or _CUT.search(shown):
+    if not shown or _CUT.search(shown[-_CUT_CHARACTERS:]):
         return ""
     text = "".join(text_of(shown).split())
     begin = "".join(text_of(_shown(raw, "content")[: 8 * len(shown) + 2000]).split())
@@ -341,6 +343,13 @@ def _plain(html: str) -> str:
 def _file_name(url: str) -> str:
     try:
         return unquote(urlsplit(url).path).rpartition("/")[2]
+    except ValueError:
+        return ""
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
     except ValueError:
         return ""
 
