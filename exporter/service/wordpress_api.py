@@ -80,7 +80,7 @@ _BLOCKED: Final = frozenset({400, 401, 403, 404})
 _CLOSED: Final = frozenset({401, 403})
 
 
-class WordPressApi(WordPressRecords):
+class WordPressService(WordPressRecords):
     """A WordPress, read through its REST API."""
 
     name = NAME

@@ -19,7 +19,7 @@ from exporter.http.retry import RetryPolicy
 from exporter.library.backup import OpenService, backup
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post
-from exporter.service.wordpress_api import WordPressApi, prefix_of
+from exporter.service.wordpress_api import WordPressService, prefix_of
 from exporter.settings import resolve
 from exporter.wordpress import application_password
 from tests.service.wordpress_server import PASSWORD, USER, WordPress, sample, served
@@ -47,7 +47,7 @@ async def back_up(
     })  # fmt: skip
     credentials = application_password(USER, password) if signed_in else Credentials()
     async with Engine() as engine:
-        service = WordPressApi(signed_in=signed_in, base_url=base_url, rest_route=rest_route)
+        service = WordPressService(signed_in=signed_in, base_url=base_url, rest_route=rest_route)
         client = engine.client(base_url, credentials, policy=QUICK)
         run = backup(root, OpenService(BLOG, service, client), settings)
         async for _ in run:
@@ -58,11 +58,11 @@ async def back_up(
 def posts(root: Path) -> dict[str, Post]:
     state = Archive.open(root).state()
     items = dict(state.scan(Kind.ENTRY_LIST))
-    return {key: WordPressApi().post(raw, items.get(key)) for key, raw in state.scan(Kind.ENTRIES)}
+    return {key: WordPressService().post(raw, items.get(key)) for key, raw in state.scan(Kind.ENTRIES)}
 
 
 def comments(root: Path) -> dict[str, Comment]:
-    return {key: WordPressApi().comment(raw) for key, raw in Archive.open(root).state().scan(Kind.COMMENTS)}
+    return {key: WordPressService().comment(raw) for key, raw in Archive.open(root).state().scan(Kind.COMMENTS)}
 
 
 def problems(outcome: Outcome) -> str:
@@ -99,8 +99,9 @@ async def test_everything_is_saved_in_few_requests_and_a_second_run_finds_nothin
     }  # fmt: skip
     assert (talk["2"].parent, talk["2"].by_owner, talk["1"].by_owner, talk["3"].by_owner) == ("1", True, False, None)
     assert talk["1"].email == "c1@mail.example"
-    upload = WordPressApi().upload(dict(Archive.open(root).state().scan(Kind.FILES))["201"])
+    upload = WordPressService().upload(dict(Archive.open(root).state().scan(Kind.FILES))["201"])
     assert (upload.name, upload.title, upload.alt, upload.description) == ("umi.png", "海 & 空", "the sea", "A caption")
+    assert outcome.completeness is not None
     assert outcome.completeness["comments"]["expected"] == 7
     assert outcome.completeness["files"]["expected"] == 2
     records = (root / "latest" / "entries.jsonl").read_text()
@@ -317,6 +318,6 @@ def test_the_address_may_name_the_blog_or_its_api() -> None:
 
 
 def test_a_sign_in_is_known_from_the_settings() -> None:
-    assert WordPressApi.of({"user": "owner", "rest_route": True}).options == {"signed_in": True}
-    assert WordPressApi.of({}).options == {"signed_in": False}
-    assert WordPressApi.of({}).capabilities.user is False
+    assert WordPressService.of({"user": "owner", "rest_route": True}).options == {"signed_in": True}
+    assert WordPressService.of({}).options == {"signed_in": False}
+    assert WordPressService.of({}).capabilities.user is False

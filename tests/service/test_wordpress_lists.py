@@ -8,7 +8,7 @@ from typing import Any
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Page, PageFacts
-from exporter.service.wordpress_api import WordPressApi
+from exporter.service.wordpress_api import WordPressService
 from exporter.service.wordpress_lists import MAX_PAGES, ListsInTurn, told
 
 
@@ -22,13 +22,13 @@ def answer(value: Any, total: int = 1, pages: int = 1) -> Response:
 
 
 def test_a_resumed_run_knows_the_categories() -> None:
-    first = WordPressApi().pages(Kind.ENTRY_LIST, "", ())
+    first = WordPressService().pages(Kind.ENTRY_LIST, "", ())
     (cursor,) = first.wanted(4)
     page = first.call(cursor).parse(answer([{"id": 1, "name": "A", "parent": 0}, {"id": 2, "name": "B", "parent": 1}]))
     assert page.items == []
     note = json.loads(json.dumps(page.next))
 
-    resumed = WordPressApi().pages(Kind.ENTRY_LIST, "", ())
+    resumed = WordPressService().pages(Kind.ENTRY_LIST, "", ())
     assert resumed.wanted(4) == [cursor]
     resumed.accept(facts(cursor, Page([], next=note)))
     (cursor,) = resumed.wanted(4)
@@ -37,7 +37,7 @@ def test_a_resumed_run_knows_the_categories() -> None:
 
 
 def test_categories_in_a_circle_end() -> None:
-    service = WordPressApi()
+    service = WordPressService()
     pages = service.pages(Kind.ENTRY_LIST, "", ())
     (cursor,) = pages.wanted(0)
     terms = [{"id": 1, "name": "A", "parent": 2}, {"id": 2, "name": "B", "parent": 1}]

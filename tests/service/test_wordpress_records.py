@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.model.records import Audience
-from exporter.service.wordpress_api import WordPressApi
+from exporter.service.wordpress_api import WordPressService
 from tests.support.json_texts import values
 
-SERVICE = WordPressApi()
+SERVICE = WordPressService()
 TEXTS = st.sampled_from(["", "publish", "draft", "open", "0", "<p>a</p><!--more-->b", "2020-01-02T03:04:05", "\ud800"])
 SMALL = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | TEXTS | st.floats()
 TERM = st.dictionaries(st.sampled_from(["id", "name", "slug", "taxonomy", "source_url"]), SMALL)

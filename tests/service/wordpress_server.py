@@ -144,8 +144,10 @@ class _Answers:
         if head == "categories":
             found = [{"id": key, "taxonomy": "category", **each} for key, each in blog.categories.items()]
             return self._list(request, found, found)
-        if head in {"comments", "media"}:
-            return getattr(self, f"_{head}")(request)
+        if head == "comments":
+            return self._comments(request)
+        if head == "media":
+            return self._media(request)
         name = {"posts": "post", "pages": "page"}.get(head)
         name = name or next((slug for slug, each in blog.types.items() if each["rest_base"] == head), None)
         if name is None:
