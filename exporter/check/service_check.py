@@ -51,6 +51,7 @@ _LISTS: Final = {Kind.ENTRY_LIST: 2, Kind.COMMENTS: 1, Kind.FILES: 1}
 """The number of pages to read; two of the entry list, because the name of its page parameter is uncertain."""
 
 _EMPTY_PAGES: Final = 1
+"""Pages without records that are read in addition."""
 
 
 def in_use(settings: Settings) -> dict[str, tuple[str, str]]:
