@@ -17,7 +17,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from html import escape
-from typing import Any
+from string import ascii_letters, digits
+from typing import Any, ClassVar
 
 from aiohttp import web
 from oauthlib.oauth1 import RequestValidator, ResourceEndpoint
@@ -57,6 +58,7 @@ class OAuthKeys(RequestValidator):
 
     client_key_length = access_token_length = request_token_length = (10, 60)
     nonce_length = (8, 60)
+    safe_characters: ClassVar = {*ascii_letters, *digits, "-"}
     enforce_ssl = False
     dummy_client = dummy_access_token = dummy_request_token = "dummy-dummy-dummy"
 
