@@ -178,10 +178,10 @@ def parsed_part(source: str, namespaces: Mapping[str, str]) -> Document:
     known = {prefix: uri for prefix, uri in namespaces.items() if not prefix or _PREFIX.fullmatch(prefix)}
     declared = "".join(f' xmlns{prefix and ":"}{prefix}="{escape(uri)}"' for prefix, uri in known.items())
     document = parsed(f"<part{declared}>{source}</part>")
-    child = next(iter(document.root), None)
-    if child is None or child.end != len(document.data) - len("</part>"):
+    parts = document.root.parts
+    if len(parts) != 1 or isinstance(parts[0], str) or parts[0].end != len(document.data) - len("</part>"):
         raise NotXml(message("it is not one element"))
-    return Document(child, document.data)
+    return Document(parts[0], document.data)
 
 
 class _Builder:
