@@ -17,6 +17,10 @@ from exporter.service.atompub import AtomPub, AtomPubOptions
 
 JST = timezone(timedelta(hours=9), "JST")
 SPACES = {"": "http://www.w3.org/2005/Atom", "app": "http://www.w3.org/2007/app"}
+FORMATTED = (
+    "<h:formatted-content type='text/html' xmlns:h='http://www.hatena.ne.jp/info/xmlns#'>&lt;h1&gt;B&lt;/h1&gt;"
+    "</h:formatted-content>"
+)
 BEGIN = "<id>tag:example.com,2020:1</id><title>Title</title>"
 
 
@@ -40,11 +44,7 @@ def draft(value: str, more: str = "") -> str:
         ("<content type='text/x-markdown'># A\n\n*b*</content>", "<h1>A</h1>\n<p><em>b</em></p>\n"),
         ("<content>a &lt; b\nc</content>", "<pre>a &lt; b\nc</pre>"),
         ("<content type='text/x-hatena-syntax'>*A &lt;b&gt;</content>", "<pre>*A &lt;b&gt;</pre>"),
-        (
-            "<content type='text/x-markdown'># A</content><h:formatted-content xmlns:h='http://www.hatena.ne.jp/info/"
-            "xmlns#' type='text/html'>&lt;h1&gt;B&lt;/h1&gt;</h:formatted-content>",
-            "<h1>B</h1>",
-        ),
+        (f"<content type='text/x-markdown'># A</content>{FORMATTED}", "<h1>B</h1>"),
         ("<content type='text/html'> </content>", " "),
         ("", ""),
     ],

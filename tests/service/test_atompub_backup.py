@@ -92,6 +92,7 @@ async def test_a_whole_blog_is_saved_once_with_each_authentication(
     assert not any("xml" in item for item in items.values()), "the list repeats the entries"
     assert {asset["status"] for asset in records(root, Kind.ASSETS).values()} == {200}
     assert len(records(root, Kind.ASSETS)) == 40
+    assert blog.proven_pictures == []
     again, _ = await back_up(root, blog, wanted)
     assert (again.outcome, again.version) == ("unchanged", None)
     held = everything_in(root)

@@ -15,11 +15,11 @@ HATENA_PAGE = (
     'data-blog-is-public="1" data-blog-name="Mika &amp; the sea" data-blog-owner="mika-s"><head><title>T</title></head>'
 )
 RSD = (
-    '<?xml version="1.0"?><rsd version="1.0" xmlns="http://archipelago.phrasewise.com/rsd"><service><apis>'
-    '<api name="WordPress" apiLink="https://blog.example/xmlrpc.php"/>'
-    '<api name="Atom" blogID="" preferred="false" apiLink="https://blog.example/app/service"/>'
-    "</apis></service></rsd>"
-).encode()
+    b'<?xml version="1.0"?><rsd version="1.0" xmlns="http://archipelago.phrasewise.com/rsd"><service><apis>'
+    b'<api name="WordPress" apiLink="https://blog.example/xmlrpc.php"/>'
+    b'<api name="Atom" blogID="" preferred="false" apiLink="https://blog.example/app/service"/>'
+    b"</apis></service></rsd>"
+)
 
 
 def explored(home: HomePage, *answers: Response | None) -> tuple[WayIn | None, list[Request]]:

@@ -110,6 +110,7 @@ class AtomPubBlog:
         seconds_per_request: a rate limit: a request that comes earlier is answered with 429.
         asked: the paths of all requests with the status of their answers.
         authorizations: the values of the headers that prove the user.
+        proven_pictures: the paths of pictures that were asked for with such a header.
     """
 
     owner: str = USER
@@ -127,6 +128,7 @@ class AtomPubBlog:
     seconds_per_request: float = 0.0
     asked: list[tuple[str, int]] = field(default_factory=list)
     authorizations: list[str] = field(default_factory=list)
+    proven_pictures: list[str] = field(default_factory=list)
     origin: str = ""
     _nonces: set[str] = field(default_factory=set)
     _last: float = 0.0
@@ -284,6 +286,8 @@ async def served(blog: AtomPubBlog) -> AsyncIterator[AtomPubBlog]:
 
     async def answer(request: web.Request) -> web.Response:
         if request.path.startswith("/images/"):
+            if {"Authorization", "X-WSSE"} & set(request.headers):
+                blog.proven_pictures.append(request.path)
             return web.Response(body=png(int(re.sub("[^0-9]", "", request.path) or 0)), content_type="image/png")
         found = _answer(blog, request)
         blog.asked.append((request.path_qs, found.status))
