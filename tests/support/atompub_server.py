@@ -244,6 +244,61 @@ class AtomPubBlog:
         )
 
 
+@dataclass
+class LivedoorBlog(AtomPubBlog):
+    """A blog as livedoor's help page describes it: the newest 20 articles, and pictures that cannot be listed.
+
+    Assumptions: the feed has no next link; the picture collection answers 405, because the page marks it as not
+    available. With ``pictures``, it answers a feed of media link entries instead, as RFC 5023 has them.
+    """
+
+    blog_id: str = "mika.livedoor.blog"
+    pictures: int = 0
+
+    @property
+    def root(self) -> str:
+        return "/atompub/mika"
+
+    def service_document(self) -> str:
+        return (
+            '<?xml version="1.0" encoding="UTF-8"?>\n<service xmlns="http://www.w3.org/2007/app" '
+            'xmlns:atom="http://www.w3.org/2005/Atom">\n<workspace>\n<atom:title>mika</atom:title>\n'
+            f'<collection href="{self.origin}{self.root}/article"><atom:title>mika - Entries</atom:title>\n'
+            "<accept>application/atom+xml;type=entry</accept>\n"
+            f'<categories fixed="no" scheme="{self.origin}{self.root}/category"/></collection>\n'
+            f'<collection href="{self.origin}{self.root}/image"><atom:title>mika - Images</atom:title>\n'
+            "<accept>image/png</accept><accept>image/jpeg</accept></collection>\n</workspace>\n</service>"
+        )
+
+    def entry_xml(self, entry: Entry, collection: str, *, alone: bool = False, short: bool = False) -> str:
+        namespaces = f" {NAMESPACES}" if alone else ""
+        updated = (entry.edited or entry.updated).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        categories = "".join(f'<category term="{escape(each)}" scheme="x"/>\n' for each in entry.categories)
+        return (
+            f"<entry{namespaces}>\n<title>{escape(entry.title)}</title>\n"
+            f'<link rel="edit" type="application/atom+xml;type=entry" href="{self.origin}{self.root}/article/{entry.id}" '
+            f'title="{escape(entry.title)}" />\n<id>tag:.blogcms.jp,2014-10-16:article-mika.{entry.id}</id>\n'
+            f"<updated>{updated}</updated>\n<published>{entry.updated.isoformat()}</published>\n"
+            f"<author><name>mika</name></author>\n{categories}"
+            f'<link rel="alternate" type="text/html" href="https://{self.blog_id}/archives/{entry.id}.html" />\n'
+            f'<content type="text/html" xml:lang="ja">{escape(entry.content)}</content>\n'
+            f"<app:control><app:draft>{'yes' if entry.draft else 'no'}</app:draft></app:control>\n</entry>"
+        )
+
+    def feed(self, collection: str, page: str | None) -> str | None:
+        if collection == "image":
+            media = "".join(
+                f'<entry><title>Sky {number}</title><link rel="edit" href="{self.origin}{self.root}/image/{number}"/>'
+                f'<id>tag:.blogcms.jp,2016:image-{number}</id><content type="image/png" src="{self.origin}/images/'
+                f'{number}.png"/></entry>'
+                for number in range(1, self.pictures + 1)
+            )
+            return f"<feed {NAMESPACES}>{media}</feed>"
+        newest = sorted(self.entries, key=lambda entry: entry.updated, reverse=True)[:20]
+        articles = "\n".join(self.entry_xml(entry, collection) for entry in newest)
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n<feed {NAMESPACES}>\n<title>mika</title>\n{articles}</feed>'
+
+
 def _answer(blog: AtomPubBlog, request: web.Request) -> web.Response:
     if blog.is_too_early():
         return web.Response(status=429, headers={"Retry-After": "1"})
@@ -258,6 +313,10 @@ def _answer(blog: AtomPubBlog, request: web.Request) -> web.Response:
         return _xml(blog.service_document(), "application/atomsvc+xml")
     inner = request.path.removeprefix(f"{blog.root}/").split("/")
     collections = {"entry": blog.entries, **({"page": blog.pages} if blog.has_pages else {})}
+    if isinstance(blog, LivedoorBlog):
+        if inner == ["image"] and not blog.pictures:
+            return web.Response(status=405)
+        collections = {"article": blog.entries, "image": []}
     if not request.path.startswith(f"{blog.root}/") or inner[0] not in collections:
         return web.Response(status=400, text="<p class='error-box'></p>")
     if len(inner) == 1:
