@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
     from exporter.http.engine import ServiceClient
-    from exporter.lossless_json import Frozen
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MAX_SWEEPS = 4
@@ -411,12 +410,14 @@ class Ingest:
         """Store an entry that the entry list holds as a whole. If it is doubtful, it is requested like any other."""
         if self.settings.dry_run:
             return
-        try:
-            frozen = self._judged(entry_id, data)
-        except WrongRecord as error:
-            self.fail(entry_id, error.with_traceback(None))
-            return
-        self.ledgers[Kind.ENTRIES].observe(entry_id, frozen, sweep)
+        ledger, frozen = self.ledgers[Kind.ENTRIES], lossless_json.freeze(data)
+        if ledger.identity(entry_id) != frozen.identity:  # later sweeps see the same entries again
+            try:
+                self._judge(entry_id, data)
+            except WrongRecord as error:
+                self.fail(entry_id, error.with_traceback(None))
+                return
+        ledger.observe(entry_id, frozen, sweep)
         self.unread.pop(entry_id, None)
         self._note_reading(entry_id, sweep, Validators())
 
@@ -470,22 +471,12 @@ class Ingest:
         if data is None:
             ledger.mark(entry_id, sweep)
         else:
-            frozen = self._judged(entry_id, data)
+            frozen = lossless_json.freeze(data)
+            if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
+                self._judge(entry_id, data)
             data = None  # release the memory of a long entry
             ledger.observe(entry_id, frozen, sweep)
         return answered
-
-    def _judged(self, entry_id: str, data: dict[str, Any]) -> Frozen:
-        """Return an entry as it is stored.
-
-        Raises:
-            WrongRecord: it lacks content without a reason.
-        """
-        ledger = self.ledgers[Kind.ENTRIES]
-        frozen = lossless_json.freeze(data)
-        if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
-            self._judge(entry_id, data)
-        return frozen
 
     def _judge(self, entry_id: str, data: dict[str, Any]) -> None:
         """Compare a new or changed entry with its list item and the archive.

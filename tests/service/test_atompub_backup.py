@@ -17,7 +17,7 @@ from exporter.archive.verify import verify
 from exporter.check.service_check import check
 from exporter.crawl.events import Event
 from exporter.crawl.outcome import Outcome
-from exporter.errors import BlogGone, NotAuthorised, ServiceError, UsageError
+from exporter.errors import BlogGone, MassDisappearance, NotAuthorised, ServiceError, UsageError
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, PostKind
 from exporter.service.atompub import AtomPub
@@ -359,3 +359,25 @@ async def test_check_finds_the_service_document_and_the_feed(tmp_path: Path, blo
     assert [facts.problem for facts in result.operations] == [""] * 5
     assert result.exit_code == 0
     assert result.settings["atompub_skip"][0] == "draft,image"
+
+
+async def test_a_notice_in_place_of_every_text_is_refused(tmp_path: Path, blog: AtomPubBlog) -> None:
+    root, wanted = tmp_path / "archive", settings(blog, assets="none")
+    await back_up(root, blog, wanted)
+    notice = "<p>This service is closed.</p>"
+    blog.entries = [replace(entry, content=notice, formatted=None, kind="text/html") for entry in blog.entries]
+    with pytest.raises(MassDisappearance, match="120 of 122 entries have the same text"):
+        await back_up(root, blog, wanted)
+    assert len({raw["xml"] for raw in records(root, Kind.ENTRIES).values()}) == 122
+
+
+async def test_a_text_that_lost_its_end_without_a_change_is_asked_for_again(tmp_path: Path, blog: AtomPubBlog) -> None:
+    root, wanted = tmp_path / "archive", settings(blog, assets="none")
+    await back_up(root, blog, wanted)
+    whole = blog.entries[2]
+    blog.entries[2] = replace(whole, content=whole.content[:10], formatted=None)
+    outcome, _ = await back_up(root, blog, wanted)
+    assert outcome.exit_code == 3
+    assert [problem.id for problem in outcome.problems] == [whole.id]
+    assert "a part of its text is missing" in outcome.problems[0].reason
+    assert records(root, Kind.ENTRIES)[whole.id]["xml"] == blog.entry_xml(whole, "entry")
