@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
     from exporter.http.engine import ServiceClient
-    from exporter.lossless_json import Frozen
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MAX_SWEEPS = 4
@@ -625,7 +624,7 @@ class Ingest:
             WrongRecord: the answer lacks content without a reason.
         """
         ledger = self.ledgers[Kind.ENTRIES]
-        if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
+        if ledger.identity(entry_id) != frozen.identity:  # later sweeps may see the same entries again
             self._judge(entry_id, data)
         ledger.observe(entry_id, frozen, sweep)
 

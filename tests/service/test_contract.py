@@ -15,6 +15,7 @@ from exporter.errors import ServiceError
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
+from exporter.service.atompub import AtomPub
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService, Page, PageFacts
 from exporter.service.movable_type import MovableType
@@ -22,7 +23,7 @@ from exporter.service.wordpress_api import WordPressService
 from tests.service.tiny import TinyService
 from tests.support.json_texts import values
 
-MAKERS: list[Callable[[], BlogService]] = [BlogV1, TinyService, WordPressService, MovableType]
+MAKERS: list[Callable[[], BlogService]] = [AtomPub, BlogV1, TinyService, WordPressService, MovableType]
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 BLOG = "contract.example"
 EVERY = pytest.mark.parametrize("make", MAKERS, ids=[make.__name__ for make in MAKERS])
