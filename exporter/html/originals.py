@@ -1,6 +1,7 @@
-"""The originals of thumbnails whose address tells where the original is, by the public rules of picture hosts. Pure.
+"""The originals of thumbnails whose addresses lead to them, by the public rules of picture hosts. Pure.
 
-An address by such a rule is a guess: the host may have deleted the original, or a name may only look like a thumbnail's.
+An address by such a rule is a guess: the host may have deleted the original, or a name may only look like a
+thumbnail's.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ RULES: Final[tuple[OriginalRule, ...]] = (
         re.compile(rf"(stat[0-9]*\.ameba\.jp/user_images/(?:[^/?]+/)+)t[0-9]{{8}}_([0-9]{{8,24}}{_ENDING})(?:\?.*)?"),
         lambda found, scheme: f"{scheme}://{found[1]}o{found[2]}",
     ),
-    OriginalRule("Ameba", re.compile(r"(stat[0-9]*\.ameba\.jp/user_images/[^?]+)\?(?:.*&)?(?:caw|cpd|cat)=.*"), _joined(1)),
+    OriginalRule(
+        "Ameba", re.compile(r"(stat[0-9]*\.ameba\.jp/user_images/[^?]+)\?(?:.*&)?(?:caw|cpd|cat)=.*"), _joined(1)
+    ),
     OriginalRule("WordPress (Jetpack)", re.compile(r"i[0-3]\.wp\.com/([^/?]+\.[^/?]+/[^?]+)\?(.+)"), _of_photon),
     OriginalRule(
         "WordPress.com",
@@ -86,12 +89,13 @@ RULES: Final[tuple[OriginalRule, ...]] = (
     OriginalRule(
         "Blogger",
         re.compile(
-            r"((?:blogger|lh[0-9])\.googleusercontent\.com/[^?=]+)=[swh][1-9][0-9]{0,4}(?:-[0-9a-z]{1,8}){0,6}(?:\?.*)?"
+            r"((?:blogger|lh[0-9])\.googleusercontent\.com/[^?=]+)=[swh][1-9][0-9]{0,4}(?:-[0-9a-z]{1,8}){0,6}"
+            r"(?:\?.*)?"
         ),
         lambda found, scheme: f"{scheme}://{found[1]}=s0",
     ),
     OriginalRule(
-        "livedoor Blog", re.compile(rf"(livedoor\.(?:blogimg|4\.blogimg)\.jp/[^?]+)-s({_ENDING})(?:\?.*)?"), _joined(1, 2)
+        "livedoor Blog", re.compile(rf"(livedoor(?:\.4)?\.blogimg\.jp/[^?]+)-s({_ENDING})(?:\?.*)?"), _joined(1, 2)
     ),
     OriginalRule(
         "FC2 Blog",

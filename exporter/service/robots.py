@@ -1,7 +1,7 @@
 """What a site permits a program to request: robots.txt (RFC 9309). Pure.
 
-The standard library's parser knows no wildcards and takes the first fitting line; RFC 9309 takes the longest. Protego, of
-Scrapy, does as the RFC says.
+The standard library's parser knows no wildcards and takes the first fitting line; RFC 9309 takes the longest. Protego,
+of Scrapy, does as the RFC says.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_robots(body: bytes) -> Robots:
     rules = Protego.parse(text)
     delay = rules.crawl_delay(AGENT)
     return Robots(
-        None if delay is None or not 0 < delay else min(float(delay), _MAX_DELAY_SECONDS),
+        None if delay is None or not delay > 0 else min(float(delay), _MAX_DELAY_SECONDS),
         tuple(str(each) for each in rules.sitemaps)[:_MAX_SITEMAPS],
         rules,
     )

@@ -43,6 +43,8 @@ _POST_LINKS: Final = (
     "a[rel~=bookmark]", ".h-entry a.u-url", ".hentry .entry-title a", ".entry-title a", "article h1 a", "article h2 a",
     ".post-title a", "h2 a", "h3 a",
 )  # fmt: skip
+USUAL_FEEDS: Final = ("feed", "index.rdf", "atom.xml", "rss.xml", "index.xml", "feed.json")
+_USUAL_SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml")
 _OK: Final = 200
 
 
@@ -153,8 +155,8 @@ class SiteList:
         if self._forbidden:
             found.append(
                 message(
-                    "robots.txt forbids this program {n} posts, which are left out ({addresses}); if the blog is yours, "
-                    "set obey_robots to no",
+                    "robots.txt forbids this program {n} posts, which are left out ({addresses}); "
+                    "if the blog is yours, set obey_robots to no",
                     n=self._forbidden_posts,
                     addresses=", ".join(self._forbidden),
                 )
@@ -237,40 +239,39 @@ class SiteList:
 
     def _follow(self) -> Iterator[None]:
         """Yield after each way that was added to the queue."""
-        paths, rules = self._paths, self._paths.rules
         if self._options.obey_robots:
-            self._ask("home", paths.home)
+            self._ask("home", self._paths.home)
             yield
-            if not self._permits(paths.home):
+            if not self._permits(self._paths.home):
                 return
+        yield from self._follow_sitemaps()
+        yield from self._follow_feeds()
+        if self._needs_lists():
+            rules = self._paths.rules
+            for start in rules.lists if rules is not None else ("",):
+                self._ask("list", self._paths.home + start)
+                yield
+
+    def _follow_sitemaps(self) -> Iterator[None]:
+        paths = self._paths
         for place in self._reading.robots.sitemaps:
             # A host of many blogs states the sitemaps of all of them.
             if paths.home == "/" or paths.inside(paths.path_of(place)) is not None:
                 self._ask_address("map", place)
         yield
-        if not self._in_sitemaps:
-            guesses = rules.sitemaps if rules is not None else ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml")
-            for guess in guesses:
-                self._ask("map", paths.home + guess)
-                yield
-                if self._in_sitemaps:
-                    break
-        for place in self._links:
+        for guess in paths.rules.sitemaps if paths.rules is not None else _USUAL_SITEMAPS:
+            if self._in_sitemaps:
+                break
+            self._ask("map", paths.home + guess)
+            yield
+
+    def _follow_feeds(self) -> Iterator[None]:
+        usual = self._paths.rules.feeds if self._paths.rules is not None else USUAL_FEEDS
+        for place in (*self._links, *(self._paths.home_address + each for each in usual)):
+            if self._feeds_read:
+                break
             self._ask_address("feed", place)
             yield
-            if self._feeds_read:
-                break
-        for guess in (
-            rules.feeds if rules is not None else ("feed", "feed/", "index.rdf", "atom.xml", "rss.xml", "index.xml")
-        ):
-            if self._feeds_read:
-                break
-            self._ask("feed", paths.home + guess)
-            yield
-        if self._needs_lists():
-            for start in rules.lists if rules is not None else ("",):
-                self._ask("list", paths.home + start)
-                yield
 
     def _needs_lists(self) -> bool:
         if self._options.walk != "auto":
@@ -422,8 +423,8 @@ class SiteList:
             self._problems.append(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
             return Page([])
         items: list[Any] = []
-        for each in self._post_links(root):
-            self._add(items, each, "", base=address)
+        for link in self._post_links(root):
+            self._add(items, link, "", base=address)
         self._barren = 0 if items else self._barren + 1
         short = sum(self._stated.values()) > len(self._posts)
         if self._barren >= MAX_BARREN_PAGES and not (short and self._barren < 5 * MAX_BARREN_PAGES):

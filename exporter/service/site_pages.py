@@ -73,7 +73,7 @@ class PageReader:
             item = self.reading.feed_items.get(post_id)
             if item is None:
                 raise
-            return self._from_feed(paths, post_id, item, response)
+            return self._from_feed(paths, post_id, item)
 
     def _from_page(self, paths: SitePaths, post_id: str, request: Request, response: Response) -> EntryAnswer:
         if response.status != _OK:
@@ -112,7 +112,7 @@ class PageReader:
                 )
         return EntryAnswer(data, Validators.of(response), tuple(comments), original, shortage)
 
-    def _from_feed(self, paths: SitePaths, post_id: str, item: FeedItem, response: Response) -> EntryAnswer:
+    def _from_feed(self, paths: SitePaths, post_id: str, item: FeedItem) -> EntryAnswer:
         self._count("feed", post_id)
         article = PageArticle(
             "feed",

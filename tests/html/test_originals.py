@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +20,7 @@ FOTOLIFE = "https://cdn-ak.f.st-hatena.com/images/fotolife/h/user/20200102/20200
         (f"{FOTOLIFE}_120.jpg", [f"{FOTOLIFE}.jpg"]),
         (f"{FOTOLIFE}_m.png", [f"{FOTOLIFE}.png"]),
         (
-            "https://cdn.image.st-hatena.com/image/scale/ab12/backend=imagemagick;width=1300/"
-            "https%3A%2F%2Fcdn-ak.f.st-hatena.com%2Fimages%2Ffotolife%2Fh%2Fuser%2F20200102%2F20200102030405_120.jpg",
+            f"https://cdn.image.st-hatena.com/image/scale/ab12/backend=imagemagick;w=13/{quote(FOTOLIFE, '')}_120.jpg",
             [f"{FOTOLIFE}_120.jpg", f"{FOTOLIFE}.jpg"],
         ),
         (

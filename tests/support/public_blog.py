@@ -82,7 +82,9 @@ class PublicBlog:
             return web.Response(status=(429, 503)[self._pauses % 2], headers={"Retry-After": "0"})
         found = self.answer(path)
         if found is None:
-            return web.Response(status=404, text="<html><body>ページがありません</body></html>", content_type="text/html")
+            return web.Response(
+                status=404, text="<html><body>ページがありません</body></html>", content_type="text/html"
+            )
         body, kind = found
         return web.Response(body=body, headers={"Content-Type": kind})
 
@@ -102,9 +104,9 @@ class PublicBlog:
         if path.startswith("/img/"):
             number = int(path.rpartition("/")[2].partition(".")[0])
             return None if self.dead_every and number % self.dead_every == 0 else (png(number), "image/png")
-        number = self.number(path)
-        if number is not None:
-            post = self.posts.get(number)
+        named = self.number(path)
+        if named is not None:
+            post = self.posts.get(named)
             return None if post is None else (self.page(post).encode(self.encoding, "xmlcharrefreplace"), page)
         listed = self.list_page(path)
         return None if listed is None else (listed.encode(self.encoding, "xmlcharrefreplace"), page)
