@@ -6,7 +6,7 @@ The ways are tried in this order; the first one that finds a text is used, and t
 2. ``h-entry``: microformats (h-entry, and its older form hAtom).
 3. ``schema.org``: microdata, or JSON-LD with an element that themes mark as the text.
 4. ``extracted``: the element with the most text, by trafilatura; the extra ``pages``.
-5. ``guessed``: the ``article`` or ``main`` element.
+5. ``guessed``: the ``article`` or ``main`` element, else the whole page without its navigation.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Final
 from exporter.html.embedded import rewrite_addresses
 from exporter.html.links import absolute
 from exporter.html.selection import PageElement
+from exporter.html.text import plain_text
 from exporter.service.page_dates import read_page_date
 from exporter.service.page_facts import PageFacts
 from exporter.service.page_rules import PageRules, PageSelectors
@@ -68,9 +69,11 @@ _MARKED: Final = PageSelectors(
 )  # fmt: skip
 """Names that themes use; with JSON-LD they are sure."""
 _GUESSED: Final = PageSelectors(
-    post=("main", "body"), title=("h1", "h2"), body=("article", "main", "#content", ".content"),
+    title=("h1", "h2"),
+    body=("article", "main", "#content", ".content", "body"),
     date=("time[datetime]", ".date"),
-)  # fmt: skip
+    drop=("nav", "header", "footer", "aside", "form", "script", "style"),
+)
 _COUNT: Final = re.compile(r"([0-9]{1,6})")
 
 
@@ -212,7 +215,7 @@ class ArticleReader:
         found.body = "\n".join(body.inner_html.strip() for body in bodies)
         if found.more and more is not None and any(each in bodies for each in more.ancestors()):
             found.more = ""
-        if not title and not found.body.strip() and not facts.posting:
+        if how == "guessed" and not plain_text(found.body):
             return None
         return found
 
