@@ -150,7 +150,7 @@ class ArticleReader:
             if body:
                 found = PageArticle("extracted", Confidence.LOW, body=body)
         if found is None:
-            found = self._part(root, _GUESSED, facts, "guessed", Confidence.LOW)
+            found = self._part(root, _GUESSED, "guessed", Confidence.LOW)
         if found is None:
             return None
         self._complete(found, root, facts)
@@ -164,22 +164,21 @@ class ArticleReader:
     def _by_selectors(self, root: PageElement, facts: PageFacts) -> PageArticle | None:
         rules = self.rules
         if rules is not None:
-            found = self._part(root, rules.page, facts, f"rule:{rules.name}", Confidence.HIGH)
+            found = self._part(root, rules.page, f"rule:{rules.name}", Confidence.HIGH)
             if found is not None:
                 return found
         high, medium = Confidence.HIGH, Confidence.MEDIUM
         return (
-            self._part(root, _H_ENTRY, facts, "h-entry", high, single=True)
-            or self._part(root, _H_ATOM, facts, "h-entry", high, single=True)
-            or self._part(root, _MICRODATA, facts, "schema.org", high, single=True)
-            or (self._part(root, _MARKED, facts, "schema.org", medium, single=True) if facts.posting else None)
+            self._part(root, _H_ENTRY, "h-entry", high, single=True)
+            or self._part(root, _H_ATOM, "h-entry", high, single=True)
+            or self._part(root, _MICRODATA, "schema.org", high, single=True)
+            or (self._part(root, _MARKED, "schema.org", medium, single=True) if facts.posting else None)
         )
 
     def _part(
         self,
         root: PageElement,
         selectors: PageSelectors,
-        facts: PageFacts,
         how: str,
         confidence: Confidence,
         *,

@@ -113,7 +113,7 @@ class SiteList:
         self._paths = paths
         self._options = options
         self._reading = reading
-        self._queue: deque[str] = deque(["robots" if options.obey_robots else "home"])
+        self._queue: deque[str] = deque(["robots"])
         self._stages: Iterator[None] = self._follow()
         self._asked: set[str] = set(self._queue)
         self._under_way: str | None = None
@@ -218,6 +218,9 @@ class SiteList:
         del missing
         self._under_way = None
         kind, _, path = str(cursor).partition(" ")
+        if kind == "robots" and not self._options.obey_robots:
+            self._advance()
+            return
         name = {"robots": "robots.txt", "home": message("the home page")}.get(kind, path)
         self._problems.append(
             message("{address} could not be read: {reason}; run again", address=printable(name, 200), reason=reason)
@@ -239,11 +242,10 @@ class SiteList:
 
     def _follow(self) -> Iterator[None]:
         """Yield after each way that was added to the queue."""
-        if self._options.obey_robots:
-            self._ask("home", self._paths.home)
-            yield
-            if not self._permits(self._paths.home):
-                return
+        self._ask("home", self._paths.home)
+        yield
+        if not self._permits(self._paths.home):
+            return
         yield from self._follow_sitemaps()
         yield from self._follow_feeds()
         if self._needs_lists():
@@ -322,11 +324,11 @@ class SiteList:
 
     def _read_robots(self, request: Request, response: Response, _path: str) -> Page:
         """Read robots.txt; a site without one permits everything (RFC 9309, section 2.3.1)."""
-        if response.status >= 500:
+        if response.status >= 500 and self._options.obey_robots:
             raise refusal(request, response, message("without it nothing is requested"))
         if response.status == _OK:
             self._reading.robots = read_robots(response.body)
-        return Page([], pause=self._reading.robots.delay)
+        return Page([], pause=self._reading.robots.delay if self._options.obey_robots else None)
 
     def _read_home(self, request: Request, response: Response, _path: str) -> Page:
         if response.status != _OK:

@@ -94,7 +94,7 @@ def test_marked_pages_are_read_by_their_marks(name: str, how: str, confidence: s
     assert post.date is not None
     assert post.date.isoformat() == "2020-01-02T07:08:09+09:00"
     assert 'src="https://taro.example/img/photo.jpg"' in post.body
-    assert [raw["name"] for raw in answer.comments][0] == "花子"
+    assert answer.comments[0]["name"] == "花子"
 
 
 def test_a_thread_keeps_its_parents() -> None:
