@@ -13,6 +13,7 @@ import exporter
 from exporter.archive.archive import Archive
 from exporter.crawl.events import EntryRead, SourceNotes
 from exporter.errors import Interrupted, MassDisappearance, ServiceError
+from exporter.library.backup import Backup
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus
 from exporter.model.records import Audience
@@ -47,7 +48,7 @@ async def back_up(origin: str, root: Path, form: str, accept_removals: bool = Fa
     return Run(run.outcome, events)
 
 
-async def stopped_after(run: exporter.Backup, entries: int) -> None:
+async def stopped_after(run: Backup, entries: int) -> None:
     """Stop a backup after it has read some entries."""
     read = 0
     async for event in run:
