@@ -26,6 +26,8 @@ from exporter.service.page_dates import read_page_date
 from exporter.service.page_facts import PageFacts
 from exporter.service.page_rules import PageRules, PageSelectors
 
+_MAX_PARTS: Final = 200
+"""Elements with a text of one post."""
 _CLIMBED: Final = 6
 """The most elements between a post's text and the element around the whole post."""
 _H_ENTRY: Final = PageSelectors(
@@ -275,7 +277,8 @@ def _bodies(root: PageElement, selectors: PageSelectors) -> list[PageElement]:
         inside = next((found for place in places if (found := place.select(selector))), None)
         found = inside or root.select(selector)
         if found:
-            return [each for each in found if not any(other in found for other in each.ancestors())]
+            parts = frozenset(found[:_MAX_PARTS])
+            return [each for each in found[:_MAX_PARTS] if parts.isdisjoint(each.ancestors())]
     return []
 
 

@@ -158,7 +158,7 @@ class PublicSite(StatedService):
         paths = self._paths(blog_id)
         path = paths.post_path(entry_id) or f"{paths.home}{entry_id}"
         conditions = validators.headers if validators is not None else {}
-        request = page_request(message("page"), path, conditions.items())
+        request = page_request(path, conditions.items())
 
         def parse(response: Response) -> EntryAnswer:
             if conditions and response.status == _NOT_MODIFIED:

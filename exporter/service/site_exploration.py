@@ -44,7 +44,7 @@ def _exploration(service: str, home: HomePage, root: PageElement) -> Exploration
     origin = f"{parts.scheme}://{parts.netloc}"
     paths = SitePaths(origin, frozenset({parts.netloc.lower().removeprefix("www.")}), folder, rules)
     budget = MAX_REQUESTS
-    answer = yield page_request("robots.txt", "/robots.txt")
+    answer = yield page_request("/robots.txt")
     robots = read_robots(answer.body) if answer is not None and answer.status == _OK else Robots()
     if not robots.permits(paths.home_address):
         return None
@@ -104,7 +104,7 @@ def _sitemap_posts(paths: SitePaths, robots: Robots, budget: int) -> Steps:
         if path in asked or not robots.permits(paths.origin + path):
             continue
         asked.add(path)
-        answer = yield page_request("sitemap", path)
+        answer = yield page_request(path)
         if answer is None or answer.status != _OK:
             continue
         try:
@@ -124,7 +124,7 @@ def _feed(
     usual = paths.rules.feeds if paths.rules is not None else USUAL_FEEDS
     places = dict.fromkeys([*filter(None, stated), *(paths.home + each for each in usual)])
     for path in [each for each in places if robots.permits(paths.origin + each)][:budget]:
-        answer = yield page_request("feed", path)
+        answer = yield page_request(path)
         if answer is not None and answer.status == _OK:
             try:
                 return read_feed(decode_page(answer.body, answer.headers.get("content-type", "")).text)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from exporter.html.selection import PageElement, parse_page
 from exporter.html.tree import TooComplex
-from exporter.message import message, said
+from exporter.message import message, message_n, said
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import refusal
 from exporter.service.feeds import Feed, FeedItem, NoFeed, read_feed
@@ -33,6 +33,7 @@ MAX_BARREN_PAGES: Final = 10
 _MAX_FEED_BYTES: Final = 16 * 1024 * 1024
 _MAX_NOTES: Final = 50
 _NAMED: Final = 3
+_SHOWN_CHARACTERS: Final = 200
 _PAGED_FEED_ITEMS: Final = 10
 """Items of a full page of a feed of WordPress, whose default is 10."""
 _FEED_TYPES: Final = ("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml")
@@ -90,10 +91,10 @@ class ListOptions(NamedTuple):
     max_posts: int = 200_000
 
 
-def page_request(operation: str, path: str, headers: Iterable[tuple[str, str]] = ()) -> Request:
-    """Return the request for a path with a query."""
+def page_request(path: str, headers: Iterable[tuple[str, str]] = ()) -> Request:
+    """Return the request for a path with a query; messages name the path."""
     place, _, query = path.partition("?")
-    return Request(operation, place, {}, {**_ACCEPT, **dict(headers)}, query=query)
+    return Request(printable(path, _SHOWN_CHARACTERS), place, {}, {**_ACCEPT, **dict(headers)}, query=query)
 
 
 def feed_links(home: PageElement) -> list[str]:
@@ -154,10 +155,12 @@ class SiteList:
         found = list(self._problems)
         if self._forbidden:
             found.append(
-                message(
+                message_n(
+                    "robots.txt forbids this program {n} post, which is left out ({addresses}); "
+                    "if the blog is yours, set obey_robots to no",
                     "robots.txt forbids this program {n} posts, which are left out ({addresses}); "
                     "if the blog is yours, set obey_robots to no",
-                    n=self._forbidden_posts,
+                    self._forbidden_posts,
                     addresses=", ".join(self._forbidden),
                 )
             )
@@ -167,7 +170,7 @@ class SiteList:
             return [
                 message(
                     "no post was found at {address}: check the address, or name the service with page_rules",
-                    address=printable(self._paths.home_address, 200),
+                    address=printable(self._paths.home_address, _SHOWN_CHARACTERS),
                 )
             ]
         stated = sum(self._stated.values())
@@ -198,15 +201,15 @@ class SiteList:
     def _request(self, kind: str, path: str) -> tuple[Request, Callable[[Request, Response, str], Page]]:
         match kind:
             case "robots":
-                return page_request("robots.txt", "/robots.txt"), self._read_robots
+                return page_request("/robots.txt"), self._read_robots
             case "map":
-                return page_request(message("sitemap"), path), self._read_map
+                return page_request(path), self._read_map
             case "feed":
-                return page_request(message("feed"), path), self._read_feed
+                return page_request(path), self._read_feed
             case "list":
-                return page_request(message("list page"), path), self._read_list
+                return page_request(path), self._read_list
             case _:
-                return page_request(message("home page"), self._paths.home), self._read_home
+                return page_request(self._paths.home), self._read_home
 
     def accept(self, _facts: PageFacts) -> None:
         """Go on after a page."""
@@ -223,7 +226,11 @@ class SiteList:
             return
         name = {"robots": "robots.txt", "home": message("the home page")}.get(kind, path)
         self._problems.append(
-            message("{address} could not be read: {reason}; run again", address=printable(name, 200), reason=reason)
+            message(
+                "{address} could not be read: {reason}; run again",
+                address=printable(name, _SHOWN_CHARACTERS),
+                reason=reason,
+            )
         )
         if kind in {"robots", "home"}:
             self._ended = True
@@ -284,14 +291,21 @@ class SiteList:
     def _conclude(self) -> None:
         for place, count in sorted(self._elsewhere.items())[:_NAMED]:
             self._reading.note(
-                message("{n} addresses on {host} are left out: only the blog's own host is read", n=count, host=place)
+                message_n(
+                    "{n} address on {host} is left out: only the blog's own host is read",
+                    "{n} addresses on {host} are left out: only the blog's own host is read",
+                    count,
+                    host=place,
+                )
             )
 
     def _ask_address(self, kind: str, address: str) -> None:
         """Add a page at an absolute address to the queue; one on another host is named."""
         path = self._paths.path_of(address)
         if path is None:
-            self._reading.note(message("{address} is on another host and left out", address=printable(address, 200)))
+            self._reading.note(
+                message("{address} is on another host and left out", address=printable(address, _SHOWN_CHARACTERS))
+            )
         else:
             self._ask(kind, path)
 
@@ -311,7 +325,9 @@ class SiteList:
                 return
         self._asked.add(cursor)
         if not self._permits(path):
-            what = message("robots.txt forbids {address}, so it is not read", address=printable(path, 200))
+            what = message(
+                "robots.txt forbids {address}, so it is not read", address=printable(path, _SHOWN_CHARACTERS)
+            )
             if kind == "home":
                 self._problems.append(message("{what}; if the blog is yours, set obey_robots to no", what=what))
             else:
@@ -362,10 +378,14 @@ class SiteList:
         try:
             found = read_sitemap(response.body, response.headers.get("content-type", ""))
         except NoSitemap as error:
-            self._reading.note(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            self._reading.note(
+                message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=said(error))
+            )
             return Page([])
         if found.problem:
-            self._problems.append(message("{address}: {reason}", address=printable(path, 200), reason=found.problem))
+            self._problems.append(
+                message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=found.problem)
+            )
         for place in found.maps:
             self._ask_address("map", place)
         items: list[Any] = []
@@ -381,11 +401,13 @@ class SiteList:
         try:
             feed = read_feed(decode_page(response.body, response.headers.get("content-type", "")).text)
         except NoFeed as error:
-            self._reading.note(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            self._reading.note(
+                message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=said(error))
+            )
             return Page([])
         if feed.mended:
             self._reading.note(
-                message("{address} is broken XML, and items may be missing", address=printable(path, 200))
+                message("{address} is broken XML, and items may be missing", address=printable(path, _SHOWN_CHARACTERS))
             )
         self._feeds_read += 1
         items: list[Any] = []
@@ -422,7 +444,9 @@ class SiteList:
         try:
             root = parse_page(decode_page(response.body, response.headers.get("content-type", "")).text)
         except TooComplex as error:
-            self._problems.append(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            self._problems.append(
+                message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=said(error))
+            )
             return Page([])
         items: list[Any] = []
         for link in self._post_links(root):
@@ -453,7 +477,9 @@ class SiteList:
     def _without(self, path: str, response: Response) -> Page:
         if response.status not in {404, 410}:
             self._reading.note(
-                message("{address} answered {status}", address=printable(path, 200), status=response.status)
+                message(
+                    "{address} answered {status}", address=printable(path, _SHOWN_CHARACTERS), status=response.status
+                )
             )
         return Page([])
 
@@ -475,7 +501,7 @@ class SiteList:
         if not self._permits(path):
             self._forbidden_posts += 1
             if len(self._forbidden) < _NAMED and path not in self._forbidden:
-                self._forbidden.append(printable(path, 200))
+                self._forbidden.append(printable(path, _SHOWN_CHARACTERS))
             return False
         self._posts.add(mark)
         item = {"id": post_id, "url": self._paths.origin + path}

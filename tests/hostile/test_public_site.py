@@ -231,7 +231,7 @@ async def test_a_hostile_answer_is_one_line_and_costs_little(tmp_path: Path, nam
     site = HostileSite({"/robots.txt": "Sitemap: ORIGIN/map", "/": HOME, "/map": GOOD_MAP, "/feed": items("ORIGIN/g3")})
     if "/bad" in answers:
         site.answers["/map"] = urls(*(f"ORIGIN/{each}" for each in (*GOOD_POSTS, "bad")))
-    elif "/map" in answers:
+    elif "/map" in answers or "/robots.txt" in answers:
         site.answers["/feed"] = items(*(f"ORIGIN/{each}" for each in GOOD_POSTS))
     site.answers.update(answers)
     async with serving(site) as origin:

@@ -198,8 +198,8 @@ async def test_pages_that_cannot_be_read_are_named_or_taken_from_the_feed(tmp_pa
     assert (hidden.audience, hidden.body) == (Audience.PASSWORD, "")
     assert SERVICE.publication(hidden, Declared()).status is PostStatus.PRIVATE
     assert (entries["1012"]["how"], entries["1012"]["body"]) == ("feed", "<p>全文です</p>")
-    assert any("the text is the feed's" in note for note in run.notes)
-    assert any("ask for a password" in note for note in run.notes)
+    assert any("its text is that of the feed" in note for note in run.notes)
+    assert any("asks for a password" in note for note in run.notes)
 
 
 async def test_a_gone_post_that_leads_home_is_gone(tmp_path: Path) -> None:
