@@ -165,7 +165,7 @@ class Ingest:
     other_user: bool = False
     service_time: str | None = None
     restored: int = 0
-    answered: dict[str, None] = field(default_factory=dict)
+    answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
 
@@ -553,7 +553,7 @@ class Ingest:
                 ledger.observe(comment_id, lossless_json.freeze(raw), sweep)
                 ids.append(comment_id)
         ledger.spool.journal({"of": entry_id, "comments": ids, "sweep": sweep})
-        self.answered[entry_id] = None
+        self.answered[entry_id] = True
         self.shortages.pop(entry_id, None)
         if answer.shortage:
             self.shortages[entry_id] = answer.shortage
