@@ -37,8 +37,11 @@ _BOMS: Final = (
 )
 _DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _CODECS: Final = frozenset(
-    "ascii big5 cp1250 cp1251 cp1252 cp932 cp949 euc_jis_2004 euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp iso8859-1 "
-    "iso8859-15 iso8859-2 koi8-r shift_jis utf-8".split()  # noqa: SIM905 - a list of words
+    re.split(
+        " ",
+        "ascii big5 cp1250 cp1251 cp1252 cp932 cp949 euc_jis_2004 euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp "
+        "iso8859-1 iso8859-15 iso8859-2 koi8-r shift_jis utf-8",
+    )
 )
 _LARGER: Final = {"shift_jis": "cp932", "euc_jp": "euc_jis_2004", "gb2312": "gb18030", "gbk": "gb18030"}
 """Codecs that read all that a codec reads, and the additions of its users."""
@@ -49,7 +52,7 @@ _MAX_BAD_SHARE: Final = 0.2
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdef\ufffe\uffff]")
 _HIDDEN: Final = {
     **{code: 0xFDD0 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
-    **{code: 0xFFFD for code in (*range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF)},
+    **dict.fromkeys((*range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF), 0xFFFD),
 }
 """Control characters pass through expat as the noncharacters that no text has; those become U+FFFD."""
 _SHOWN: Final = {0xFDD0 + code: code for code in range(0x20)}
@@ -106,7 +109,7 @@ class Fault(NamedTuple):
 Event = Start | End | str | Fault
 
 
-class _Refused(Exception):  # noqa: N818 - it only leaves a callback
+class _Refused(Exception):
     """A start tag at the byte ``at`` cannot be here: ``inside`` must end first, or it is too deep."""
 
     def __init__(self, at: int, inside: str) -> None:
@@ -247,6 +250,11 @@ class LenientXml:
             going_on = yield from self._document()
             if not going_on:
                 return
+
+    @property
+    def line(self) -> int:
+        """About the line that is being read."""
+        return self._line
 
     def give_back(self, text: str) -> None:
         """After a :class:`Fault`, read text again as XML that was delivered as the text of a CDATA section."""
@@ -434,34 +442,49 @@ class LenientXml:
             end = window.find(b">") + 1
             return _Remedy(0, end, f"<{self._root}>".encode(), message("a tag that is not well-formed"))
         if code == expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]:
-            start = at - 2
-            found = _END_TAG.match(window, start)
-            name = "" if found is None else found[1].decode("utf-8", "replace")
-            if name in self._stack:
-                stack = self._stack[len(self._stack) - self._stack[::-1].index(name) - 1 :]
-                return self._closed_before(start, stack[1:], lost=False)
-            return self._as_text(start)
+            return self._end_tag_remedy(at - 2)
         if window[max(at - 2, 0) : at + 1] == b"]]>":
             return _Remedy(at, at + 1, b"&gt;", message("]]> outside of a CDATA section; it was read as text"))
-        if window[at - 2 : at] == b"--":
-            begin = window.find(b"<!--", window.rfind(b"-->", 0, at) + 1, at)
-            if begin >= 0:
-                return self._as_text(begin)
-        begin = window.rfind(b"<", 0, at)
-        reference = _REFERENCE.search(window, max(0, at - _REFERENCE_BYTES), at)
-        if begin < 0 or window.find(b">", begin, at) >= 0:
-            begin = at if window[at : at + 1] == b"<" and reference is None else -1
+        begin = _open_comment(window[:at]) if window[at - 2 : at] == b"--" else -1
         if begin >= 0:
-            end = window.find(b">", begin) + 1
-            tag = window[begin:end] if end else b""
-            mended = _LOOSE_AMPERSAND.sub(b"&amp;", tag)
-            if mended != tag and _is_tag(mended):
-                return _Remedy(begin, end, mended, message("an & that is not written as &amp;"))
             return self._as_text(begin)
-        begin = reference.start() if reference else at if window[at : at + 1] == b"&" else -1
+        return self._tag_remedy(at) or self._reference_remedy(at)
+
+    def _end_tag_remedy(self, start: int) -> _Remedy:
+        """End the elements inside of the one whose end tag is at ``start``; that of no open element is text."""
+        found = _END_TAG.match(self._window, start)
+        name = "" if found is None else found[1].decode("utf-8", "replace")
+        if name not in self._stack:
+            return self._as_text(start)
+        inside = self._stack[len(self._stack) - self._stack[::-1].index(name) :]
+        return self._closed_before(start, inside, lost=False)
+
+    def _tag_remedy(self, at: int) -> _Remedy | None:
+        """Return a remedy if ``at`` is in a tag: correct its ampersands, or read its ``<`` as text."""
+        window = self._window
+        begin = window.rfind(b"<", 0, at)
+        if begin < 0 or window.find(b">", begin, at) >= 0:
+            begin = at if window[at : at + 1] == b"<" and self._reference_before(at) < 0 else -1
+        if begin < 0:
+            return None
+        end = window.find(b">", begin) + 1
+        tag = window[begin:end] if end else b""
+        mended = _LOOSE_AMPERSAND.sub(b"&amp;", tag)
+        if mended != tag and _is_tag(mended):
+            return _Remedy(begin, end, mended, message("an & that is not written as &amp;"))
+        return self._as_text(begin)
+
+    def _reference_remedy(self, at: int) -> _Remedy:
+        begin = self._reference_before(at)
+        if begin < 0 and self._window[at : at + 1] == b"&":
+            begin = at
         if begin >= 0:
             return _Remedy(begin, begin + 1, b"&amp;", message("an & that is not written as &amp;"))
         return _Remedy(at, at + 1, "\ufffd".encode(), message("a byte that XML does not allow"), lost=True)
+
+    def _reference_before(self, at: int) -> int:
+        found = _REFERENCE.search(self._window, max(0, at - _REFERENCE_BYTES), at)
+        return -1 if found is None else found.start()
 
     def _as_text(self, start: int) -> _Remedy:
         return _Remedy(start, start + 1, b"&lt;", message("a tag that is not well-formed; it was read as text"))
@@ -505,6 +528,17 @@ class LenientXml:
 
     def _real(self, text: str) -> str:
         return text.translate(_SHOWN) if self._input.mapped else text
+
+
+def _open_comment(data: bytes) -> int:
+    """Return the position of a comment without an end, or -1."""
+    begin = data.find(b"<!--")
+    while begin >= 0:
+        end = data.find(b"-->", begin + 4)
+        if end < 0:
+            return begin
+        begin = data.find(b"<!--", end + 3)
+    return -1
 
 
 def _escaped(data: bytes) -> bytes:

@@ -9,11 +9,13 @@ from exporter.errors import UsageError
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
+from exporter.service.wxr_file import WxrFile
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
+    WxrFile.name: WxrFile,
 }
 """The services by the names that ``archive.json`` has for them."""
 

@@ -39,6 +39,7 @@ PRAGMA synchronous = OFF;
 CREATE TABLE records (kind TEXT, n INTEGER, id TEXT, post_id TEXT, data BLOB, comments INTEGER DEFAULT 0,
                       PRIMARY KEY (kind, id)) WITHOUT ROWID;
 CREATE UNIQUE INDEX places ON records (kind, n);
+CREATE TABLE wanted (entry_id TEXT, file_id TEXT);
 """
 
 
@@ -85,6 +86,7 @@ class FileIndex:
             except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
                 reason = system_reason(error) if isinstance(error, OSError) and error.errno else str(error)
                 self._lose(message("{file} could not be read to its end: {reason}", file=part.name, reason=reason))
+        self._add_featured()
         self._database.commit()
 
     def _open(self) -> None:
@@ -143,6 +145,8 @@ class FileIndex:
         if found.kind is Kind.ENTRIES:
             self._turns.clear()
             self._current, self._again = self._store(found, repeats=True)
+            if not self._again and (wanted := self.service.wanted_file(found.raw)):
+                self._database.execute("INSERT INTO wanted VALUES (?, ?)", (self._current, wanted))
         elif found.kind is Kind.COMMENTS:
             # A second copy of an entry repeats its comments; the same comment twice in one copy is two comments.
             turn = self._turns[found.id] = self._turns.get(found.id, 0) + 1
@@ -156,6 +160,19 @@ class FileIndex:
                 )
         else:
             self._store(found, repeats=True)
+
+    def _add_featured(self) -> None:
+        """Add the addresses of their pictures to the entries that name one."""
+        for entry_id, file_id in self._database.execute("SELECT * FROM wanted"):
+            entry, file = self.record(Kind.ENTRIES, entry_id), self.record(Kind.FILES, file_id)
+            if entry is None or file is None:
+                continue
+            url = self.service.upload(lossless_json.loads(file)).url
+            if url:
+                self._database.execute(
+                    "UPDATE records SET data = ? WHERE kind = ? AND id = ?",
+                    (lossless_json.dumps({**lossless_json.loads(entry), "featured": url}), str(Kind.ENTRIES), entry_id),
+                )
 
     def _store(self, found: FoundRecord, *, repeats: bool) -> tuple[str, bool]:
         """Store a record under a free id; return the id, and whether an equal record already has it."""
