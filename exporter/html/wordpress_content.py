@@ -9,6 +9,8 @@ WordPress 6's ``wp-includes/formatting.php`` and ``media.php``; tests compare th
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from html import escape
 from typing import Final, NamedTuple
 
@@ -49,9 +51,7 @@ _BREAK: Final = "\x00"
 _PARAGRAPHS: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _LINE_END: Final = re.compile(r"(<br\s*/?>)?[ \t]*\n[ \t]*", re.IGNORECASE)
 _SHORTCODE: Final = re.compile(
-    r"(?<!\[)\[(?P<name>caption|wp_caption|embed|audio|video|code|sourcecode)(?P<attributes>(?:\s[^\[\]]*)?)\]"
-    r"(?:(?P<content>.*?)\[/(?P=name)\])?",
-    re.DOTALL,
+    r"(?<!\[)\[(?P<name>caption|wp_caption|embed|audio|video|code|sourcecode)(?P<attributes>(?:\s[^\[\]]*+)?+)\]"
 )
 _ATTRIBUTE: Final = re.compile(r"""([a-z0-9_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'\]]+))""")
 _PICTURE: Final = re.compile(r"\s*((?:<a\s[^>]*>\s*)?<img\s[^>]*>(?:\s*</a>)?)(.*)", re.DOTALL | re.IGNORECASE)
@@ -92,7 +92,7 @@ def _html(source: str, *, blocks: bool) -> str:
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     source = _COMMANDS.sub("", source)
     if "[" in source:
-        source = _SHORTCODE.sub(_shortcode, source)
+        source = "".join(_without_shortcodes(source))
     source = _LONE_ADDRESS.sub(_linked, source)
     if blocks:
         return _BLOCK_COMMENT.sub("", source).strip("\n")
@@ -104,22 +104,41 @@ def _linked(found: re.Match[str]) -> str:
     return f'<a href="{address}">{address}</a>'
 
 
-def _shortcode(found: re.Match[str]) -> str:
-    name, inside = found["name"], found["content"]
-    attributes = {
-        match[1]: next(filter(None, match.groups()[1:]), "") for match in _ATTRIBUTE.finditer(found["attributes"])
-    }
+def _without_shortcodes(source: str) -> Iterator[str]:
+    """Yield a body with elements in place of the shortcodes that are content."""
+    done = 0
+    endless: set[str] = set()
+    for found in _SHORTCODE.finditer(source):
+        if found.start() < done:
+            continue
+        end_tag = f"[/{found['name']}]"
+        end = -1 if end_tag in endless else source.find(end_tag, found.end())
+        if end < 0:
+            endless.add(end_tag)
+        inside = None if end < 0 else source[found.end() : end]
+        shown = _shortcode(found["name"], found["attributes"], inside)
+        if shown is None:
+            continue
+        yield source[done : found.start()]
+        yield shown
+        done = found.end() if end < 0 else end + len(end_tag)
+    yield source[done:]
+
+
+def _shortcode(name: str, written: str, inside: str | None) -> str | None:
+    """Return what a shortcode shows; ``None`` if it stays as text."""
+    attributes = {found[1]: next(filter(None, found.groups()[1:]), "") for found in _ATTRIBUTE.finditer(written)}
     if name in {"caption", "wp_caption"}:
-        return _caption(attributes, inside) if inside is not None else found[0]
-    if name == "embed":
-        address = (inside or attributes.get("src", "")).strip()
-        return f"\n{address}\n" if address.startswith(("http://", "https://")) else found[0]
-    if name in {"audio", "video"}:
-        address = next((attributes[key] for key in _PLAYED if attributes.get(key)), "")
-        return f"\n{address}\n" if address.startswith(("http://", "https://")) else found[0]
-    if inside is None:
-        return found[0]
-    return f"<pre><code>{inside.strip(chr(10)).replace('<', '&lt;').replace('>', '&gt;')}</code></pre>"
+        return None if inside is None else _caption(attributes, inside)
+    if name in {"code", "sourcecode"}:
+        return None if inside is None else f"<pre><code>{_escaped(inside.strip(chr(10)))}</code></pre>"
+    addresses = [inside or attributes.get("src", "")] if name == "embed" else map(attributes.get, _PLAYED)
+    address = next((each.strip() for each in addresses if each and each.strip()), "")
+    return f"\n{address}\n" if address.startswith(("http://", "https://")) else None
+
+
+def _escaped(code: str) -> str:
+    return code.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _caption(attributes: dict[str, str], inside: str) -> str:
@@ -157,6 +176,7 @@ class _Paragraphs:
         self._out: list[str] = []
         self._text: list[str] = []
         self._open: list[str] = []
+        self._opened: Counter[str] = Counter()
 
     def text(self, text: str) -> None:
         self._text.append(text)
@@ -173,9 +193,12 @@ class _Paragraphs:
             return
         if not is_end:
             self._open.append(name)
-        elif name in self._open:
-            while self._open.pop() != name:
-                pass
+            self._opened[name] += 1
+        elif self._opened[name]:
+            closed = ""
+            while closed != name:
+                closed = self._open.pop()
+                self._opened[closed] -= 1
 
     def finished(self) -> str:
         self._flush()
