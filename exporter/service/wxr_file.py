@@ -83,7 +83,7 @@ _COMMENT_KINDS: Final = {
     "pingback": CommentKind.PINGBACK,
 }
 _NO_DATE: Final = re.compile(r"0000-00-00(?: 00:00:00)?|-0001-.*|")
-_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})")
+_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})")
 _QUARTER: Final = timedelta(minutes=15)
 _MAX_OFFSET: Final = timedelta(hours=15)
 _SIZE: Final = re.compile(r'a:[0-9]+:\{s:5:"width";i:([0-9]{1,9});s:6:"height";i:([0-9]{1,9});')

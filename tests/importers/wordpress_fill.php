@@ -88,7 +88,7 @@ function fill() {
 	}
 	$above = made( array( 'post_type' => 'page', 'post_title' => 'プロフィール', 'post_name' => 'about', 'post_content' => "自己紹介\n\nです", 'post_date' => '2011-01-01 00:00:00' ) );
 	for ( $n = 1; $n <= 11; $n++ ) {
-		made( array( 'post_type' => 'page', 'post_title' => "Page $n", 'post_name' => "page-$n", 'post_content' => "<p>page $n</p>", 'post_parent' => $above, 'post_date' => "2012-01-01 00:00:$n", 'post_status' => 4 === $n ? 'private' : 'publish' ) );
+		made( array( 'post_type' => 'page', 'post_title' => "Page $n", 'post_name' => "page-$n", 'post_content' => "<p>page $n</p>", 'post_parent' => $above, 'post_date' => sprintf( '2012-01-01 00:00:%02d', $n ), 'post_status' => 4 === $n ? 'private' : 'publish' ) );
 	}
 	$menu = wp_create_nav_menu( 'menu' );
 	wp_update_nav_menu_item( $menu, 0, array( 'menu-item-title' => 'home', 'menu-item-url' => 'http://new.example/', 'menu-item-status' => 'publish' ) );
@@ -110,7 +110,7 @@ function thread( $post, $n ) {
 function body( $n, $picture ) {
 	$classic = array(
 		"一行目\n二行目 <b>太字</b>\n\n二つ目の段落 $n\n\n<ul>\n<li>一</li>\n<li>二\n改行</li>\n</ul>\nおわり",
-		"<h2>見出し $n</h2>\n本文 & 記号 < 5\n<blockquote>引用\n二行\n\n別の段落</blockquote>\n[caption id=\"attachment_$picture\" align=\"aligncenter\" width=\"300\"]<a href=\"http://new.example/x\"><img src=\"http://new.example/wp-content/uploads/2023/05/umi.jpg\" alt=\"海\" /></a> 海の写真 <em>夕方</em>[/caption]\n\n<pre>code\n\n  kept $n</pre>\n文",
+		"<h2>見出し $n</h2>\n本文 & 記号 &lt; 5\n<blockquote>引用\n二行\n\n別の段落</blockquote>\n[caption id=\"attachment_$picture\" align=\"aligncenter\" width=\"300\"]<a href=\"http://new.example/x\"><img src=\"http://new.example/wp-content/uploads/2023/05/umi.jpg\" alt=\"海\" /></a> 海の写真 <em>夕方</em>[/caption]\n\n<pre>code\n\n  kept $n</pre>\n文",
 		"lead $n\n<!--more 続きを読む-->\n続き\n<div>\na\n\nb\n</div>\n<table><tr><td>x\ny</td></tr></table>",
 		"control \x0B char and ]]> end $n \u{1F600}\n\n<script>var a = 1;\n\nvar b;</script>\n\nhttps://www.youtube.com/watch?v=abc$n\n\n<em>a\nb</em>",
 	);
