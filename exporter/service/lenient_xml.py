@@ -256,6 +256,11 @@ class LenientXml:
         """About the line that is being read."""
         return self._line
 
+    @property
+    def in_section(self) -> bool:
+        """Whether the text so far ended inside of a CDATA section."""
+        return self._in_cdata
+
     def give_back(self, text: str) -> None:
         """After a :class:`Fault`, read text again as XML that was delivered as the text of a CDATA section."""
         if self._returns < _MAX_RETURNS:

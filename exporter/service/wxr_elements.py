@@ -292,6 +292,8 @@ class WxrElements:
         late = self._passed_on and parent.name == "item"
         headed = self._headed and parent.name in {"channel", "rss"}
         most = MAX_ITEM_CHARACTERS if self._item is not None else MAX_CHANNEL_CHARACTERS
+        if parent.name != "item":
+            most *= 2
         if not late and not headed and self._size <= most:
             _insert(parent.members, frame.name, frame.value())
         elif not self._full:
@@ -332,15 +334,32 @@ class WxrElements:
             end = text.find(f"</{frame.tag}>")
             if end >= 0:
                 # A CDATA section without an end held the elements that follow it, up to the end of the next section.
-                self._xml.give_back(text[end:])
+                self._xml.give_back(self._behind(frame, end))
                 frame.pieces, frame.marked, frame.done = [Cdata(text[:end])], False, True
+                name = printable(frame.name, 60)
                 yield Misread(
-                    fault.line, message("a CDATA section has no end; <{name}> ends at its end tag", name=frame.name)
+                    fault.line, message("a CDATA section has no end; <{name}> ends at its end tag", name=name)
                 )
                 return
         self._notes += 1
         if fault.lost or self._notes <= _MAX_NOTES:
             yield Misread(fault.line, fault.reason, fault.lost)
+
+    def _behind(self, frame: _Frame, end: int) -> str:
+        """Return the source of a text from a position on, with the ends of its CDATA sections."""
+        parts: list[str] = []
+        at = 0
+        for number, piece in enumerate(frame.pieces):
+            parts.append(piece[max(0, end - at) :])
+            at += len(piece)
+            last = number == len(frame.pieces) - 1
+            if (
+                isinstance(piece, Cdata)
+                and at > end
+                and not (self._xml.in_section if last else isinstance(frame.pieces[number + 1], Cdata))
+            ):
+                parts.append("]]>")
+        return "".join(parts)
 
 
 def _insert(members: Members, name: str, value: Any) -> None:

@@ -59,6 +59,8 @@ def test_any_text_gives_html_with_its_words(source: str) -> None:
     assert html(source).count("a") == html(source.replace("b", "")).count("a")
 
 
-@pytest.mark.parametrize("piece", ["<", "<p", "[caption]", "<!--", '<a href="', "\n", "<div>", "[code]", "]]>", "http://a "])
+@pytest.mark.parametrize(
+    "piece", ["<", "<p", "[caption]", "<!--", '<a href="', "\n", "<div>", "[code]", "]]>", "http://a "]
+)
 def test_time_is_linear(piece: str) -> None:
     html(piece * 200_000)

@@ -27,7 +27,25 @@ AUDIENCES = {
     "trash": Audience.PRIVATE, "future": Audience.SCHEDULED,
 }  # fmt: skip
 STATUSES = {"1": CommentStatus.SHOWN, "0": CommentStatus.PENDING, "trash": CommentStatus.HIDDEN}
-KEPT = frozenset({"b", "blockquote", "br", "em", "figcaption", "figure", "h2", "img", "li", "pre", "strong", "table", "td", "tr", "ul"})
+KEPT = frozenset(
+    {
+        "b",
+        "blockquote",
+        "br",
+        "em",
+        "figcaption",
+        "figure",
+        "h2",
+        "img",
+        "li",
+        "pre",
+        "strong",
+        "table",
+        "td",
+        "tr",
+        "ul",
+    }
+)
 PARAGRAPH = "¶"
 INLINE = frozenset({"<b>", "<em>", "<img>", "<strong>"})
 

@@ -127,7 +127,11 @@ def test_text_given_back_is_read_as_xml() -> None:
     found: list[Event] = []
     for event in reader.events():
         found.append(event)
-        if isinstance(event, Fault) and reader.can_give_back and "</c>" in "".join(each for each in found if isinstance(each, str)):
+        if (
+            isinstance(event, Fault)
+            and reader.can_give_back
+            and "</c>" in "".join(each for each in found if isinstance(each, str))
+        ):
             reader.give_back("</c></item><item><t>b</t></item></rss>")
             found = []
     assert [event.name for event in found if isinstance(event, Start)] == ["item", "t"]
@@ -182,7 +186,11 @@ def test_the_size_of_the_pieces_changes_nothing(parts: list[bytes], size: int) -
 @settings(deadline=None)
 def test_the_items_after_a_fault_are_read(parts: list[bytes]) -> None:
     """Unless a section or comment swallows them, the items behind any fault are there."""
-    inside = b"".join(part for part in parts if part not in {b"<![CDATA[", b"<!--", b"<?", b"<a b='", b"</rss>", b"<!DOCTYPE", b"<", b"</"})
+    inside = b"".join(
+        part
+        for part in parts
+        if part not in {b"<![CDATA[", b"<!--", b"<?", b"<a b='", b"</rss>", b"<!DOCTYPE", b"<", b"</"}
+    )
     data = b"<rss><item><c>" + inside + b"</c></item>\n<item>last</item></rss>"
     found = read(data)
     assert "last" in found or "\nlast" in texts(data)
