@@ -23,7 +23,7 @@ def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
         media.account(post)
         report_bodies(post, posts.report)
         yield post
-        posts.report.wrote(len(post.comments), post.category)
+        posts.wrote(post)
 
 
 def feed_body(post: ExportPost, media: Media) -> str:

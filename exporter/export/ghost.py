@@ -68,7 +68,7 @@ def _document(posts: Posts, media: Media) -> Iterator[bytes]:
     for post in posts:
         yield end + _json(_post(post, numbers.of(post.id), posts, media))
         end = b",\n"
-        posts.report.wrote(len(post.comments), post.category)
+        posts.wrote(post)
     rows = [{"id": number, "name": _tag(name, posts.report), "slug": f"tag-{number}"} for name, number in tags.items()]
     yield b'\n], "tags": ' + _json(rows) + b', "posts_tags": ['
     end = b"\n"

@@ -92,7 +92,7 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
             article = _article(post, posts, media, bodies)
             linked.update((link[1], None) for link in _LINK.finditer(article))
             yield from _with_pictures(article)
-            posts.report.wrote(len(post.comments), post.category)
+            posts.wrote(post)
     yield b"</main>\n</body>\n</html>\n"
 
 

@@ -151,7 +151,7 @@ class _Writer(ImportFile):
                 self.report.limit(Reason.LINES_LONG, post.id)
             self.take(self.media.pictures(post))
             yield EntryData(post.id, "".join(f"{line}\n" for line in self._entry(post, when)).encode())
-            self.report.wrote(len(post.comments), post.category)
+            self.posts.wrote(post)
 
     def _entry(self, post: ExportPost, when: datetime) -> Iterator[str]:
         entry = post.record

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b, sha256
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 NAME_BYTES: Final = 200
 """Well under the limit of common file systems (255 bytes), so that temporary names also fit."""
@@ -116,15 +116,24 @@ class UniqueNames:
         self._spelling = spelling
         self._taken: set[str] = set()
 
-    def fit(self, name: str, entry_id: str) -> str:
-        """Return the name to write."""
-        wanted = self._spelling(name)
+    def fit(self, name: str, entry_id: str, other: str = "") -> str:
+        """Return the name to write; ``other`` replaces a name that the target does not accept."""
+        wanted = self._spelling(name) or self._spelling(other)
         if not wanted or wanted in self._taken:
             wanted = f"entry-{plain_id(entry_id)}"
         while wanted in self._taken:
             wanted += "-2"
         self._taken.add(wanted)
         return wanted
+
+
+def last_name(address: str) -> str:
+    """Return the last part of an address's path without an extension; empty if it has none."""
+    try:
+        path = unquote(urlsplit(address).path)
+    except ValueError:
+        return ""
+    return re.sub(r"\.[A-Za-z]{1,5}$", "", path.rstrip("/").rpartition("/")[2])
 
 
 def plain_id(entry_id: str) -> str:

@@ -150,12 +150,11 @@ class Report:
         """Name a category that entries of this export have."""
         self._categories.setdefault(name, False)
 
-    def wrote(self, comments: int, category: str) -> None:
-        """Count an entry that was written, with its number of comments."""
+    def wrote(self, comments: int, *categories: str) -> None:
+        """Count an entry that was written, with its number of comments and its categories."""
         self.written["entries"] += 1
         self.written["comments"] += comments
-        if category:
-            self._categories[category] = True
+        self._categories.update(dict.fromkeys(filter(None, categories), True))
 
     def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
         """Count a picture or file once, by its best outcome.

@@ -96,7 +96,7 @@ class PageWriter:
                 if folder != pictures:
                     folder, copies = pictures, Copies(self.posts.report, pictures)
                 yield from copies.of(self._media.pictures(post))
-            self.posts.report.wrote(len(post.comments), post.category)
+            self.posts.wrote(post)
 
     def _body(self, post: ExportPost) -> str:
         """Return a page's text: the body, what continues it, and the comments."""

@@ -84,7 +84,7 @@ class _Writer(ImportFile):
     def entries(self) -> Iterator[EntryData]:
         for post in self.posts:
             yield EntryData(post.id, "".join(f"{line}\n" for line in self._item(post)).encode())
-            self.report.wrote(len(post.comments), post.category)
+            self.posts.wrote(post)
 
     def _item(self, post: ExportPost) -> Iterator[str]:
         when = self.begin(post, Reason.FETCHED)
