@@ -22,7 +22,8 @@ from exporter.text import visible
 
 COLUMNS: Final = (
     "entry_id", "date", "title", "category", "status", "url", "new_url", "characters", "pictures", "comments",
-    "last_update", "name", "text", "kind", "audience", "categories", "tags", "author", "permalink", "excerpt", "featured",
+    "last_update", "name", "text",
+    "kind", "audience", "categories", "tags", "author", "permalink", "excerpt", "featured",
 )  # fmt: skip
 CELL_CHARACTERS: Final = 32_767
 """What Excel reads of a cell."""

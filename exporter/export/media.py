@@ -83,10 +83,10 @@ class Media:
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
         self._with_fragments: set[str] = set()
         self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
-        if posts.hosts:
-            self._add_permalinks()
+        if posts.permalinks():
+            self._add_permalinks(posts)
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
-        self._hosts = {host_of(text) for text in [self._base, *patterns]} | posts.hosts
+        self._hosts = {host_of(text) for text in [self._base, *patterns, *posts.permalinks().values()]}
         self._there = lru_cache(maxsize=_CACHED_ADDRESSES)(self._places_there)
         self.find = lru_cache(maxsize=_CACHED_ADDRESSES)(self._look_up)
         """Returns the archive's facts about an address, or ``None`` if it is no picture or file of the blog."""
@@ -127,6 +127,11 @@ class Media:
             self.find(post.record.featured) if post.record.featured and Part.FEATURED in self._posts.holds else None
         )
         return picture if picture is not None and picture.source is not None else None
+
+    def shown(self, post: ExportPost) -> list[PostPicture]:
+        """Return the pictures and files in a post's own text."""
+        addresses = [*_addresses(post.record.body), *_addresses(post.record.more)]
+        return list(filter(None, (self.find(address.text) for address in addresses)))
 
     def _addresses_of(self, post: ExportPost) -> Iterator[tuple[EmbeddedAddress, ...]]:
         """Yield the addresses in each part of a post."""
@@ -239,13 +244,12 @@ class Media:
                 found[entry_id].add(place)
         return {entry_id: frozenset(places) for entry_id, places in found.items()}
 
-    def _add_permalinks(self) -> None:
+    def _add_permalinks(self, posts: Posts) -> None:
         """Add the addresses that entries state, and collect the fragments of links."""
-        for entry_id, raw in self._records.scan(Kind.ENTRIES):
+        for entry_id, address in posts.permalinks().items():
+            self._own.add(entry_id, address)
+        for _, raw in self._records.scan(Kind.ENTRIES):
             entry = self._options.service.post(raw)
-            url = absolute(entry.permalink, self._base) if entry.permalink else None
-            if url is not None:
-                self._own.add(entry_id, url)
             for text in (entry.body, entry.more):
                 if "#" in text:
                     self._with_fragments.update(map(attribute_text, _FAR.findall(text)))

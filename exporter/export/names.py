@@ -10,6 +10,8 @@ from hashlib import blake2b, sha256
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
+from exporter.model.records import Post
+
 NAME_BYTES: Final = 200
 """Well under the limit of common file systems (255 bytes), so that temporary names also fit."""
 
@@ -92,6 +94,25 @@ _CHANGED_BY_WORDPRESS: Final = re.compile(
 """Around all that it drops or writes as a hyphen (``sanitize_title_with_dashes``)."""
 
 
+_ENDING: Final = re.compile(r"\.(?:html?|php|aspx?|cgi)$", re.IGNORECASE)
+
+
+def address_name(post: Post) -> str:
+    """Return a post's name in its old address: its slug, or the last part of its permalink; empty if neither is known.
+
+    Some services state a slug percent-encoded, as it is in the permalink.
+    """
+    if not post.permalink:
+        return post.slug
+    if post.slug:
+        return unquote(post.slug)
+    try:
+        path = urlsplit(post.permalink).path
+    except ValueError:
+        return ""
+    return _ENDING.sub("", unquote(path.rstrip("/").rpartition("/")[2]))
+
+
 def plain_name(name: str) -> str:
     """Return a name of ASCII letters, digits, hyphens and underscores, which every target accepts."""
     wanted = name.lower()
@@ -116,24 +137,15 @@ class UniqueNames:
         self._spelling = spelling
         self._taken: set[str] = set()
 
-    def fit(self, name: str, entry_id: str, other: str = "") -> str:
-        """Return the name to write; ``other`` replaces a name that the target does not accept."""
-        wanted = self._spelling(name) or self._spelling(other)
+    def fit(self, name: str, entry_id: str) -> str:
+        """Return the name to write."""
+        wanted = self._spelling(name)
         if not wanted or wanted in self._taken:
             wanted = f"entry-{plain_id(entry_id)}"
         while wanted in self._taken:
             wanted += "-2"
         self._taken.add(wanted)
         return wanted
-
-
-def last_name(address: str) -> str:
-    """Return the last part of an address's path without an extension; empty if it has none."""
-    try:
-        path = unquote(urlsplit(address).path)
-    except ValueError:
-        return ""
-    return re.sub(r"\.[A-Za-z]{1,5}$", "", path.rstrip("/").rpartition("/")[2])
 
 
 def plain_id(entry_id: str) -> str:

@@ -56,7 +56,8 @@ _ENTRY: Final = (
     "kind", "audience", "categories", "tags", "author", "permalink", "excerpt", "featured",
 )  # fmt: skip
 _COMMENT: Final = (
-    "cm_id", "entry_id", "date", "name", "title", "text", "url", "visible", "parent", "kind", "comment_status", "by_owner",
+    "cm_id", "entry_id", "date", "name", "title", "text", "url", "visible",
+    "parent", "kind", "comment_status", "by_owner",
 )  # fmt: skip
 
 

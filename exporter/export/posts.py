@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 from exporter import text
 from exporter.export.comment_index import CommentIndex
 from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
-from exporter.export.names import Spelling, UniqueNames, last_name
+from exporter.export.names import Spelling, UniqueNames, address_name
 from exporter.export.parts import EVERYTHING, Part
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
+from exporter.export.threads import threads
 from exporter.html.links import absolute, commenter_link, host_of
 from exporter.html.text import collapse
 from exporter.model.asset import Asset
@@ -95,6 +96,14 @@ class PostComment(NamedTuple):
     when: datetime
 
 
+class ThreadedPostComment(NamedTuple):
+    """A comment in its thread: its level, 0 for an answer to the post, and the comment that it answers."""
+
+    found: PostComment
+    level: int
+    answers: Comment | None
+
+
 @dataclass(frozen=True, slots=True)
 class ExportPost:
     """An entry as exports write it.
@@ -127,6 +136,14 @@ class ExportPost:
     def page(self) -> bool:
         """Whether it is a page and not a post."""
         return self.record.kind is PostKind.PAGE
+
+    def threads(self) -> list[ThreadedPostComment]:
+        """Return the comments in the order of reading: each one, then the answers to it."""
+        found = {each.comment.id: each for each in self.comments}
+        return [
+            ThreadedPostComment(found[comment.id], level, answers)
+            for comment, level, answers in threads([each.comment for each in self.comments])
+        ]
 
     @property
     def terms(self) -> list[str]:
@@ -174,9 +191,6 @@ class Posts:
         newest: the newest state, if ``records`` is an older one: nothing hidden or removed since is public.
         spelling: how the target spells the names of posts in addresses, if it uses them.
         holds: the parts that the format holds; the report counts the others.
-
-    Attributes:
-        hosts: the hosts of the addresses that the entries state.
     """
 
     def __init__(
@@ -199,15 +213,15 @@ class Posts:
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._with_comments = options.comments in {None, Comments.BODY}
         self.holds = holds
-        self.hosts: set[str] = set()
         self._categories: dict[str, Category] = {}
         self._tree: dict[tuple[str, ...], Category] = {}
         self._tags: dict[str, None] = {}
         self._authors: dict[str, None] = {}
         self._rows: dict[str, _Row] = {}
+        self._permalinks: dict[str, str] = {}
         self._spell = None if spelling is None else UniqueNames(spelling).fit
         self._choose()
-        report.old_hosts = _old_hosts(records, options) | self.hosts
+        report.old_hosts = _old_hosts(records, options) | {host_of(url) for url in self._permalinks.values()}
         for name in self._categories:
             report.category(name)
         self._comments = CommentIndex()
@@ -231,6 +245,10 @@ class Posts:
     def ids(self) -> list[str]:
         """Return the ids of the posts in their order."""
         return list(self._rows)
+
+    def permalinks(self) -> Mapping[str, str]:
+        """Return the addresses that entries state, by the ids of these, also for entries outside of this export."""
+        return self._permalinks
 
     def categories(self) -> list[str]:
         """Return the distinct names of the posts' categories in the order of the posts."""
@@ -259,6 +277,12 @@ class Posts:
         for kind, part, record_id, times in _parts(post, comments=comments != 0):
             if part not in self.holds:
                 self.report.changed(kind, Cause(Reason.NOT_HELD, part), record_id, times)
+        written = (
+            {found.comment.id for found in post.comments} if comments != 0 and Part.THREADS in self.holds else set()
+        )
+        for found in post.comments if written else ():
+            if found.comment.parent and found.comment.parent not in written:
+                self.report.changed("comments", Reason.ANSWERED_LEFT_OUT, found.comment.id)
 
     def post(self, entry_id: str) -> ExportPost:
         """Return a post of this export."""
@@ -308,8 +332,9 @@ class Posts:
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
             self.report.took("entries")
             post = self._read(entry_id, raw)
-            if post.permalink:
-                self.hosts.add(host_of(absolute(post.permalink, f"https://{self.blog_id}/") or ""))
+            address = absolute(post.permalink, f"https://{self.blog_id}/") if post.permalink else None
+            if address is not None:
+                self._permalinks[entry_id] = address
             verdict = self._visibility.entry(post)
             cause = self._refusal(post, verdict)
             if cause is not None:
@@ -318,7 +343,7 @@ class Posts:
                 self._note_terms(post)
                 # Some importers publish posts marked private, so an export as drafts contains only drafts.
                 status = PostStatus.DRAFT if self.options.declared.all_as_draft else verdict.status
-                name = "" if self._spell is None else self._spell(post.slug, entry_id, last_name(post.permalink))
+                name = "" if self._spell is None else self._spell(address_name(post), entry_id)
                 self._rows[entry_id] = _Row(status, int(_when(post).timestamp()), name)
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):

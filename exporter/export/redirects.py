@@ -47,7 +47,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     Raises:
         UsageError: the old addresses are unknown, or the pattern of the new ones is missing.
     """
-    if posts.options.new_url is None or not (posts.options.old_urls or posts.hosts):
+    if posts.options.new_url is None or not (posts.options.old_urls or posts.permalinks()):
         raise UsageError(message("Redirects need both patterns: --old-url and --new-url."))
     for name, head, row in _FORMS:
         first = name == _FORMS[0][0]
