@@ -172,7 +172,7 @@ def _opening(post: ExportPost, media: Media, bodies: BodyWriter) -> str:
         return opening
     alt = (found.info.alt or found.info.title or "") if found.info is not None else ""
     image = f'<p><img src="{escape(post.record.featured)}" alt="{escape(collapse(alt))}"></p>'
-    return opening + bodies.html(image, "")
+    return f"{opening}{bodies.html(image, '')}"
 
 
 def _comments(post: ExportPost, bodies: BodyWriter) -> str:

@@ -173,7 +173,7 @@ def comment_record(post: ExportPost, found: PostComment) -> dict[str, Any]:
         "text": comment.text,
         "url": commenter_link(comment.url),
         "visible": found.visible,
-        "parent": comment.parent or None,
+        "parent": comment.parent if comment.parent in {each.comment.id for each in post.comments} else None,
         "kind": str(comment.kind),
         "comment_status": None if comment.status is None else str(comment.status),
         "by_owner": comment.by_owner,

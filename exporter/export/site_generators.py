@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from html import escape
@@ -19,13 +19,14 @@ from exporter.export.interface import Content, ExportFile
 from exporter.export.media import Copies, Media, old_addresses
 from exporter.export.names import file_name, safe_id
 from exporter.export.parts import FOR_READERS, Part
-from exporter.export.post_html import comment_block, report_bodies, safe_body, visible_xml
+from exporter.export.post_html import comment_block, comment_marks, report_bodies, safe_body, visible_xml
 from exporter.export.posts import ExportPost, Posts, ThreadedPostComment
 from exporter.export.reasons import Reason
 from exporter.html.anchors import Numbering, rename_places, wanted_places
 from exporter.html.markdown import Markdown, to_markdown
 from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
+from exporter.model.records import CommentKind
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NAME_CHARACTERS: Final = 60
@@ -150,7 +151,8 @@ class PageWriter:
         return f"{self.finish(clean.text, names)}\n"
 
     def _facts(self, post: ExportPost) -> PageFacts:
-        names = [[visible_xml(name).text for name in each] for each in ([c.name for c in post.categories], post.tags)]
+        found = ([category.name for category in post.categories], post.tags)
+        names = [list(dict.fromkeys(visible_xml(name).text for name in each)) for each in found]
         if any(len(name) > self.most for each in names for name in each):
             self.posts.report.changed("entries", Reason.FOLDER_CUT, post.id)
         categories, tags = ([name[: self.most].rstrip() for name in each] for each in names)
@@ -207,13 +209,15 @@ class PageWriter:
         return made
 
     def _comment(self, threaded: ThreadedPostComment) -> str:
-        found, answers = threaded.found, threaded.answers
-        made = render_comments([found.comment], self.line_break).text
-        if answers is not None:
+        comment, answers = threaded.found.comment, threaded.answers
+        # The marks are written here, because a single comment does not show the one that it answers.
+        made = render_comments([replace(comment, kind=CommentKind.COMMENT, by_owner=None)], self.line_break).text
+        marks = "\n".join(f"- {plain(mark)}" for mark in comment_marks(comment, answers))
+        if marks:
             head, _, rest = made.partition("\n\n")
-            fact = f"- {t('↩ to {name}', name=plain(answers.name) or t('(no name)'))}"
-            made = f"{head}\n\n{fact}{chr(10) if rest.startswith('- ') else chr(10) * 2}{rest}"
-        return made if not self._html and not self.risky(made) else without_commands(comment_block(found, answers))
+            made = "\n".join([head, "", marks, *([] if rest.startswith("- ") else [""]), rest])
+        shown = not self._html and not self.risky(made)
+        return made if shown else without_commands(comment_block(threaded.found, answers))
 
 
 def finds(*patterns: str) -> Callable[[str], bool]:

@@ -62,7 +62,10 @@ class _Writer(ImportFile):
         super().__init__(posts)
         self._nicenames = category_nicenames(posts.category_tree())
         self._tag_nicenames = nicenames(posts.tags())
-        self._authors = _logins(posts.authors())
+        named = [name for name in posts.authors() if name]
+        # A post without an author is by the user, who may be one of the authors.
+        self._unnamed = posts.author if posts.author in named else ""
+        self._authors = _logins(list(dict.fromkeys(name or self._unnamed for name in posts.authors())))
         self._numbers = Numbers(posts.ids())
         self._comment_numbers = Numbers(posts.records.ids(Kind.COMMENTS))
         self._attached: set[str] = set()
@@ -125,7 +128,7 @@ class _Writer(ImportFile):
         title, body = self.clean("title", post, post.title), self.clean("body", post, self._body(post))
         guid = f"{self.posts.blog_id}/entry/{post.id}"
         excerpt = self.clean("excerpt", post, self.media.rewritten(entry.excerpt)) if entry.excerpt else ""
-        login = self._authors[post.author]
+        login = self._authors[post.author or self._unnamed]
         yield from _opened(number, title, self._link(post), guid, body, when, updated, excerpt, login)
         yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
         yield f"<wp:ping_status>{cdata('open' if entry.pings_open else 'closed')}</wp:ping_status>"
