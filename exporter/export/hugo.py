@@ -50,7 +50,6 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield Content("hugo.toml", [_CONFIG.format(title=json.dumps(posts.blog_id)).encode()])
 
     def head(post: ExportPost, facts: PageFacts) -> Head:
-        own = {"author": facts.author} if facts.author else {}
         return {
             "title": shown_title(post),
             "date": post.when,
@@ -58,10 +57,13 @@ def export(posts: Posts) -> Iterator[ExportFile]:
             "draft": not post.public,
             "categories": facts.categories or None,
             "tags": facts.tags or None,
+            "author": facts.author or None,
+            "description": facts.summary or None,
+            # Hugo reads this one as Markdown, and takes the part above a continuation instead, if there is one.
             "summary": plain(facts.summary) or None,
             "images": [facts.cover] if facts.cover else None,
             "aliases": facts.aliases,
-            "params": {"entry_id": post.id, "comments": len(post.comments), **own},
+            "params": {"entry_id": post.id, "comments": len(post.comments)},
         }
 
     def place(post: ExportPost) -> tuple[str, str]:

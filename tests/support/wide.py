@@ -166,6 +166,7 @@ def wide_blog() -> WideBlog:
     made.post("plain", title="ふつう", permalink=f"{HOST}/?p=3")
     made.post(
         "about", title="この人について", kind="page", slug="about", author="海の人", permalink=f"{HOST}/about/",
+        excerpt="自己_紹介_ *です* &lt;",
         body=f'<p>紹介 <a href="{HOST}/archives/2024/umi-no-hi.html">海の日</a></p>',
     )  # fmt: skip
     made.said("c9", "umi-no-hi", name="カモメ", email="kamome@mail.example", url="https://kamome.example/")
@@ -189,7 +190,7 @@ def wide_blog() -> WideBlog:
         )  # fmt: skip
         made.said(f"on-{name}", name, text="zqsecretqz", name="zqsecretqz")
     made.post(
-        "scheduled", status="scheduled", title="zqsecretqz later", body="<p>zqsecretqz</p>", date="2024-12-24T18:00:00"
+        "scheduled", status="scheduled", title="zqsecretqz later", body="<p>zqsecretqz</p>", date="2099-12-24T18:00:00"
     )
     made.post("scheduled-past", status="scheduled", title="zqsecretqz past", date="2024-05-24T18:00:00")
     return made
