@@ -13,7 +13,7 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
     PAGES_HOLD,
     Head,
-    PageFacts,
+    FrontFacts,
     PageWriter,
     finds,
     page_name,
@@ -49,7 +49,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the configuration, and for each post its page and the pictures of its bundle."""
     yield Content("hugo.toml", [_CONFIG.format(title=json.dumps(posts.blog_id)).encode()])
 
-    def head(post: ExportPost, facts: PageFacts) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
             "date": post.when,

@@ -21,7 +21,7 @@ from exporter.export.site_generators import (
     PAGES_HOLD,
     POSTS,
     Head,
-    PageFacts,
+    FrontFacts,
     PageWriter,
     finds,
     section,
@@ -62,7 +62,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
     has_addresses = bool(posts.options.old_urls or posts.permalinks())
 
-    def head(post: ExportPost, facts: PageFacts) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         addressed = post.public and (has_addresses or post.page)
         return {
             "layout": "page" if post.page else "post",

@@ -20,7 +20,7 @@ from exporter.export.site_generators import (
     PAGES_HOLD,
     POSTS,
     Head,
-    PageFacts,
+    FrontFacts,
     PageWriter,
     page_name,
     section,
@@ -53,7 +53,7 @@ def vault(posts: Posts) -> Iterator[ExportFile]:
     for name, values in _SETTINGS.items():
         yield Content(f".obsidian/{name}.json", [f"{json.dumps(values, indent=2)}\n".encode()])
 
-    def head(post: ExportPost, facts: PageFacts) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
             "aliases": [shown_title(post)],
@@ -123,7 +123,7 @@ def _tag(category: str) -> str:
     return f"_{name}" if not name or name.isdecimal() else name
 
 
-def _extra(facts: PageFacts, summary: str = "") -> Head:
+def _extra(facts: FrontFacts, summary: str = "") -> Head:
     """Return the fields that only some services state, with the name for the summary if the preset has no other one."""
     found = {"author": facts.author, summary: facts.summary, "cover": facts.cover}
     return {name: value for name, value in found.items() if name and value}
@@ -139,7 +139,7 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
     No starter of Astro omits drafts, so they are in a folder outside of its content.
     """
 
-    def head(post: ExportPost, facts: PageFacts) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
             "description": facts.summary or description(post),
@@ -160,7 +160,7 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
     """Yield pages for Eleventy's base blog; a draft has its mark, and is in a folder that is not read."""
 
-    def head(post: ExportPost, facts: PageFacts) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
             "description": facts.summary or description(post),
@@ -179,7 +179,7 @@ def eleventy(posts: Posts) -> Iterator[ExportFile]:
 
 def _pages(
     posts: Posts,
-    head: Callable[[ExportPost, PageFacts], Head],
+    head: Callable[[ExportPost, FrontFacts], Head],
     *,
     place: str,
     pages: str,
@@ -232,7 +232,7 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
     them.
     """
 
-    def head(post: ExportPost, facts: PageFacts) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
             "date": post.when,

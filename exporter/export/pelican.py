@@ -18,7 +18,7 @@ from exporter.export.site_generators import (
     PAGES,
     PAGES_HOLD,
     Head,
-    PageFacts,
+    FrontFacts,
     PageWriter,
     finds,
     page_name,
@@ -63,7 +63,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         folder = "content" if post.public else "drafts"
         return f"{folder}/{name(post)}", f"{folder}/{_PICTURES}"
 
-    def head(post: ExportPost, facts: PageFacts) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         if len(facts.categories) > 1:
             posts.report.changed("entries", Reason.CATEGORY_AS_TAG, post.id, len(facts.categories) - 1)
         return _facts(post, facts, posts.name(post.id), in_html=ending == ".html")
@@ -90,7 +90,7 @@ def _with_internal_links(text: str) -> str:
     return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 
 
-def _facts(post: ExportPost, facts: PageFacts, name: str, *, in_html: bool) -> Head:
+def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> Head:
     """Return the metadata; titles and names are HTML to Pelican's themes, and a summary is read as the body is."""
     summary = escape(facts.summary, quote=False)
     found = {

@@ -52,7 +52,7 @@ def own_prefix(entry_id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PageFacts:
+class FrontFacts:
     """The facts about a post for its front matter, as generators can hold them.
 
     Attributes:
@@ -102,7 +102,7 @@ class PageWriter:
     way: str | None
     home: Callable[[ExportPost], str]
     place: Callable[[ExportPost], tuple[str, str]]
-    head: Callable[[ExportPost, PageFacts], Head]
+    head: Callable[[ExportPost, FrontFacts], Head]
     text: Callable[[Head, str], str] = lambda head, body: f"{page_header(head)}\n{body}"
     risky: Callable[[str], bool] = lambda _: False
     most: int = _NAME_CHARACTERS
@@ -150,7 +150,7 @@ class PageWriter:
         names = [] if self.way is None else [each.name for each in self._media.pictures(post) if each.source]
         return f"{self.finish(clean.text, names)}\n"
 
-    def _facts(self, post: ExportPost) -> PageFacts:
+    def _facts(self, post: ExportPost) -> FrontFacts:
         found = ([category.name for category in post.categories], post.tags)
         names = [list(dict.fromkeys(visible_xml(name).text for name in each)) for each in found]
         if any(len(name) > self.most for each in names for name in each):
@@ -164,7 +164,7 @@ class PageWriter:
                 cover, held = f"{self.way}{picture.name}", picture.name
         summary = collapse(visible_xml(rough_text(post.record.excerpt)).text)
         author = visible_xml(post.author).text
-        return PageFacts(categories, tags, author, summary, cover, held, self._aliases(post))
+        return FrontFacts(categories, tags, author, summary, cover, held, self._aliases(post))
 
     def _aliases(self, post: ExportPost) -> list[str] | None:
         """Return the paths a post had in the old blog, for redirects; ``None`` if they are unknown."""
