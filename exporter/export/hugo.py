@@ -12,8 +12,8 @@ from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
     PAGES_HOLD,
-    Head,
     FrontFacts,
+    Head,
     PageWriter,
     finds,
     page_name,
