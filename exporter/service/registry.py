@@ -15,6 +15,7 @@ from exporter.service.movable_type import MovableType
 from exporter.service.public_site import PublicSite
 from exporter.service.stated import StatedService
 from exporter.service.wordpress_api import WordPressApi
+from exporter.service.wxr_file import WxrFile
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
@@ -24,6 +25,7 @@ SERVICES: Final[Mapping[str, type[BlogService]]] = {
     WordPressApi.name: WordPressApi,
     AtomPub.name: AtomPub,
     PublicSite.name: PublicSite,
+    WxrFile.name: WxrFile,
 }
 """The services by the names that ``archive.json`` has for them."""
 
