@@ -183,5 +183,5 @@ FORMAT: Final = Format(
     export,
     drafts=True,
     splits=True,
-    holds=frozenset({Part.TAGS, Part.AUTHOR, Part.PAGE, Part.THREADS}),
+    holds=frozenset({Part.TAGS, Part.AUTHOR, Part.ADDRESS, Part.PAGE, Part.THREADS}),
 )

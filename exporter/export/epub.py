@@ -300,5 +300,5 @@ FORMAT: Final = Format(
     book=True,
     media=False,
     shows=Comments.BODY,
-    holds=FOR_READERS - {Part.PAGE},
+    holds=FOR_READERS - {Part.PAGE, Part.ADDRESS},
 )

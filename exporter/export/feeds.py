@@ -20,7 +20,7 @@ from exporter.html.text import collapse
 from exporter.message import message
 from exporter.text import visible
 
-_HELD: Final = frozenset({Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.THREADS, Part.NOTICES, Part.OWNER})
+_HELD: Final = frozenset({Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.ADDRESS, Part.THREADS, Part.NOTICES, Part.OWNER})
 
 
 def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:

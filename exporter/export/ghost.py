@@ -191,5 +191,5 @@ FORMAT: Final = Format(
     drafts=True,
     shows=Comments.BODY,
     names=plain_name,
-    holds=EVERYTHING - {Part.PARENTS, Part.SCHEDULED, Part.PASSWORD, Part.EMAIL},
+    holds=EVERYTHING - {Part.PARENTS, Part.ADDRESS, Part.SCHEDULED, Part.PASSWORD, Part.EMAIL},
 )

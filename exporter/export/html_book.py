@@ -233,5 +233,5 @@ FORMAT: Final = Format(
     media=False,
     titled=True,
     shows=Comments.BODY,
-    holds=FOR_READERS - {Part.PAGE},
+    holds=FOR_READERS - {Part.PAGE, Part.ADDRESS},
 )

@@ -15,6 +15,8 @@ class Part(StrEnum):
     AUTHOR = "author"
     EXCERPT = "excerpt"
     FEATURED = "featured"
+    ADDRESS = "address"
+    """The address that the old blog states."""
     PAGE = "page"
     """Whether it is a page and not a post."""
     SCHEDULED = "scheduled"

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, ExportFile
 from exporter.export.names import plain_name
+from exporter.export.parts import Part
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
 from exporter.export.site_generators import (
@@ -128,5 +129,11 @@ def _html(facts: Head, body: str) -> str:
 
 
 FORMAT: Final = Format(
-    "Pelican", export, drafts=True, bodies=True, shows=Comments.BODY, names=plain_name, holds=PAGES_HOLD
+    "Pelican",
+    export,
+    drafts=True,
+    bodies=True,
+    shows=Comments.BODY,
+    names=plain_name,
+    holds=PAGES_HOLD - {Part.ADDRESS},
 )

@@ -477,6 +477,7 @@ def _parts(post: ExportPost, *, comments: bool) -> Iterator[tuple[str, Part, str
         Part.AUTHOR: bool(post.author),
         Part.EXCERPT: bool(entry.excerpt.strip()),
         Part.FEATURED: bool(entry.featured),
+        Part.ADDRESS: bool(entry.permalink),
         Part.PAGE: post.page,
     }
     if entry.audience in _LIMITED:

@@ -141,6 +141,7 @@ _LOST_PARTS: Final[Mapping[str, Message]] = {
     Part.AUTHOR: message("its author's name"),
     Part.EXCERPT: message("its excerpt"),
     Part.FEATURED: message("its featured picture"),
+    Part.ADDRESS: message("its old address"),
     Part.PAGE: message("its mark as a page"),
     Part.SCHEDULED: message("its mark as scheduled"),
     Part.MEMBERS: message("its limit to members"),

@@ -29,27 +29,28 @@ every_format = pytest.mark.parametrize("form", FORMS)
 WP = "{http://wordpress.org/export/1.2/}"
 HAS: dict[Part, tuple[str, int]] = {
     Part.PARENTS: ("entries", 2), Part.TAGS: ("entries", 2), Part.AUTHOR: ("entries", 3), Part.EXCERPT: ("entries", 2),
-    Part.FEATURED: ("entries", 2), Part.PAGE: ("entries", 1), Part.THREADS: ("comments", 5),
+    Part.FEATURED: ("entries", 2), Part.ADDRESS: ("entries", 4), Part.PAGE: ("entries", 1), Part.THREADS: ("comments", 5),
     Part.NOTICES: ("comments", 2), Part.EMAIL: ("comments", 2), Part.OWNER: ("comments", 1),
 }  # fmt: skip
 """The parts of the public records, with the kind and the number of the records that have them."""
 LOST = {
     Part.PARENTS: "the parents of its categories", Part.TAGS: "its tags", Part.AUTHOR: "its author's name",
-    Part.EXCERPT: "its excerpt", Part.FEATURED: "its featured picture", Part.PAGE: "its mark as a page",
+    Part.EXCERPT: "its excerpt", Part.FEATURED: "its featured picture", Part.ADDRESS: "its old address", Part.PAGE: "its mark as a page",
     Part.THREADS: "the comment that it answers", Part.NOTICES: "its mark as a trackback or pingback",
     Part.EMAIL: "its writer's mail address", Part.OWNER: "its mark as the owner's",
 }  # fmt: skip
 HELD = {
     "wxr": set(HAS),
     "movabletype": {Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.NOTICES, Part.EMAIL},
-    "blogger-atom": {Part.TAGS, Part.AUTHOR, Part.PAGE, Part.THREADS},
-    "ghost": set(HAS) - {Part.PARENTS, Part.EMAIL},
+    "blogger-atom": {Part.TAGS, Part.AUTHOR, Part.ADDRESS, Part.PAGE, Part.THREADS},
+    "ghost": set(HAS) - {Part.PARENTS, Part.ADDRESS, Part.EMAIL},
     "csv": set(HAS),
-    "atom": {Part.TAGS, Part.AUTHOR, Part.EXCERPT},
-    "jsonfeed": {Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.FEATURED},
+    "atom": {Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.ADDRESS},
+    "jsonfeed": {Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.ADDRESS, Part.FEATURED},
+    "pelican": set(HAS) - {Part.PARENTS, Part.ADDRESS, Part.EMAIL},
     **dict.fromkeys(["sqlite", "parquet", "jsonl"], set(HAS) - {Part.EMAIL}),
-    **dict.fromkeys(["epub", "html"], set(HAS) - {Part.PAGE, Part.EMAIL}),
-    **dict.fromkeys(["hugo", "jekyll", "pelican", "markdown"], set(HAS) - {Part.PARENTS, Part.EMAIL}),
+    **dict.fromkeys(["epub", "html"], set(HAS) - {Part.PAGE, Part.ADDRESS, Part.EMAIL}),
+    **dict.fromkeys(["hugo", "jekyll", "markdown"], set(HAS) - {Part.PARENTS, Part.EMAIL}),
 }
 
 
