@@ -104,6 +104,7 @@ class ImportFile:
             Matter.PICTURES: not moved and any(each.source is not None for each in self.media.pictures(post)),
             Matter.DRAFTS: post.status is PostStatus.DRAFT,
             Matter.CATEGORIES: bool(post.category),
+            Matter.TAGS: bool(post.tags),
             Matter.SLUGS: bool(post.record.slug),
         }
         for matter in filter(has.get, has):

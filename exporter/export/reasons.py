@@ -133,6 +133,7 @@ _MATTERS: Final[Mapping[str, Message]] = {
     Matter.PICTURES: message("pictures"),
     Matter.DRAFTS: message("the state of a draft"),
     Matter.CATEGORIES: message("a category"),
+    Matter.TAGS: message("tags"),
     Matter.SLUGS: message("an address of its own"),
 }
 _LOST_PARTS: Final[Mapping[str, Message]] = {
