@@ -158,7 +158,11 @@ def move_blog(
                         report.infer(shown.pattern.text, shown.matches)
                     posts = wordpress_posts(state, replace(chosen, side=side), report, newest)
                     sides.append(_Side(side, Plan(posts, report), report))
-                of_all = at is None and only != "private" and not (chosen.since or chosen.until or chosen.category)
+                of_all = (
+                    at is None
+                    and only != "private"
+                    and not (chosen.since or chosen.until or chosen.category or chosen.tag)
+                )
                 brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
                 work = mover.move(sides, mapped, reader.path, chosen.service.timezone, brought)
                 return mover.watching.run(work)
