@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _MAX_NAME_CHARACTERS: Final = 200
 MAX_CHANGES: Final = 300
 """Changes shown on a version's page, entries first."""
+MAX_TAG_PAGES: Final = 2_000
+"""With more tags, only those of several entries have pages."""
 
 
 class ShownComment(NamedTuple):
@@ -64,6 +66,8 @@ class Site:
         bodies: turns bodies into HTML.
         facts: the stored facts about the records and the search.
         owners: the service's names for the user of the backup.
+        tags: the entries of each tag, the most used tag first.
+        authors: the entries of each writer, if the blog has several; else empty.
     """
 
     def __init__(
@@ -89,7 +93,20 @@ class Site:
         self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
         self._assets, self._base = AssetMap(assets, base), base
         self.bodies = self._bodies(self._assets.local_path)
-        self._renderer = PageRenderer(options, records.blog_id, self.parts)
+        self.tags, authors = self.catalogue.by_tag(), self.catalogue.by_author()
+        self.authors = authors if len(authors) > 1 else {}
+        lists = {"pages": self.catalogue.pages(), "tags": self.tags, "authors": self.authors}
+        self._renderer = PageRenderer(
+            options, records.blog_id, self.parts, {name for name, any_ in lists.items() if any_}
+        )
+
+    def tag_page(self, tag: str) -> str:
+        """Return the path of the page that shows a tag's entries.
+
+        In a blog with thousands of tags, one with a single entry has no page of its own: its entry's page is returned.
+        """
+        posts = self.tags[tag]
+        return posts[0].page if len(posts) == 1 and len(self.tags) > MAX_TAG_PAGES else _hashed_page("tag", tag)
 
     def say(self, text: str) -> str:
         """Return a message in the site's language."""
@@ -110,6 +127,11 @@ class Site:
             page_of=self.catalogue.page_of,
             picture=self.pictures.drawn,
         )
+
+    def stored_picture(self, address: str) -> StoredPicture | None:
+        """Return the stored picture at an address in an entry; ``None`` if the archive lacks it."""
+        path = self._assets.local_path(address)
+        return None if path is None else self.pictures.by_path.get(path)
 
     def bodies_at(self, history: ArchiveHistory, version: int) -> BodyWriter:
         """Return the renderer for bodies with the pictures in a version, some of which were replaced later."""
@@ -176,9 +198,21 @@ def file_name(picture: StoredPicture) -> str:
     return one_line(unquote(urlsplit(picture.url).path.rpartition("/")[2])) or "…"
 
 
-def category_page(name: str) -> str:
-    """Return the path of a category's page; names may hold any character, so the path has a hash."""
-    return f"category/{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.html"
+def category_page(path: Sequence[str]) -> str:
+    """Return the path of a category's page, given the names from its outermost parent to itself.
+
+    Names may hold any character but control characters, so the path has a hash.
+    """
+    return _hashed_page("category", "\0".join(path))
+
+
+def author_page(name: str) -> str:
+    """Return the path of the page that shows a writer's entries."""
+    return _hashed_page("author", name)
+
+
+def _hashed_page(folder: str, name: str) -> str:
+    return f"{folder}/{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.html"
 
 
 def year_page(year: str) -> str:
