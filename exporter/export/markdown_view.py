@@ -234,7 +234,7 @@ def _top_index(blog_id: str, years: dict[str, list[_Page]], unread: list[_Page],
 
 def _year_name(year: str) -> str:
     if year == PAGES:
-        return t("Pages")
+        return t("Pages", "kind of entry")
     return t("Entries without a date") if year == UNDATED else f"{year}年"
 
 

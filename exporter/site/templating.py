@@ -126,18 +126,23 @@ class Parts:
 
     def badges(self, post: PostSummary) -> Markup:
         """Return the badges for an entry that is private, restricted or gone."""
-        found = ""
-        if post.private:
-            tip = self.t("Only its writer could read this entry")
-            found += f'<span class="badge private" title="{tip}">{self.t("Private")}</span>'
-        if post.access and post.labels is not None and post.access in _AUDIENCES:
-            tip, name = (self.say(text[Audience(post.access)]) for text in (AUDIENCE_TIPS, AUDIENCE_NAMES))
-            found += f'<span class="badge private" title="{tip}">{name}</span>'
-        elif post.access:
+        stated = post.labels is not None and post.access in _AUDIENCES
+        found = self.audience(private=post.private, name=post.access if stated else "")
+        if post.access and not stated:
             found += f'<span class="badge">{self.t("Visibility code {code}", code=post.access)}</span>'
         if post.gone_in:
             found += f'<span class="badge gone">{self.t("gone")}</span>'
         return Markup(found)  # noqa: S704  escaped above
+
+    def audience(self, *, private: bool, name: str) -> str:
+        """Return the badge for an entry that not everybody could read, as HTML; ``name`` is that of its audience."""
+        if private:
+            tip = self.t("Only its writer could read this entry")
+            return f'<span class="badge private" title="{tip}">{self.t("Private")}</span>'
+        if name not in _AUDIENCES:
+            return ""
+        tip, word = (self.say(texts[Audience(name)]) for texts in (AUDIENCE_TIPS, AUDIENCE_NAMES))
+        return f'<span class="badge private" title="{tip}">{word}</span>'
 
     def line(self, post: PostSummary, root: str) -> Markup:
         """Return an entry's line in a list; ``root`` is the way from the page to the site's folder."""
@@ -194,7 +199,7 @@ POLICY: Final = (
 _NAVIGATION: Final = (
     ("home", "index.html", message("Home")),
     ("years", "years.html", message("By date")),
-    ("pages", "pages.html", message("Pages")),
+    ("pages", "pages.html", message_in_context("kind of entry", "Pages")),
     ("categories", "categories.html", message("Categories")),
     ("tags", "tags.html", message("Tags")),
     ("authors", "authors.html", message("Authors")),

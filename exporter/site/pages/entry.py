@@ -172,7 +172,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
         ]
         page = _EntryPage(site, post, before, after, life)
-        yield site.written(post.page, parts, page.write)
+        yield site.written(post.page, parts, page.write, "pages" if post.is_page else "years")
 
 
 class _EntryPage:
@@ -248,7 +248,8 @@ class _EntryPage:
             found += f'<ul class="tags" aria-label="{self._t("Tags")}">\n{"".join(tags[:_MAX_TAGS])}</ul>\n'
         if tags[_MAX_TAGS:]:
             more = self._t("and {n} more", n=len(tags) - _MAX_TAGS)
-            found += f'<details>\n<summary>{more}</summary>\n<ul class="tags">\n{"".join(tags[_MAX_TAGS:])}</ul>\n</details>\n'
+            rest = "".join(tags[_MAX_TAGS:])
+            found += f'<details>\n<summary>{more}</summary>\n<ul class="tags">\n{rest}</ul>\n</details>\n'
         return found
 
     def _tag(self, tag: str) -> str:
@@ -319,7 +320,7 @@ class _EntryPage:
         if entry.featured and self._site.stored_picture(entry.featured) is None:
             parts.append(f"<p>{t('Featured picture')}: <bdi>{escaped(one_line(entry.featured))}</bdi></p>")
         if entry.sources:
-            parts.append(f"<p>{t('From')}: {escaped(', '.join(map(one_line, entry.sources)))}</p>")
+            parts.append(f"<p>{t('Sources')}: {escaped(', '.join(map(one_line, entry.sources)))}</p>")
         if not self._site.options.public:
             if self._life:
                 parts.append(f'<p><a href="{self._root}{self._life}">{t("How this entry changed")}</a></p>')

@@ -204,7 +204,7 @@ def label_files(site: Site) -> Iterator[ViewFile]:
     if tags:
         shown = tags[:_MAX_TAGS]
         yield site.file("tags.html", "labels.html", ["tags", repr(shown), str(len(tags))], lambda: {
-            "title": site.t("Tags"), "current": "tags", "rows": shown, "more": len(tags) - len(shown), "total": len(tags),
+            "title": site.t("Tags"), "current": "tags", "rows": shown, "more": len(tags) - len(shown),
         })  # fmt: skip
     for tag, path, _ in tags:
         posts = site.tags[tag]
@@ -213,7 +213,7 @@ def label_files(site: Site) -> Iterator[ViewFile]:
     authors = [(name, author_page(name), len(posts)) for name, posts in site.authors.items()]
     if authors:
         yield site.file("authors.html", "labels.html", ["authors", repr(authors)], lambda: {
-            "title": site.t("Authors"), "current": "authors", "rows": authors, "more": 0, "total": len(authors),
+            "title": site.t("Authors"), "current": "authors", "rows": authors, "more": 0,
         })  # fmt: skip
     for name, path, _ in authors:
         posts = site.authors[name]
@@ -221,7 +221,7 @@ def label_files(site: Site) -> Iterator[ViewFile]:
     pages = site.catalogue.pages()
     if pages:
         yield site.file("pages.html", "pages.html", [listed(pages)], lambda: {
-            "title": site.t("Pages"), "current": "pages", "pages": pages,
+            "title": site.t("Pages", "kind of entry"), "current": "pages", "pages": pages,
         })  # fmt: skip
 
 

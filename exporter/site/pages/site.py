@@ -33,7 +33,7 @@ from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
-    from exporter.model.records import Comment
+    from exporter.model.records import Comment, Post
     from exporter.service.interface import Records
     from exporter.site import SiteOptions
     from exporter.site.history import ArchiveHistory
@@ -147,11 +147,14 @@ class Site:
         made = self._renderer.frame_script()
         return ViewFile("data/frame.js", fingerprint("frame", made), lambda: made)
 
-    def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str]) -> ViewFile:
-        """Return an entry's page, written without a template if one of the parts has changed."""
+    def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str], current: str) -> ViewFile:
+        """Return an entry's page, written without a template if one of the parts has changed.
+
+        ``current`` is its place in the navigation.
+        """
 
         def render() -> bytes:
-            page = write(self._renderer.shell(root_of(path), "years"))
+            page = write(self._renderer.shell(root_of(path), current))
             return visible(page)[0].encode()
 
         return ViewFile(path, fingerprint("entry.html", *parts), render)
@@ -173,6 +176,12 @@ class Site:
         return Markup(  # noqa: S704  escaped above
             f'<li style="--r:{self.ratio(picture)}" data-item>{shown}</li>\n'
         )
+
+    def badges_then(self, entry: Post) -> Markup:
+        """Return the badge for who could read an earlier state of an entry."""
+        facts = self.catalogue.shown(entry)
+        name = facts.access if entry.audience is not None else ""
+        return Markup(self.parts.audience(private=facts.private, name=name))  # noqa: S704  escaped there
 
     def year_name(self, year: str) -> str:
         """Return the name of a year or of :data:`~exporter.export.comment_index.UNDATED`."""

@@ -1,0 +1,144 @@
+"""What changed in a record, in the words of its neutral form instead of its service's fields. Pure.
+
+Some services send nested objects: one raw field holds several values, and one value depends on several fields. Their
+records are compared by the attributes of the neutral records. A raw field that changes none of these is shown as sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from exporter.message import Message, message
+from exporter.model.changes import ABSENT, FieldChange, RecordChange
+from exporter.model.kinds import Kind
+from exporter.model.labels import (
+    AUDIENCE_NAMES,
+    COMMENT_KIND_NAMES,
+    KIND_NAMES,
+    STATUS_NAMES,
+    path_of,
+)
+from exporter.model.records import Audience, Category, Comment, CommentKind, CommentStatus, Post, PostKind, Raw, Upload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Values = dict[str, str]
+"""The attributes of a record as text, by their names; empty ones are omitted."""
+
+_POST: Final = (
+    "title", "kind", "audience", "access", "date", "updated", "period_date", "categories", "tags", "author", "permalink",
+    "slug", "featured", "excerpt", "body", "more_title", "more", "template", "comments_open", "pings_open", "sources",
+)  # fmt: skip
+_COMMENT: Final = (
+    "name", "url", "email", "date", "title", "text", "kind", "status", "deleted", "parent", "by_owner", "reply",
+)  # fmt: skip
+_UPLOAD: Final = (
+    "name", "title", "alt", "description", "url", "bytes", "width", "height", "modified", "extension",
+)  # fmt: skip
+_HIDDEN: Final = "email"
+_NOT_SHOWN: Final = message("(not shown)")
+_NAMES: Final[Mapping[object, Message]] = {**KIND_NAMES, **AUDIENCE_NAMES}
+_COMMENT_NAMES: Final[Mapping[object, Message]] = {**COMMENT_KIND_NAMES, **STATUS_NAMES}
+
+
+class RecordWords:
+    """Writes the values of neutral records.
+
+    Args:
+        say: translates a message.
+        moment: writes a date.
+    """
+
+    def __init__(self, say: Callable[[str], str], moment: Callable[[datetime], str]) -> None:
+        self._say = say
+        self._moment = moment
+
+    def of(self, record: Post | Comment | Upload) -> Values:
+        """Return the values of a record."""
+        names = _POST if isinstance(record, Post) else _COMMENT if isinstance(record, Comment) else _UPLOAD
+        if isinstance(record, Post):
+            record = replace(record, categories=record.every_category)
+            if record.audience is not None:
+                record = replace(record, access="")
+        found = {name: self._text(getattr(record, name)) for name in names}
+        if isinstance(record, Upload):
+            found["permalink"] = found.pop("url")
+        return {name: text for name, text in found.items() if text}
+
+    def _text(self, value: object) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return self._say(message("yes") if value else message("no"))
+        if isinstance(value, PostKind | Audience):
+            return self._say(_NAMES[value])
+        if isinstance(value, CommentKind | CommentStatus):
+            return self._say(_COMMENT_NAMES[value])
+        if isinstance(value, datetime):
+            return self._moment(value)
+        if isinstance(value, int):
+            return f"{value:,}"
+        if isinstance(value, tuple):
+            return ", ".join(" › ".join(path_of(each)) if isinstance(each, Category) else str(each) for each in value)
+        return str(value)
+
+    def changed_fields(
+        self, values: Callable[[Raw], Values], before: Raw | None, after: Raw | None, fields: Iterable[FieldChange]
+    ) -> list[FieldChange]:
+        """Return the attributes that differ, then the raw fields on which no attribute depends.
+
+        Args:
+            values: returns the values of a raw record.
+            before: the raw record before; ``None`` if there was none.
+            after: the raw record after; ``None`` if it is gone.
+            fields: the raw fields that differ.
+        """
+        old, new = ({} if raw is None else values(raw) for raw in (before, after))
+        names = [*new, *(name for name in old if name not in new)]
+        found = [
+            FieldChange(name, self._shown(name, old), self._shown(name, new))
+            for name in names
+            if old.get(name) != new.get(name)
+        ]
+        if before is None or after is None:
+            return found
+        others = [
+            field for field in fields if values(_with(before, field)) == old and values(_without(after, field)) == new
+        ]
+        return found + others
+
+    def _shown(self, name: str, values: Values) -> object:
+        if name not in values:
+            return ABSENT
+        return self._say(_NOT_SHOWN) if name == _HIDDEN else values[name]
+
+
+def _with(before: Raw, field: FieldChange) -> Raw:
+    """Return a record in which one field has changed."""
+    kept = {name: value for name, value in before.items() if name != field.name}
+    return kept if field.after is ABSENT else {**kept, field.name: field.after}
+
+
+def _without(after: Raw, field: FieldChange) -> Raw:
+    """Return a record in which one field has not changed."""
+    return _with(after, FieldChange(field.name, field.after, field.before))
+
+
+def in_words(
+    changes: Iterable[RecordChange], values: Callable[[Kind], Callable[[Raw], Values] | None], words: RecordWords
+) -> Iterator[RecordChange]:
+    """Yield changes with the attributes of the neutral records in place of raw fields.
+
+    ``values`` returns how records of a kind are read, or ``None`` for a kind that is shown as sent.
+    """
+    for change in changes:
+        read = values(change.kind)
+        if read is None:
+            yield change
+        else:
+            fields = words.changed_fields(read, change.before, change.after, change.fields)
+            yield replace(change, fields=tuple(fields) or change.fields)
