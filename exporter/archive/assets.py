@@ -367,6 +367,7 @@ class FileRow:
         height: the height in pixels.
         name: the file name that its uploader gave it.
         title: the title that its uploader gave it.
+        alt: the text that replaces the picture.
         files: ids of its file records.
         entries: ids of the entries that use it.
         orphan: whether no entry uses it.
@@ -383,6 +384,7 @@ class FileRow:
     height: int | None = None
     name: str | None = None
     title: str | None = None
+    alt: str | None = None
     files: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
     orphan: bool = False
@@ -423,14 +425,18 @@ def inventory(
         info = uploads[file_id]
         yield FileRow(
             FileState.UNREAD,
+            url=info.url or None,
             bytes=info.bytes,
             width=info.width,
             height=info.height,
             name=info.name,
             title=info.title,
+            alt=info.alt or None,
             files=(file_id,),
             orphan=True,
-            reason=message("its address is not known, or not asked for: see --file-url and --assets"),
+            reason=message("it is not asked for: see --assets")
+            if info.url
+            else message("its address is not known, or not asked for: see --file-url and --assets"),
         )
     for digest in sorted(stored.keys() - named):
         yield FileRow(FileState.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)
@@ -454,6 +460,7 @@ def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, Store
         height=asset.height,
         name=info.name if info else None,
         title=info.title if info else None,
+        alt=(info.alt or None) if info else None,
         files=files,
         entries=entries,
         orphan=not entries,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import BY_NAME, Kind
+from exporter.model.labels import AUDIENCE_NAMES, COMMENT_KIND_NAMES, KIND_NAMES, STATUS_NAMES
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
     from exporter.archive.archive import Archive
     from exporter.archive.history import LastKnown, RecordVersion
+    from exporter.archive.state import State
+    from exporter.model.records import Raw
+    from exporter.service.interface import Records
 
 
 _KINDS = {**BY_NAME, **{str(kind): kind for kind in Kind}}
@@ -102,11 +107,11 @@ def show_command(
         note = f"{kind} {record_id}, from version {stored.version} of {archive.info.blog_id}"
         out.raw(_page(archive, stored, note, settings))
     else:
-        _print(out, _WORDS.get(kind, kind), stored)
+        _print(out, _WORDS.get(kind, kind), stored, service_of(settings, archive.info.service))
         if stored.kind is Kind.ENTRIES:
             item = archive.record(Kind.ENTRY_LIST, record_id, version)
             if item is not None:
-                _print(out, message("list item"), item)
+                _print(out, message("list item"), item, service_of(settings, archive.info.service))
     return 0
 
 
@@ -139,8 +144,18 @@ def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings
 
     data, service = stored.data(), service_of(settings, archive.info.service)
     writer = BodyWriter(lambda _: None, f"https://{archive.info.blog_id}/", "en", alone=True)
-    title, bodies = service.title(stored.kind, data) or stored.record_id, service.bodies.get(stored.kind, ())
-    return record_page(title, note, data, bodies, lambda source: writer.html(source, ""))
+    title = service.title(stored.kind, data) or stored.record_id
+    return record_page(title, note, data, _texts(service, stored.kind, data), lambda source: writer.html(source, ""))
+
+
+def _texts(service: Records, kind: Kind, data: Raw) -> list[str]:
+    """Return the texts of a record as HTML."""
+    if service.bodies.get(kind):
+        return [text for name in service.bodies[kind] if isinstance(text := data.get(name), str)]
+    if kind is Kind.COMMENTS:
+        return [service.comment(data).text]
+    post = service.post(data) if kind is Kind.ENTRIES else None
+    return [] if post is None else [text for text in (post.body, post.more) if text]
 
 
 def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: Settings) -> bytes:
@@ -161,15 +176,39 @@ def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: S
     return render_entry(post, comments).text.encode()
 
 
-def _print(out: Output, name: str, stored: RecordVersion) -> None:
+def _print(out: Output, name: str, stored: RecordVersion, service: Records) -> None:
+    """Print a record as sent; one with nested fields after its values in words."""
     record_id = printable(stored.record_id)
     out.answer("{kind} {id}, from version {version}", kind=name, id=record_id, version=stored.version)
-    for field, value in stored.data().items():
-        text = value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")
-        rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]
-        out.answer(f"  {printable(field)}: {rows[0]}")
-        for row in rows[1:]:
-            out.answer(f"    {row}")
+    data = stored.data()
+    if any(isinstance(value, dict | list) for value in data.values()) and _print_values(
+        out, stored.kind, data, service
+    ):
+        out.answer(message("The record as sent:"))
+    for field, value in data.items():
+        _print_field(out, field, value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8"))
+
+
+def _print_values(out: Output, kind: Kind, data: Raw, service: Records) -> bool:
+    """Print the values of a record whose fields have no attributes; return whether there are any."""
+    from exporter.export.record_values import value_reader
+    from exporter.html.diff import ATTRIBUTE_NAMES
+    from exporter.html.record_words import RecordWords
+
+    words = RecordWords(translated, lambda moment: moment.isoformat(" ", "seconds"))
+    read = value_reader(service, words, kind)
+    values = {} if read is None else read(data)
+    values.pop("email", None)
+    for attribute, text in values.items():
+        _print_field(out, translated(ATTRIBUTE_NAMES.get(attribute, attribute)), text)
+    return bool(values)
+
+
+def _print_field(out: Output, field: str, text: str) -> None:
+    rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]
+    out.answer(f"  {printable(field)}: {rows[0]}")
+    for row in rows[1:]:
+        out.answer(f"    {row}")
 
 
 _INSPECT_EPILOG = """\b
@@ -195,11 +234,14 @@ Examples:
 def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
     from exporter.export.posts import comment_combinations, entry_combinations, flag_lines
+    from exporter.service.stated import StatedService
 
     version = archive.version_at(at, settings.timezone)
     state, service = archive.state(version), service_of(settings, archive.info.service)
     try:
-        if out.as_json:
+        if isinstance(service, StatedService):
+            _inspect_stated(out, archive, version, state, service)
+        elif out.as_json:
             out.document(
                 {
                     "archive": str(archive.path.resolve()),
@@ -218,3 +260,38 @@ def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: st
     finally:
         state.close()
     return 0
+
+
+def _inspect_stated(out: Output, archive: Archive, version: int, state: State, service: Records) -> None:
+    """Show how many entries and comments each audience and status has, which their service states."""
+    entries = Counter(
+        (str(post.kind), "" if post.audience is None else str(post.audience))
+        for post in (service.post(raw) for _, raw in state.scan(Kind.ENTRIES))
+    )
+    comments = Counter(
+        (str(comment.kind), "" if comment.status is None else str(comment.status))
+        for comment in (service.comment(raw) for _, raw in state.scan(Kind.COMMENTS))
+    )
+    out.document(
+        {
+            "archive": str(archive.path.resolve()),
+            "blog_id": archive.info.blog_id,
+            "version": version,
+            "entries": [
+                {"kind": kind, "audience": name or None, "count": n} for (kind, name), n in entries.most_common()
+            ],
+            "comments": [
+                {"kind": kind, "status": name or None, "count": n} for (kind, name), n in comments.most_common()
+            ],
+        }
+    )
+    not_stated = message("not stated")
+    for heading, counts, kinds, names in (
+        (message("Entries"), entries, KIND_NAMES, AUDIENCE_NAMES),
+        (message("Comments"), comments, COMMENT_KIND_NAMES, STATUS_NAMES),
+    ):
+        out.answer(heading)
+        for (kind, name), n in counts.most_common():
+            words = [translated(dict[str, str](kinds)[kind]), translated(dict[str, str](names).get(name, not_stated))]
+            out.answer(f"{n:>9,}  {'  '.join(words)}")
+    out.say(message("The service states who may see each entry and comment, so you need not declare it."))

@@ -19,7 +19,7 @@ from exporter.model.labels import (
     COMMENT_KIND_NAMES,
     KIND_NAMES,
     STATUS_NAMES,
-    path_of,
+    path_name,
 )
 from exporter.model.records import Audience, Category, Comment, CommentKind, CommentStatus, Post, PostKind, Raw, Upload
 
@@ -30,8 +30,9 @@ Values = dict[str, str]
 """The attributes of a record as text, by their names; empty ones are omitted."""
 
 _POST: Final = (
-    "title", "kind", "audience", "access", "date", "updated", "period_date", "categories", "tags", "author", "permalink",
-    "slug", "featured", "excerpt", "body", "more_title", "more", "template", "comments_open", "pings_open", "sources",
+    "title", "kind", "audience", "access", "date", "updated", "period_date", "categories", "tags", "author",
+    "permalink", "slug", "featured", "excerpt", "body", "more_title", "more", "template", "comments_open",
+    "pings_open", "sources",
 )  # fmt: skip
 _COMMENT: Final = (
     "name", "url", "email", "date", "title", "text", "kind", "status", "deleted", "parent", "by_owner", "reply",
@@ -83,7 +84,7 @@ class RecordWords:
         if isinstance(value, int):
             return f"{value:,}"
         if isinstance(value, tuple):
-            return ", ".join(" › ".join(path_of(each)) if isinstance(each, Category) else str(each) for each in value)
+            return ", ".join(path_name(each) if isinstance(each, Category) else str(each) for each in value)
         return str(value)
 
     def changed_fields(
@@ -99,8 +100,9 @@ class RecordWords:
         """
         old, new = ({} if raw is None else values(raw) for raw in (before, after))
         names = [*new, *(name for name in old if name not in new)]
+        said_before, said_after = self.shown(old), self.shown(new)
         found = [
-            FieldChange(name, self._shown(name, old), self._shown(name, new))
+            FieldChange(name, said_before.get(name, ABSENT), said_after.get(name, ABSENT))
             for name in names
             if old.get(name) != new.get(name)
         ]
@@ -111,10 +113,9 @@ class RecordWords:
         ]
         return found + others
 
-    def _shown(self, name: str, values: Values) -> object:
-        if name not in values:
-            return ABSENT
-        return self._say(_NOT_SHOWN) if name == _HIDDEN else values[name]
+    def shown(self, values: Values) -> Values:
+        """Return values as they may be shown: a mail address is not."""
+        return {name: self._say(_NOT_SHOWN) if name == _HIDDEN else text for name, text in values.items()}
 
 
 def _with(before: Raw, field: FieldChange) -> Raw:

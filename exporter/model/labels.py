@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from exporter.message import Message, message, message_in_context
@@ -52,6 +52,16 @@ def path_of(category: Category) -> tuple[str, ...]:
     if len(names) <= MAX_LEVELS:
         return names
     return (*names[: MAX_LEVELS // 2], LEFT_OUT, *names[MAX_LEVELS // 2 + 1 - MAX_LEVELS :])
+
+
+def path_name(category: Category) -> str:
+    """Return a category with those above it, on one line."""
+    return joined_path(path_of(category))
+
+
+def joined_path(names: Iterable[str]) -> str:
+    """Return the names of a path, the outermost first, as one text."""
+    return " › ".join(names)
 
 
 def is_labelled(post: Post) -> bool:

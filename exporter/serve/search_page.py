@@ -16,7 +16,7 @@ from exporter.service.registry import service_of
 from exporter.site import NAME
 from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
 from exporter.site.pages.site import state_page
-from exporter.site.templating import PageRenderer, Parts
+from exporter.site.templating import OPTIONAL_LISTS, PageRenderer, Parts
 from exporter.text import visible
 from exporter.translation import translated, translator
 
@@ -37,7 +37,10 @@ def search_page(path: Path, settings: Settings, api: Api, asked: Mapping[str, st
     archive = Archive.open(path)
     options = site_options(settings, path)
     parts = Parts(options.language, service_of(settings, archive.info.service).timezone)
-    renderer = PageRenderer(options, archive.info.blog_id, parts)
+    site = archive.layout.latest / NAME
+    renderer = PageRenderer(
+        options, archive.info.blog_id, parts, {name for name in OPTIONAL_LISTS if (site / f"{name}.html").is_file()}
+    )
     query, kind = asked.get("q", "").strip(), asked.get("kind", "")
     t = translator(options.language)
     found, problem, status = Found(0, [], 0, [], 0, [], 0), "", 200

@@ -18,7 +18,7 @@ from exporter.html.page_body import DrawnPicture
 from exporter.html.text import text_of
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.labels import is_labelled, path_of
+from exporter.model.labels import is_labelled, is_marked, path_of
 from exporter.model.records import Audience, Comment, Post, PostKind, Raw
 from exporter.service.interface import Records
 from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts, Labels, marks_of
@@ -49,7 +49,6 @@ COMMENTS_ON_PAGE: Final = 500
 _MAX_TITLE_CHARACTERS: Final = 200
 _NO_IDENTITY: Final = bytes(32)
 _NO_CATEGORY: Final = (("",),)
-_PATH_MARK: Final = " › "
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
@@ -228,7 +227,7 @@ class Catalogue:
         self._gone = {} if history is None else history.gone_entries()
         categories = {entry_id: found.category for entry_id, found in facts.of(Kind.ENTRY_LIST, self._item_facts)}
         for comment_id, comment in facts.of(Kind.COMMENTS, self._comment_facts):
-            self.comment_table.add(comment.entry_id, comment_id, comment.day)
+            self.comment_table.add(comment.entry_id, comment_id, comment.day, comment.minute)
             self._keep_links(Kind.COMMENTS, comment_id, comment.links)
         posts, marks = [], []
         gone_facts = ((entry_id, self._entry_facts(gone.load())) for entry_id, gone in self._gone.items())
@@ -364,7 +363,10 @@ class Catalogue:
     def _comment_facts(self, raw: Raw) -> CommentFacts:
         comment = self.service.comment(raw)
         day = 0 if comment.date is None else comment.date.toordinal()
-        return CommentFacts(self.service.post_id(raw), day, self._own_links(comment.text))
+        minute = 0
+        if comment.date is not None and comment.has_time and is_marked(comment):
+            minute = comment.date.hour * 60 + comment.date.minute
+        return CommentFacts(self.service.post_id(raw), day, self._own_links(comment.text), minute)
 
     def _entry_facts(self, raw: Raw) -> EntryFacts:
         entry = self.service.post(raw)
@@ -465,11 +467,6 @@ def category_paths(post: Post) -> list[tuple[str, ...]]:
     """Return the paths of an entry's categories as pages show them."""
     paths = (tuple(filter(None, map(_short, path_of(each)))) for each in post.every_category if _short(each.name))
     return list(dict.fromkeys(paths))
-
-
-def path_name(path: Sequence[str]) -> str:
-    """Return a category with those above it, as pages write it."""
-    return _PATH_MARK.join(path)
 
 
 def _labels(entry: Post) -> Labels:

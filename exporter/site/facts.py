@@ -160,6 +160,7 @@ _SHARDS: Final = "shards"
 _RELATED: Final = "related"
 _TOGETHER: Final = 1_000
 _LAST_DAY: Final = date.max.toordinal()
+_DAY_MINUTES: Final = 1_440
 _PLAIN_FACTS: Final = 8
 """Members of the stored facts about an entry without labels."""
 
@@ -265,11 +266,13 @@ class CommentFacts(NamedTuple):
         entry_id: the entry it belongs to.
         day: when it was written, as a proleptic ordinal; 0 if undated.
         links: those of its text that may lead to entries.
+        minute: of its day, if its service states that and more than a flag.
     """
 
     entry_id: str
     day: int
     links: list[str]
+    minute: int = 0
 
     def row(self) -> list[Any]:
         """Return the facts as JSON has them."""
@@ -278,7 +281,9 @@ class CommentFacts(NamedTuple):
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
         """Read such a row; ``None`` if it is malformed."""
-        return cls(*row) if _is_row(row, str, int, list) and 0 <= row[1] <= _LAST_DAY else None
+        if not _is_row(row, str, int, list, int) or not (0 <= row[1] <= _LAST_DAY and 0 <= row[3] < _DAY_MINUTES):
+            return None
+        return cls(*row)
 
 
 _FACTS: Final[dict[Kind, type[EntryFacts | ItemFacts | CommentFacts]]] = {

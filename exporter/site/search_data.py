@@ -20,8 +20,9 @@ from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
+from exporter.model.labels import joined_path
 from exporter.search.folding import fold
-from exporter.site.catalogue import PostSummary, fingerprint, one_line, orphans_page, path_name, safe_name
+from exporter.site.catalogue import PostSummary, fingerprint, one_line, orphans_page, safe_name
 from exporter.site.pages.site import Site
 from exporter.site.templating import data_script
 from exporter.text import visible
@@ -190,7 +191,7 @@ class _SearchData:
             self._comments(self._site.catalogue.comment_ids(post)),
         ]
         if post.labels is not None:
-            names = list(map(path_name, post.category_paths))
+            names = list(map(joined_path, post.category_paths))
             row.append([names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access])
         return row
 

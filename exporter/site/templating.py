@@ -209,7 +209,7 @@ _NAVIGATION: Final = (
     ("history", "history.html", message("History")),
     ("about", "about.html", message("About this copy")),
 )
-_OPTIONAL: Final = frozenset({"pages", "tags", "authors"})
+OPTIONAL_LISTS: Final = frozenset({"pages", "tags", "authors"})
 """The lists that only some blogs have."""
 _AUDIENCES: Final = frozenset(AUDIENCE_TIPS)
 _ESCAPED: Final = (
@@ -247,7 +247,7 @@ class PageRenderer:
 
     def __init__(self, options: SiteOptions, blog_id: str, parts: Parts, lists: Collection[str] = ()) -> None:
         self._environment = _environment()
-        hidden = _OPTIONAL.difference(lists) | ({"history"} if options.public else set())
+        hidden = OPTIONAL_LISTS.difference(lists) | ({"history"} if options.public else set())
         t = translator(options.language)
         self._frame = cache(self._made_frame)
         self.shell = cache(self._made_shell)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 from zoneinfo import ZoneInfo
 
+from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.writer import create
 from exporter.model.kinds import Kind, key_of
@@ -240,8 +241,6 @@ def changes(
 
 def archive(root: Path, first: Changes, *later: Changes) -> Built:
     """Build an archive of this service with a version for each of the changes."""
-    from exporter.archive.layout import Layout
-
     built = Built.__new__(Built)
     built.root, built.layout, built.states, built.blog_id = root, Layout(root), [], BLOG
     create(built.layout, ArchiveInfo(BLOG, CREATED, service=WideService.name))

@@ -14,8 +14,9 @@ from exporter.export.interface import ViewFile
 from exporter.html.embedded import embedded
 from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
+from exporter.model.labels import joined_path
 from exporter.model.records import Post, Raw
-from exporter.site.catalogue import PostSummary, beginning_of, one_line, path_name
+from exporter.site.catalogue import PostSummary, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, author_page, category_page, file_name, life_link
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
@@ -229,7 +230,7 @@ class _EntryPage:
 
     def _category(self, path: tuple[str, ...]) -> str:
         """Return a category; one below others is shown with these."""
-        target, name = f"{self._root}{category_page(path)}", escaped(path_name(path))
+        target, name = f"{self._root}{category_page(path)}", escaped(joined_path(path))
         return f'<a class="category" {_LANG} href="{target}">{name}</a>'
 
     def _labels(self) -> str:

@@ -17,9 +17,9 @@ from exporter.html.text import plain_text
 from exporter.html.tree import too_large
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.labels import is_labelled
+from exporter.model.labels import is_labelled, joined_path
 from exporter.model.records import Post, Raw
-from exporter.site.catalogue import category_paths, fingerprint, one_line, path_name
+from exporter.site.catalogue import category_paths, fingerprint, one_line
 from exporter.site.pages.past import past_files
 from exporter.site.pages.site import (
     MAX_CHANGES,
@@ -446,7 +446,7 @@ def _categories(entry: Post | None) -> list[str]:
     if entry is None:
         return []
     if is_labelled(entry):
-        return list(map(path_name, category_paths(entry)))
+        return list(map(joined_path, category_paths(entry)))
     return list(filter(None, [one_line(entry.category or "")]))
 
 

@@ -19,14 +19,13 @@ from exporter.export.interface import ViewFile
 from exporter.message import message
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.model.labels import AUDIENCE_NAMES
+from exporter.model.labels import AUDIENCE_NAMES, joined_path
 from exporter.site.catalogue import (
     PostSummary,
     StoredPicture,
     category_paths,
     fingerprint,
     one_line,
-    path_name,
     safe_name,
 )
 from exporter.site.pages.gallery import UNUSED, shown_pictures
@@ -111,7 +110,7 @@ def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
         "years": list(years),
         "pictures": list(pictures),
         "chunks": [[chunk[0].version, chunk[-1].version] for chunk in chunks],
-        "categories": {path_name(path): category_page(path) for path in site.catalogue.by_category()},
+        "categories": {joined_path(path): category_page(path) for path in site.catalogue.by_category()},
         "assets": site.options.assets,
         "words": {name: site.say(text) for name, text in (_WORDS | audiences).items()},
     }
@@ -163,7 +162,7 @@ def _flags(post: PostSummary) -> int:
 
 def _groups(post: PostSummary) -> str | list[str]:
     """Return an entry's category, or the names of all its categories."""
-    return post.category if post.labels is None else list(map(path_name, post.category_paths))
+    return post.category if post.labels is None else list(map(joined_path, post.category_paths))
 
 
 def _row(
@@ -237,7 +236,7 @@ class _Past:
         groups: str | list[str] = self._category(entry_id, version - 1)
         if post.labels is not None:
             flags += post.is_page * _PAGE
-            groups = _groups(post) if then is None else list(map(path_name, category_paths(then))) or [groups]
+            groups = _groups(post) if then is None else list(map(joined_path, category_paths(then))) or [groups]
         row = _row(entry_id, facts.date, facts.title, groups, flags, facts.access)
         return [row[0], put, *row[1:], known]
 

@@ -11,7 +11,8 @@ from markupsafe import Markup
 from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import PostSummary, path_name
+from exporter.model.labels import joined_path
+from exporter.site.catalogue import PostSummary
 from exporter.site.pages.site import Site, author_page, category_page, year_page
 
 _HEIGHT: Final = 160
@@ -258,7 +259,7 @@ def _sizes(site: Site) -> _Chart:
 
 def _top_categories(site: Site) -> _Chart:
     values = [
-        ChartValue(path_name(path) or site.t("No category"), len(posts), "", category_page(path))
+        ChartValue(joined_path(path) or site.t("No category"), len(posts), "", category_page(path))
         for path, posts in list(site.catalogue.by_category().items())[:_MAX_CATEGORIES]
     ]
     lines = [(bar.name, bar.number) for bar in values]
