@@ -367,12 +367,12 @@ class FileRow:
         height: the height in pixels.
         name: the file name that its uploader gave it.
         title: the title that its uploader gave it.
-        alt: the text that replaces the picture.
         files: ids of its file records.
         entries: ids of the entries that use it.
         orphan: whether no entry uses it.
         status: the HTTP status of the last answer.
         reason: why it is missing or doubtful.
+        alt: the text that replaces the picture, if its service states one.
     """
 
     held: FileState
@@ -384,12 +384,12 @@ class FileRow:
     height: int | None = None
     name: str | None = None
     title: str | None = None
-    alt: str | None = None
     files: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
     orphan: bool = False
     status: int | None = None
     reason: str | None = None
+    alt: str | None = None
 
     @property
     def absent(self) -> bool:

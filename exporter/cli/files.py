@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from exporter.archive.assets import FileRow
 
 _COLUMNS = (
-    "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "alt", "files", "entries",
-    "orphan", "status", "reason",
+    "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "files", "entries", "orphan",
+    "status", "reason", "alt",
 )  # fmt: skip
 _STATES = {
     "stored": message("stored"),

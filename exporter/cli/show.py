@@ -15,7 +15,7 @@ from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import BY_NAME, Kind
-from exporter.model.labels import AUDIENCE_NAMES, COMMENT_KIND_NAMES, KIND_NAMES, STATUS_NAMES
+from exporter.model.labels import name_of
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from exporter.archive.archive import Archive
     from exporter.archive.history import LastKnown, RecordVersion
     from exporter.archive.state import State
-    from exporter.model.records import Raw
+    from exporter.model.records import Audience, CommentStatus, Raw
     from exporter.service.interface import Records
 
 
@@ -264,34 +264,33 @@ def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: st
 
 def _inspect_stated(out: Output, archive: Archive, version: int, state: State, service: Records) -> None:
     """Show how many entries and comments each audience and status has, which their service states."""
-    entries = Counter(
-        (str(post.kind), "" if post.audience is None else str(post.audience))
-        for post in (service.post(raw) for _, raw in state.scan(Kind.ENTRIES))
-    )
-    comments = Counter(
-        (str(comment.kind), "" if comment.status is None else str(comment.status))
-        for comment in (service.comment(raw) for _, raw in state.scan(Kind.COMMENTS))
-    )
+    posts = (service.post(raw) for _, raw in state.scan(Kind.ENTRIES))
+    entries = Counter((post.kind, post.audience) for post in posts)
+    said = (service.comment(raw) for _, raw in state.scan(Kind.COMMENTS))
+    comments = Counter((comment.kind, comment.status) for comment in said)
     out.document(
         {
             "archive": str(archive.path.resolve()),
             "blog_id": archive.info.blog_id,
             "version": version,
             "entries": [
-                {"kind": kind, "audience": name or None, "count": n} for (kind, name), n in entries.most_common()
+                {"kind": str(kind), "audience": name and str(name), "count": n}
+                for (kind, name), n in entries.most_common()
             ],
             "comments": [
-                {"kind": kind, "status": name or None, "count": n} for (kind, name), n in comments.most_common()
+                {"kind": str(kind), "status": name and str(name), "count": n}
+                for (kind, name), n in comments.most_common()
             ],
         }
     )
-    not_stated = message("not stated")
-    for heading, counts, kinds, names in (
-        (message("Entries"), entries, KIND_NAMES, AUDIENCE_NAMES),
-        (message("Comments"), comments, COMMENT_KIND_NAMES, STATUS_NAMES),
-    ):
-        out.answer(heading)
-        for (kind, name), n in counts.most_common():
-            words = [translated(dict[str, str](kinds)[kind]), translated(dict[str, str](names).get(name, not_stated))]
-            out.answer(f"{n:>9,}  {'  '.join(words)}")
+    out.answer(message("Entries"))
+    for (kind, audience), n in entries.most_common():
+        out.answer(f"{n:>9,}  {translated(name_of(kind))}  {_stated_name(audience)}")
+    out.answer(message("Comments"))
+    for (comment_kind, status), n in comments.most_common():
+        out.answer(f"{n:>9,}  {translated(name_of(comment_kind))}  {_stated_name(status)}")
     out.say(message("The service states who may see each entry and comment, so you need not declare it."))
+
+
+def _stated_name(value: Audience | CommentStatus | None) -> str:
+    return translated(message("not stated") if value is None else name_of(value))

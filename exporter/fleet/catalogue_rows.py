@@ -325,8 +325,8 @@ class _Blog:
         for file_id in state.ids(Kind.FILES):
             if file_id not in seen:
                 self.counts["files_missing"] += 1
-                url = self.service.upload(state.load(Kind.FILES, file_id) or {}).url or None
-                known = {"url": url, "host": None if url is None else host_of(url) or None}
+                address = self.service.upload(state.load(Kind.FILES, file_id) or {}).url
+                known = {"url": address or None, "host": host_of(address) or None}
                 self._file(state, file_id, dict.fromkeys(TABLES["files"]) | known | {"state": "pending", "entries": 0})
 
     def _file(self, state: State, file_id: str | None, about: Row) -> None:

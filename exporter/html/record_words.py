@@ -6,21 +6,15 @@ records are compared by the attributes of the neutral records. A raw field that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from exporter.message import Message, message
+from exporter.message import message
 from exporter.model.changes import ABSENT, FieldChange, RecordChange
 from exporter.model.kinds import Kind
-from exporter.model.labels import (
-    AUDIENCE_NAMES,
-    COMMENT_KIND_NAMES,
-    KIND_NAMES,
-    STATUS_NAMES,
-    path_name,
-)
+from exporter.model.labels import name_of, path_name
 from exporter.model.records import Audience, Category, Comment, CommentKind, CommentStatus, Post, PostKind, Raw, Upload
 
 if TYPE_CHECKING:
@@ -42,8 +36,6 @@ _UPLOAD: Final = (
 )  # fmt: skip
 _HIDDEN: Final = "email"
 _NOT_SHOWN: Final = message("(not shown)")
-_NAMES: Final[Mapping[object, Message]] = {**KIND_NAMES, **AUDIENCE_NAMES}
-_COMMENT_NAMES: Final[Mapping[object, Message]] = {**COMMENT_KIND_NAMES, **STATUS_NAMES}
 
 
 class RecordWords:
@@ -75,10 +67,8 @@ class RecordWords:
             return ""
         if isinstance(value, bool):
             return self._say(message("yes") if value else message("no"))
-        if isinstance(value, PostKind | Audience):
-            return self._say(_NAMES[value])
-        if isinstance(value, CommentKind | CommentStatus):
-            return self._say(_COMMENT_NAMES[value])
+        if isinstance(value, PostKind | Audience | CommentKind | CommentStatus):
+            return self._say(name_of(value))
         if isinstance(value, datetime):
             return self._moment(value)
         if isinstance(value, int):

@@ -208,7 +208,10 @@ def post(entry_id: str, title: str, body: str = "", **members: Any) -> dict[str,
 
 def comment(comment_id: str, post_id: str, name: str, text: str, **members: Any) -> dict[str, Any]:
     """Return a comment; ``owner``, ``url`` and ``email`` are about its writer."""
-    author = {"name": name, **{key: members.pop(key) for key in ("owner", "url", "email") if key in members}}
+    author: dict[str, Any] = {
+        "name": name,
+        **{key: members.pop(key) for key in ("owner", "url", "email") if key in members},
+    }
     return {
         "id": comment_id,
         "post": post_id,

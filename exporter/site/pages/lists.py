@@ -178,7 +178,7 @@ def _labelled(
     title: str,
     posts: Sequence[PostSummary],
     current: str,
-    parents: Sequence[str] = (),
+    parents: tuple[str, ...] = (),
     under: Sequence[tuple[str, str, int]] = (),
 ) -> dict[str, Any]:
     """Return the context of a page with the entries of a category, a tag or a writer."""

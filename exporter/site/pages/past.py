@@ -233,10 +233,11 @@ class _Past:
         then = None if raw is None else self._catalogue.service.post(raw)
         facts = post if then is None else self._catalogue.shown(then)
         flags = facts.private * _PRIVATE + (not there) * _GONE + (raw is None and bool(known)) * _DAMAGED
-        groups: str | list[str] = self._category(entry_id, version - 1)
+        category = self._category(entry_id, version - 1)
+        groups: str | list[str] = category
         if post.labels is not None:
             flags += post.is_page * _PAGE
-            groups = _groups(post) if then is None else list(map(joined_path, category_paths(then))) or [groups]
+            groups = _groups(post) if then is None else list(map(joined_path, category_paths(then))) or [category]
         row = _row(entry_id, facts.date, facts.title, groups, flags, facts.access)
         return [row[0], put, *row[1:], known]
 

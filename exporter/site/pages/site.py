@@ -207,7 +207,7 @@ def file_name(picture: StoredPicture) -> str:
     return one_line(unquote(urlsplit(picture.url).path.rpartition("/")[2])) or "…"
 
 
-def category_page(path: Sequence[str]) -> str:
+def category_page(path: tuple[str, ...]) -> str:
     """Return the path of a category's page, given the names from its outermost parent to itself.
 
     Names may hold any character but control characters, so the path has a hash.
