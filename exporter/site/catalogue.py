@@ -50,6 +50,7 @@ _MAX_TITLE_CHARACTERS: Final = 200
 _NO_IDENTITY: Final = bytes(32)
 _NO_CATEGORY: Final = (("",),)
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
+_ANCHOR = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff\"'<>&#%?\u200e\u200f\u202a-\u202e\u2066-\u2069]{1,200}")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 
@@ -450,6 +451,11 @@ def safe_name(record_id: str) -> str:
     if _PLAIN_ID.fullmatch(record_id):
         return record_id
     return "x" + sha256(record_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def anchor_name(comment_id: str) -> str:
+    """Return the last part of a comment's anchor: its id, or its hash if an address cannot hold the id."""
+    return comment_id if _ANCHOR.fullmatch(comment_id) else safe_name(comment_id)
 
 
 def orphans_page(at: int) -> str:

@@ -22,7 +22,7 @@ from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
 from exporter.search.folding import fold
-from exporter.site.catalogue import PostSummary, fingerprint, one_line, orphans_page, safe_name
+from exporter.site.catalogue import PostSummary, anchor_name, fingerprint, one_line, orphans_page, safe_name
 from exporter.site.pages.site import Site
 from exporter.site.templating import data_script
 from exporter.text import visible
@@ -198,7 +198,7 @@ class _SearchData:
     def _comments(self, comment_ids: Iterable[str]) -> list[list[str]]:
         return [
             [
-                one_line(each.id),
+                anchor_name(each.id),
                 one_line(each.name),
                 visible("\n".join(filter(None, (each.title, plain_text(each.text)))))[0],
             ]

@@ -22,7 +22,7 @@ from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.site.catalogue import COMMENTS_ON_PAGE, PostSummary, orphans_page
 from exporter.site.pages.site import ShownComment, Site
-from exporter.site.templating import CONTENT_LANGUAGE, escaped, root_of
+from exporter.site.templating import CONTENT_LANGUAGE, root_of
 
 if TYPE_CHECKING:
     from exporter.model.records import Comment
@@ -217,7 +217,7 @@ def _page(site: Site, path: str, title: str, places: Sequence[int], shown: _Show
 def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) -> Markup:
     """Return a comment in a list, with its entry; they are read one at a time."""
     shown = site.shown(comment, page)
-    anchor, about = escaped(shown.anchor), ""
+    anchor, about = shown.anchor, ""
     if post is not None:
         link = f'<a href="{root_of(page)}{post.page}#{anchor}" lang="{CONTENT_LANGUAGE}">{site.parts.title(post)}</a>'
         about = f'<p class="about">{link}</p>'

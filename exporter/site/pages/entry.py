@@ -213,7 +213,7 @@ class _EntryPage:
         when, category, gone = self._t("Entries without a date"), "", ""
         if post.date:
             minute = f'<time datetime="{post.date.isoformat()}">{self._site.dates.minute(post.date)}</time>'
-            when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
+            when = minute if post.is_page else f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
         minutes = round(post.length / _CHARACTERS_PER_MINUTE)
         if minutes > 1:
             when += f"<span>{self._t('{n} min read', n=minutes)}</span>"

@@ -23,9 +23,9 @@ from exporter.model.labels import AUDIENCE_NAMES, joined_path
 from exporter.site.catalogue import (
     PostSummary,
     StoredPicture,
+    anchor_name,
     category_paths,
     fingerprint,
-    one_line,
     safe_name,
 )
 from exporter.site.pages.gallery import UNUSED, shown_pictures
@@ -258,7 +258,7 @@ class _Past:
                 continue
             comment = service.comment(raw)
             html = "" if before is None else self._site.shown(comment, "").html
-            yield [one_line(comment_id), safe_name(service.post_id(raw)), int(after is not None), html]
+            yield [anchor_name(comment_id), safe_name(service.post_id(raw)), int(after is not None), html]
 
     def pictures(self, version: int) -> Iterator[list[str]]:
         """Yield the stem of each file that a version replaced another one with, and the stem of the other one."""

@@ -21,6 +21,7 @@ from exporter.site.catalogue import (
     PostSummary,
     StoredPicture,
     StoredPictures,
+    anchor_name,
     fingerprint,
     one_line,
     safe_name,
@@ -193,7 +194,7 @@ class Site:
         text = self.bodies.html(comment.text, root_of(page))
         html = self.parts.comment(comment, text, own=bool(name) and name in self.owners)
         return ShownComment(
-            f"comment-{escaped(one_line(comment.id))}", html, name[:_MAX_NAME_CHARACTERS] or self.t("(no name)")
+            f"comment-{anchor_name(comment.id)}", html, name[:_MAX_NAME_CHARACTERS] or self.t("(no name)")
         )
 
 
