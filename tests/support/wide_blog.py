@@ -178,11 +178,13 @@ def _texts(raw: Raw, name: str) -> list[str]:
 def registered() -> Iterator[None]:
     """Make the service known for as long as the context lasts."""
     services = cast("dict[str, type[BlogService]]", SERVICES)
+    before = dict(services)
     services[WideService.name] = WideService
     try:
         yield
     finally:
-        del services[WideService.name]
+        services.clear()
+        services.update(before)
 
 
 def post(entry_id: str, title: str, body: str = "", **members: Any) -> dict[str, Any]:
