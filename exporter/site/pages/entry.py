@@ -246,7 +246,7 @@ class _EntryPage:
             found += f'<p class="faint">{self._t("Author")}: {name}</p>\n'
         tags = list(map(self._tag, labels.tags))
         if tags:
-            found += f'<ul class="tags" aria-label="{self._t("Tags")}">\n{"".join(tags[:_MAX_TAGS])}</ul>\n'
+            found += f'<ul class="tags">\n{"".join(tags[:_MAX_TAGS])}</ul>\n'
         if tags[_MAX_TAGS:]:
             more = self._t("and {n} more", n=len(tags) - _MAX_TAGS)
             rest = "".join(tags[_MAX_TAGS:])
@@ -278,7 +278,7 @@ class _EntryPage:
         picture = site.stored_picture(entry.featured) if entry.featured else None
         if picture is not None and picture.path not in _picture_paths(site, entry):
             shot = site.shot(picture, file_name(picture), self._root)
-            found += f'<ul class="shots featured" aria-label="{self._t("Featured picture")}">\n{shot}</ul>\n'
+            found += f'<ul class="shots featured">\n{shot}</ul>\n'
         return found
 
     def _pictures(self, body: str) -> str:
