@@ -48,8 +48,16 @@ CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
 FILE_NAME: Final = "blog-exporter.toml"
 _BASE: Final = "{base_url}"
 _BELOW_BASE: Final = ("oauth_authorize_url", "oauth_token_url", "oauth_revoke_url")
-_KEPT_HERE: Final = ("token", "client_secret", "new_home_token", "token_command", "on_failure", "ping_url")
-_NOT_SETTINGS: Final = {"TOKEN", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
+_KEPT_HERE: Final = (
+    "token",
+    "token_secret",
+    "client_secret",
+    "new_home_token",
+    "token_command",
+    "on_failure",
+    "ping_url",
+)
+_NOT_SETTINGS: Final = {"TOKEN", "TOKEN_SECRET", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
     "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
 }  # fmt: skip
 """Variables that are not settings: the secrets, the settings file's name, and the variables for an ``on_failure``
@@ -91,6 +99,8 @@ class Settings:
     token_file: Path | None = unset(Path, message("File that holds the access token."))
     token_command: str | None = unset(command, message("Command that prints the access token."))
     user: str | None = unset(some_text, message("User name at the service, if the token is its password."))
+    auth: str | None = unset(OneOf("bearer", "basic", "wsse", "oauth1"), message("How requests prove who sends them."))
+    token_secret_file: Path | None = unset(Path, message("File that holds the secret of an OAuth 1 access token."))
     auth_header: str = setting(some_text, "Authorization", message("Header that carries the token."))
     auth_scheme: str = setting(str, "Bearer", message("Word before the token."))
     auth_query: str | None = unset(parameter_name, message("Query parameter for the token, instead of a header."))
@@ -135,6 +145,7 @@ class Settings:
         default_factory=lambda: {name: each.default_value for name, each in SERVICE_SETTINGS.items()}, hash=False
     )
     token: str | None = field(default=None, repr=False)
+    token_secret: str | None = field(default=None, repr=False)
     client_secret: str | None = field(default=None, repr=False)
     new_home_token: str | None = field(default=None, repr=False)
     sources: Mapping[str, Source] = field(default_factory=dict, repr=False, compare=False)
@@ -378,6 +389,7 @@ def resolve(
     if token:
         origins["token"] = _origin_of_token(environment, file, origins)
     new = environment.get(PREFIX + "NEW_HOME_TOKEN") or _token_from_file(found, "new_home_token_file", warn)
+    own = environment.get(PREFIX + "TOKEN_SECRET") or _token_from_file(found, "token_secret_file", warn)
     secret = environment.get(PREFIX + "CLIENT_SECRET") or _token_from_file(found, "oauth_client_secret_file", warn)
     base = (found.get("base_url") or "").rstrip("/")
     if base:
@@ -386,6 +398,7 @@ def resolve(
         **{name: value for name, value in found.items() if name not in SERVICE_SETTINGS},
         of_service={name: found.get(name, each.default_value) for name, each in SERVICE_SETTINGS.items()},
         token=token and token.strip(),
+        token_secret=own and own.strip(),
         client_secret=secret and secret.strip(),
         new_home_token=new and new.strip(),
         sources=origins,

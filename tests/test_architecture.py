@@ -37,6 +37,7 @@ HOMED = {
     "distributed",
     "jinja2",
     "keyring",
+    "markdown_it",
     "nh3",
     "oauthlib",
     "orjson",

@@ -188,6 +188,7 @@ _MANIFEST: Final = object_of(
     {
         "pruned": object_of({**dict.fromkeys(("first", "last", "count"), _number(1)), "started_at": _TIME}),
         "healed": _list_of(object_of({"version": VERSION, "file": TEXT, "line": _number(), "id": _or_null(TEXT)})),
+        "sources": _list_of(TEXT),
     },
 )
 _RUN: Final = object_of(
@@ -347,6 +348,7 @@ class Manifest:
     files: dict[str, SegmentInfo]
     pruned: dict[str, Any] | None = None
     healed: list[Any] | None = None
+    sources: list[str] | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it as a JSON object."""

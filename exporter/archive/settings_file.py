@@ -162,7 +162,7 @@ HARMLESS: Final = frozenset(
 CONFIRMED: Final = frozenset(
     {
         "account", "allow_private_network", "archive_fallback", "base_url", "entry_url", "file_url", "profile",
-        "skip_asset_hosts", "token_file", *SERVICE_OPTIONS,
+        "service", "skip_asset_hosts", "token_file", "user", *SERVICE_OPTIONS,
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user wrote. All others are never stored."""

@@ -38,6 +38,7 @@ _LEFTOVERS = (
         "views.new.jsonl",
         "checkpoint.old",
         "source.sqlite",
+        "joined",
     ),
     # Notes of earlier programs.
     *("verified.jsonl", "audited.jsonl", "stored.jsonl", "front-door.json"),
@@ -57,6 +58,7 @@ class VersionDraft:
     problems: list[RecordProblem]
     lines: Mapping[Kind, Iterable[bytes]] = field(default_factory=dict)
     healed: list[Any] | None = None
+    sources: list[str] | None = None
 
 
 def require_place(root: Path, blog_id: str) -> None:
@@ -155,6 +157,7 @@ def commit(layout: Layout, draft: VersionDraft) -> Manifest:
             problems=draft.problems,
             files=files,
             healed=draft.healed,
+            sources=draft.sources,
         )
         write_manifest(folder, manifest.document(), file_sha256(layout.info))
         atomic.move_folder(folder, layout.version(number))

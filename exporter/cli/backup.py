@@ -17,7 +17,8 @@ from exporter.cli.help import PATH, cli_command
 from exporter.cli.main import as_own_error
 from exporter.cli.options import duration_option, setting_options, with_config, without_views
 from exporter.cli.output import OnLoss, Output, report
-from exporter.cli.target import BlogTarget, find_target, named_archive, remember_options
+from exporter.cli.source import NamedSource, find_source, way_lines
+from exporter.cli.target import BlogTarget, named_archive, remember_options
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, UsageError
 from exporter.message import message, message_n, said, suggested
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
     from exporter.library.backup import Backup
     from exporter.notify.delivery import Monitor
+    from exporter.source.export_files import ExportFiles
 
 _EPILOG = message(
     """\b
 Examples:
+  blog-exporter backup https://name.example.jp/
+  blog-exporter backup export.txt --archive ~/blog
   blog-exporter backup NAME.blog.example.jp --base-url https://api.example.jp
   blog-exporter backup ~/blog -q      (an existing archive, for cron)
 The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
@@ -48,17 +52,19 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     "backup",
     epilog=_EPILOG,
     help=message(
-        """Back up the blog BLOG_ID: all its content, and every earlier state.
+        """Back up the blog SOURCE: all its content, and every earlier state.
 
-        For later backups DIR, the folder of the archive, is enough: the archive remembers the options. NAME is a
-        blog of your settings file. To resume an interrupted backup, run the same command again."""
+        SOURCE is the blog's address, an export file that its service gave you (or a ZIP or folder of them), its ID at
+        a known service, the folder of its archive, or the name of a blog in your settings file. For later backups the
+        archive's folder is enough: it remembers the options. To resume an interrupted backup, run the command again."""
     ),
 )
-@click.argument("words", metavar="BLOG_ID|DIR|NAME", required=False)
+@click.argument("words", metavar="SOURCE", required=False)
 @click.option("--all", "every", is_flag=True, help=message("Back up each [blogs.NAME] of the settings file."))
 @click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ./BLOG_ID]"))
 @setting_options(
-    "base_url", "profile", "refresh", "max_age", "concurrency", "rate", "retries", "give_up_after", "wait_lock",
+    "base_url", "profile", "service", "user", "refresh", "max_age", "concurrency", "rate", "retries", "give_up_after",
+    "wait_lock",
     "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
     "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
     "strict_assets",
@@ -89,19 +95,19 @@ def backup_command(
         place = named_archive(words, archive, config)
         with recording_refusal(place, unattended=out.verbosity < 0, dry_run=dry_run):
             new = run_options["new"]
-            target = find_target(words, options, archive=archive, config=config, new=new, warn=out.warn)
+            source = find_source(words, options, out=out, archive=archive, config=config, new=new)
+            target = source.target
             if unless_newer is not None and not _is_due(target.root, unless_newer):
                 age = unless_newer
                 out.say("Nothing to do: the blog was saved less than {age} ago, or was just tried.", age=age)
                 about = {"blog_id": target.blog_id, "archive": str(target.root.absolute())}
                 out.document({**about, "dry_run": dry_run, "outcome": "skipped"})
                 return 0
-            outcome = _back_up_target(target, out, **run_options)
-            if not dry_run and not no_remember and outcome.exit_code in SAVED:
-                kept = remember_options(target, options, out)
-                if kept is not None and target.table is None:
-                    command = suggested("backup", target.root)
-                    out.say("From now on this is enough: {command}", command=command)
+            for line in way_lines(source):
+                out.say(line)
+            outcome = _back_up_target(target, out, files=source.files, **run_options)
+            if not dry_run and outcome.exit_code in SAVED:
+                _advise(source, out, remembers=not no_remember)
             return outcome.exit_code
 
     if every:
@@ -112,6 +118,17 @@ def backup_command(
     if words is None:
         raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
     return one(words, out)
+
+
+def _advise(source: NamedSource, out: Output, *, remembers: bool) -> None:
+    """Keep the options of a backup in its archive, and say how to make the next one."""
+    target = source.target
+    kept = remember_options(target, source.options, out) if remembers else None
+    if source.files is not None:
+        command = suggested("backup", "FILE", "--archive", target.root)
+        out.say("When you have a newer export file: {command}", command=command)
+    elif kept is not None and target.table is None:
+        out.say("From now on this is enough: {command}", command=suggested("backup", target.root))
 
 
 def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Output], int]) -> int:
@@ -151,7 +168,9 @@ def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Outpu
     return min(codes, key=lambda code: ORDER.index(code) if code in ORDER else -1)
 
 
-def _back_up_target(target: BlogTarget, out: Output, **run_options: bool) -> Outcome:
+def _back_up_target(
+    target: BlogTarget, out: Output, *, files: ExportFiles | None = None, **run_options: bool
+) -> Outcome:
     """Back up a blog as the user named it; ``run_options`` as for :func:`back_up`.
 
     Raises:
@@ -168,7 +187,7 @@ def _back_up_target(target: BlogTarget, out: Output, **run_options: bool) -> Out
     attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
     if attended and not run_options["dry_run"] and settings.site and settings.site_title is None:
         settings = _with_title(target.root, settings)
-    outcome = back_up(target.root, target.blog_id, settings, out, label=target.label, **run_options)
+    outcome = back_up(target.root, target.blog_id, settings, out, files=files, label=target.label, **run_options)
     if not run_options["dry_run"] and outcome.exit_code in SAVED:
         note_archive(target.root, target.label)
     return outcome
@@ -199,6 +218,7 @@ def back_up(
     settings: Settings,
     out: Output,
     *,
+    files: ExportFiles | None = None,
     label: str | None = None,
     new: bool = False,
     dry_run: bool = False,
@@ -211,6 +231,7 @@ def back_up(
         blog_id: the blog.
         settings: those of the blog.
         out: prints the progress and the summary.
+        files: the export files to read instead of a service.
         label: the blog's table in the settings file, if it has one.
         new: begin a new archive, even if one was known at ``root``.
         dry_run: read only the lists, and write nothing.
@@ -229,12 +250,12 @@ def back_up(
     if dry_run:
         if not new:
             require_archive_if_known(root, label)
-        return _back_up(root, blog_id, settings, out, None, dry_run=True, **how)
+        return _back_up(root, blog_id, settings, out, None, files, dry_run=True, **how)
     clock = how.get("clock") or SystemClock()
     with notifying(root, blog_id, settings, out, clock) as notifier:
         if not new:
             require_archive_if_known(root, label)
-        notifier.outcome = _back_up(root, blog_id, settings, out, notifier.monitor, dry_run=False, **how)
+        notifier.outcome = _back_up(root, blog_id, settings, out, notifier.monitor, files, dry_run=False, **how)
         if settings.closing is not None:
             from exporter.cli.summary import closing_lines, closing_report
 
@@ -246,7 +267,15 @@ def back_up(
 
 
 def _back_up(
-    root: Path, blog_id: str, settings: Settings, out: Output, monitor: Monitor | None, *, dry_run: bool, **how: Any
+    root: Path,
+    blog_id: str,
+    settings: Settings,
+    out: Output,
+    monitor: Monitor | None,
+    files: ExportFiles | None,
+    *,
+    dry_run: bool,
+    **how: Any,
 ) -> Outcome:
     import asyncio
 
@@ -261,7 +290,7 @@ def _back_up(
     async def run() -> Backup:
         async with (
             contextlib.nullcontext() if monitor is None else monitor.started(),
-            open_service(blog_id, settings, warn=out.warn, on_retry=progress.retrying) as service,
+            open_service(blog_id, settings, files=files, warn=out.warn, on_retry=progress.retrying) as service,
         ):
             made = backup(root, service, settings, dry_run=dry_run, **how)
             with signals.passed_to(made.stop):

@@ -10,8 +10,11 @@ import click
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, size_text, time_text
-from exporter.cli.target import find_target
-from exporter.message import PROGRAM, message
+from exporter.cli.source import counts_text, explored, files_at, nothing_at
+from exporter.cli.target import address_in, find_target
+from exporter.errors import Incomplete, UsageError
+from exporter.message import PROGRAM, message, suggested
+from exporter.model.kinds import Kind
 from exporter.text import left, printable, right, width, wrapped
 from exporter.translation import translated
 
@@ -19,15 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from exporter.check.facts import CheckResult, OperationFacts
+    from exporter.service.discovery import WayIn
+    from exporter.source.discovery import Ways
+    from exporter.source.export_files import ExportFiles
 
 _EPILOG = """\b
 Examples:
-  blog-exporter check NAME.blog.shinobi.jp
+  blog-exporter check https://name.example.jp/
+  blog-exporter check export.txt
   blog-exporter check DIR --json
   blog-exporter check DIR --report report.jsonl
 """
 _LINE_COLUMNS = 79
 _LABEL_COLUMNS = 14
+_NOTES_SHOWN = 10
 
 
 @cli_command(
@@ -36,12 +44,14 @@ _LABEL_COLUMNS = 14
     help=message(
         """Check whether a backup of a blog would save everything.
 
-        Give the blog's ID, the folder of its archive, or its name in the settings file. The command sends a few
-        requests and writes only the report. Exit codes: 0 all is well, 3 something would not be saved, 2 a setting is
-        wrong, 12 the service refuses access, 20 it fails, 28 the disk is too full."""
+        For an address, the command shows every way to read the blog, what each one lacks, and which is best. For an
+        export file it shows what the file holds. Otherwise give the blog's ID, the folder of its archive, or its name
+        in the settings file. The command sends a few requests and writes only the report. Exit codes: 0 all is well,
+        3 something would not be saved, 2 a setting is wrong, 12 the service refuses access, 20 it fails, 28 the disk is
+        too full."""
     ),
 )
-@click.argument("blog", metavar="BLOG_ID|DIR|NAME")
+@click.argument("blog", metavar="SOURCE")
 @click.option("--archive", type=PATH, metavar="DIR", help=message("Folder of the archive. [default: ./BLOG_ID]"))
 @click.option(
     "--report",
@@ -63,6 +73,10 @@ def command(
     from exporter.check.service_check import check
     from exporter.cli.signals import catch_signals
 
+    if report is None and (files := files_at(blog)) is not None:
+        return _check_files(files, out)
+    if report is None and (address := address_in(blog)) is not None:
+        return _check_ways(explored(address), out)
     target = find_target(blog, given, archive=archive, config=config, warn=out.warn)
     if report is not None:
         require_new_file(report, force=force)
@@ -83,6 +97,91 @@ def command(
         write_report(report, result, settings, service, force=force)
         out.say("Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report)
     return result.exit_code
+
+
+def _check_ways(ways: Ways, out: Output) -> int:
+    """Show the ways into an address, the best first."""
+    if not ways.found:
+        raise UsageError(nothing_at(ways, None))
+    best = ways.found[0]
+    out.document({"address": ways.address, "ways": [_way_document(way, best=way is best) for way in ways.found]})
+    out.answer("{address}", address=ways.address)
+    for way in ways.found:
+        out.answer("")
+        title = message("{label} (best)", label=way.label) if way is best and len(ways.found) > 1 else way.label
+        for line in _way_lines(way, title):
+            out.answer(line)
+    out.answer("")
+    out.answer("To save it: {command}", command=suggested("backup", ways.address))
+    return 0
+
+
+def _check_files(files: ExportFiles, out: Output) -> int:
+    """Read export files to their end, and show what they hold."""
+    from tempfile import TemporaryDirectory
+
+    from exporter.service.discovery import WayIn
+    from exporter.settings import Settings
+    from exporter.source.file_index import FileIndex
+
+    service = files.format.of(Settings())
+    with TemporaryDirectory() as folder:
+        index = FileIndex(files, service, Path(folder) / "source.sqlite")
+        try:
+            index.build()
+            counts = {
+                "posts": index.count(Kind.ENTRIES),
+                "comments": index.count(Kind.COMMENTS),
+                "pictures": index.count(Kind.FILES),
+            }
+        finally:
+            index.close()
+    shown = {name: number for name, number in counts.items() if number or name == "posts"}
+    way = WayIn(service.name, "", index.address, service.label, counts=shown, lacks=tuple(index.losses))
+    out.document(
+        {
+            "files": [part.name for part in files.parts],
+            "left_out": list(files.left_out),
+            "ways": [_way_document(way, best=True)],
+            "notes": [str(note) for note in index.notes],
+            "more_notes": index.uncounted,
+        }
+    )
+    for line in _way_lines(way, service.label):
+        out.answer(line)
+    for note in index.notes[:_NOTES_SHOWN]:
+        out.answer("  note: {note}", note=printable(translated(note), 300))
+    more = len(index.notes[_NOTES_SHOWN:]) + index.uncounted
+    if more:
+        out.answer("  and {n:,} more notes (--json lists them)", n=more)
+    for name in files.left_out:
+        out.answer("  not read, since its format is unknown: {name}", name=name)
+    out.answer("To save it: {command}", command=suggested("backup", files.path))
+    return Incomplete.exit_code if index.losses or not counts["posts"] else 0
+
+
+def _way_lines(way: WayIn, title: str) -> Iterator[str]:
+    counts = counts_text(way)
+    yield from _wrapped("", _shown(f"{title}: {counts}" if counts else title))
+    if way.title:
+        yield from _wrapped("  ", _shown(message("title: {title}", title=printable(way.title, 100))))
+    for lack in way.lacks:
+        yield from _wrapped("  - ", _shown(lack))
+    if way.base_url:
+        yield _shown(f"  --service {way.service} --base-url {way.base_url}")
+
+
+def _way_document(way: WayIn, *, best: bool) -> dict[str, Any]:
+    return {
+        "service": way.service,
+        "label": str(way.label),
+        "base_url": way.base_url or None,
+        "blog_id": way.blog_id or None,
+        "title": way.title or None,
+        "counts": dict(way.counts),
+        "lacks": [str(lack) for lack in way.lacks],
+        "best": best,
+    }
 
 
 def page(result: CheckResult) -> Iterator[str]:

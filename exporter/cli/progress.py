@@ -17,6 +17,7 @@ from exporter.crawl.events import (
     EntryRead,
     PageRead,
     RecordFailed,
+    RecordsJoined,
     Resumed,
     SetAside,
     SourceNotes,
@@ -29,6 +30,7 @@ from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import tzinfo
 
     from rich.progress import Progress as RichProgress
@@ -161,14 +163,8 @@ def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
                 event.records,
                 started_at=shown(event.started_at, 40),
             )
-        case SourceNotes():
-            lines = "\n".join(f"  {shown(note, 300)}" for note in event.notes)
-            return message_n(
-                "A part of the file fits no rule; it is kept:\n{lines}",
-                "{n:,} parts of the file fit no rule; they are kept. The first are:\n{lines}",
-                len(event.notes) + event.more,
-                lines=lines,
-            )
+        case SourceNotes() | RecordsJoined():
+            return _source_sentence(event, shown)
         case SetAside():
             return message("An interrupted run was set aside: {reason}.", reason=shown(event.reason, 300))
         case RecordFailed(record_id=None):
@@ -187,6 +183,28 @@ def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
         case AssetFailed():
             return message("  {url}: {reason}", url=printable(event.url, 200), reason=shown(event.reason, 200))
     return None
+
+
+def _source_sentence(event: SourceNotes | RecordsJoined, shown: Callable[[str, int], str]) -> str:
+    if isinstance(event, SourceNotes):
+        lines = "\n".join(f"  {shown(note, 300)}" for note in event.notes)
+        return message_n(
+            "A note about the source:\n{lines}",
+            "{n:,} notes about the source; the first are:\n{lines}",
+            len(event.notes) + event.more,
+            lines=lines,
+        )
+    lines = "".join(f"\n  {shown(conflict, 300)}" for conflict in event.conflicts)
+    return message(
+        "Joined with {service}: {matched:,} entries are in both, {new:,} only there, {only_archived:,} only in the "
+        "archive, and {conflicts:,} have different texts.{lines}",
+        service=event.service,
+        matched=event.matched,
+        new=event.new,
+        only_archived=event.only_archived,
+        conflicts=len(event.conflicts) + event.more_conflicts,
+        lines=lines,
+    )
 
 
 class _Bars(Progress):

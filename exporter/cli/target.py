@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings
@@ -36,6 +37,37 @@ _AROUND: Final = "\"'`<>()[]「」『』《》〈〉【】,;"
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _MAX_HOST_CHARACTERS: Final = 253
+_PATH_MARKS: Final = "/%!$&'()*+,;=:@~-._"
+
+
+def address_in(text: str) -> str | None:
+    """Return a pasted address as an URL in ASCII without a query; ``None`` if the text has no scheme.
+
+    It may have full-width letters, spaces and brackets around it, or a scheme without its ``h``.
+
+    Raises:
+        UsageError: the address has a user name or password, or no host.
+    """
+    plain = _plain(text)
+    scheme = _SCHEME.match(plain)
+    if scheme is None:
+        return None
+    host, _, path = re.split(r"[?#]", plain[scheme.end() :], maxsplit=1)[0].replace("\\", "/").partition("/")
+    name, colon, port = host.rpartition(":") if re.search(r":[0-9]{1,5}$", host) else (host, "", "")
+    try:
+        ascii_name = name.strip(".").lower().encode("idna").decode("ascii")
+    except UnicodeError:
+        ascii_name = ""
+    if "@" in host or not re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]", ascii_name):
+        raise UsageError(_of_an_address(text))
+    protocol = "http" if re.match(r"h?ttp:", scheme[0], re.IGNORECASE) else "https"
+    return f"{protocol}://{ascii_name}{colon}{port}/{quote(path, safe=_PATH_MARKS)}"
+
+
+def _plain(text: str) -> str:
+    """Return a pasted text without invisible characters, full-width letters, and marks around it."""
+    plain = unicodedata.normalize("NFKC", text).replace("。", ".")
+    return "".join(char for char in plain if unicodedata.category(char) not in _INVISIBLE).strip(_AROUND)
 
 
 def blog_id_in(text: str) -> str:
@@ -47,8 +79,7 @@ def blog_id_in(text: str) -> str:
     Raises:
         ValueError: the text contains no host, or a password.
     """
-    plain = unicodedata.normalize("NFKC", text).replace("。", ".")
-    plain = "".join(char for char in plain if unicodedata.category(char) not in _INVISIBLE).strip(_AROUND)
+    plain = _plain(text)
     host = re.split(r"[/?#\\]", _SCHEME.sub("", plain, count=1) if _SCHEME.match(plain) else plain, maxsplit=1)[0]
     if "@" in host:
         raise ValueError(message("an address without a name and a password before @ is expected"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -28,25 +28,29 @@ from exporter.archive.repair import Damage, RepairedFile, find_damage, readable_
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
-from exporter.crawl.assets.download import AssetDownload, keep_file
+from exporter.crawl.assets.download import AssetDownload, keep_file, keep_original
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
-from exporter.crawl.events import ClockDiffers, Event, PageRead, Resumed, SetAside, SourceNotes, Started
+from exporter.crawl.events import ClockDiffers, Event, PageRead, RecordsJoined, Resumed, SetAside, SourceNotes, Started
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import BackupSettings, Ingest
-from exporter.crawl.ledger import PendingState
+from exporter.crawl.join import Join, ServiceView
+from exporter.crawl.ledger import Ledger, PendingState
 from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
+from exporter.service.joined import JoinedService
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.service.stated import StatedService
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import ChangedLine, Segments
+    from exporter.archive.safe_files import InnerPath
     from exporter.clock import Clock
     from exporter.http.engine import ServiceClient
     from exporter.service.interface import BlogService
@@ -70,6 +74,8 @@ class BackupRun:
         settings: those of this run.
         clock: the time of the run.
         outcome: the result of the run; complete when :meth:`events` has ended.
+        read_as: returns what reads the records of an archive that began with the service of this name; without it, no
+            other service can be joined.
         segments: the six files of ``latest/`` for the new version, if they could be written.
     """
 
@@ -79,6 +85,7 @@ class BackupRun:
     settings: BackupSettings
     clock: Clock
     segments: Segments | None = None
+    read_as: Callable[[str], BlogService] | None = None
 
     def __post_init__(self) -> None:
         self._layout = Layout(self.root)
@@ -89,6 +96,8 @@ class BackupRun:
         self._end: BlogExporterError | None = None
         self._answered = False
         self._concluding = False
+        self._joins: JoinedService | None = None
+        self._sources: list[str] | None = None
         self.outcome = Outcome(timestamp(self.clock.now()))
 
     def stop(self, error: BlogExporterError) -> None:
@@ -199,8 +208,21 @@ class BackupRun:
                 self._emit(ClockDiffers(timestamp(self.clock.now()), run_before=later))
             purpose = settings.purpose(self.service.options, parent, sealed)
             checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
-            freshness = Freshness(self._layout.freshness, sealed)
-            ingest = Ingest(self.service, self.client, checkpoint, state, settings, freshness, self.clock, self._emit)
+            view = None if self._joins is None else await self._view(self._joins, state, opened, purpose)
+            base = state if view is None else view.state
+            freshness = Freshness(self._freshness_file(), sealed)
+            store = AssetStore(self._layout)
+            ingest = Ingest(
+                self.service,
+                self.client,
+                checkpoint,
+                base,
+                settings,
+                freshness,
+                self.clock,
+                self._emit,
+                lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
+            )
             opened.callback(self._left, ingest)
             await finish_in_thread(ingest.restore)
             if self.outcome.resumed_from is not None:
@@ -209,19 +231,27 @@ class BackupRun:
                 if settings.dry_run:
                     await self._rehearse(ingest)
                     return
-                ingest.distrust(damage.records)
-                await ingest.run([*damage.records[Kind.ENTRIES], *first])
+                if view is None:
+                    ingest.distrust(damage.records)
+                    first = [*damage.records[Kind.ENTRIES], *first]
+                await ingest.run(() if view is not None else first)
+                self._note_reading()
                 if not settings.accept_removals:
                     refuse_mass_disappearance(ingest)
+                ledgers: Mapping[Kind, Ledger] = ingest.ledgers
                 removals = await find_removals(ingest, settings.concurrency)
+                if view is not None:
+                    join = await self._join(view, ingest, removals)
+                    ledgers, removals = join.ledgers, join.removals
                 await self._created()
-                await self._read_assets(ingest, state, removals)
-                await self._keep_originals(ingest)
-                checkpoint.flush()
+                await self._read_assets(ledgers, state, removals)
+                await self._keep_originals(ingest, ledgers)
+                for ledger in ledgers.values():
+                    ledger.spool.flush()
             if self._end is not None:
                 raise self._end
             self._concluding = True
-            await self._commit(ingest, removals, state, damage)
+            await self._commit(ingest, ledgers, removals, state, damage)
             if damage.lines:
                 self._restored(await finish_in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
             await finish_in_thread(lambda: self._remember_damage(damage))
@@ -229,6 +259,38 @@ class BackupRun:
             if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
                 await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
+
+    def _freshness_file(self) -> InnerPath:
+        """Return the file with the times of earlier readings; several services have other ids for the same entry."""
+        known = self._layout.freshness
+        return known if self._joins is None else known.with_name(f"{self.service.name}-{known.name}")
+
+    async def _view(
+        self, joins: JoinedService, state: State, opened: contextlib.AsyncExitStack, purpose: Purpose
+    ) -> ServiceView:
+        """Open what the archive has of this run's service, and the files for joined records."""
+        folder = Path(self._layout.work / "joined")
+        if self.settings.dry_run:
+            folder = Path(opened.enter_context(TemporaryDirectory())) / "joined"
+        checkpoint = Checkpoint.begin(folder, purpose, self.clock.now())
+        opened.callback(checkpoint.discard)
+        view = await finish_in_thread(lambda: ServiceView(joins, self.service, state, checkpoint))
+        opened.callback(view.state.close)
+        return view
+
+    async def _join(self, view: ServiceView, ingest: Ingest, removed: Removals) -> Join:
+        """Join what the run read with the archive, whose records other services gave too."""
+        join = Join(view, ingest)
+        await finish_in_thread(lambda: join.run(removed))
+        report = join.report
+        self.outcome.joined = report.document(self.service.name)
+        self._emit(
+            RecordsJoined(
+                self.service.name, report.matched, report.new, report.only_archived, tuple(report.conflicts),
+                report.more_conflicts,
+            )
+        )  # fmt: skip
+        return join
 
     async def _prepare(self, opened: contextlib.AsyncExitStack) -> None:
         """Read an export file into its index, if the run has one."""
@@ -265,13 +327,7 @@ class BackupRun:
             return State(self.settings.blog_id), [], Damage(), None
         reader = Archive.open(self._layout.root)
         later = later_run(reader, self.clock.now())
-        held = reader.info.service or DEFAULT_SERVICE.name
-        if held != self.service.name:
-            raise UsageError(
-                "{root} is of the blog service {held!r}, not of this one.",
-                root=self._layout.root,
-                held=printable(held, 60),
-            )
+        self._meet(reader)
         if self.settings.dry_run:
             return reader.state(), unread_before(reader), Damage(), later
         documents = [path for path in known_damage(reader) if not is_read_again(path)]
@@ -284,6 +340,28 @@ class BackupRun:
         if damage.lines and self._restored(restore_documents(self._layout)):
             damage = find_damage(reader, state, self.clock.now())
         return state, unread_before(reader), damage, later
+
+    def _meet(self, reader: Archive) -> None:
+        """Find out which services gave the archive's records, and whether this run joins another one.
+
+        Raises:
+            UsageError: the archive's service cannot be joined with this one.
+        """
+        held, newest = reader.info.service or DEFAULT_SERVICE.name, reader.newest()
+        sources = reader.manifest(newest).sources if newest is not None else None
+        if held == self.service.name and sources is None:
+            return
+        reads = None if self.read_as is None else self.read_as(held)
+        if not isinstance(reads, JoinedService) or not isinstance(self.service, StatedService):
+            raise UsageError(
+                "{root} is of the blog service {held!r}, which cannot be joined with {service}. Name another folder "
+                "with --archive.",
+                root=self._layout.root,
+                held=printable(held, 60),
+                service=self.service.name,
+            )
+        self._joins = reads
+        self._sources = sorted({held, self.service.name, *(sources or ())})
 
     def _restored(self, repaired: Iterable[RepairedFile]) -> bool:
         """Record the restored files, and return whether there were any."""
@@ -378,13 +456,13 @@ class BackupRun:
             RecordProblem(str(kind), None, text) for kind, result in results.items() for text in result.problems
         ]
 
-    async def _read_assets(self, ingest: Ingest, state: State, removals: Removals) -> None:
-        records = PendingState(state, ingest.ledgers, removals.evidence)
+    async def _read_assets(self, ledgers: Mapping[Kind, Ledger], state: State, removals: Removals) -> None:
+        records = PendingState(state, ledgers, removals.evidence)
         if self.settings.assets is None:
             self.outcome.assets = unread_assets(self._layout, records)
             return
         download = AssetDownload(
-            self.service,
+            self._joins or self.service,
             records,
             AssetStore(self._layout),
             self._layout.work / "assets.jsonl",
@@ -393,23 +471,33 @@ class BackupRun:
             self.clock,
             self._emit,
         )
-        self.outcome.assets = await read_assets(download, ingest.ledgers[Kind.ASSETS])
+        self.outcome.assets = await read_assets(download, ledgers[Kind.ASSETS])
 
-    async def _keep_originals(self, ingest: Ingest) -> None:
-        """Store the export files themselves as assets, exactly as they are."""
-        source = self.client.source
+    def _note_reading(self) -> None:
+        notes = self.service.notes
+        if notes:
+            self._emit(SourceNotes(tuple(notes[:_NOTES_SHOWN]), len(notes[_NOTES_SHOWN:])))
+
+    async def _keep_originals(self, ingest: Ingest, ledgers: Mapping[Kind, Ledger]) -> None:
+        """Store the export files themselves as assets, and record the answers that were stored, exactly as they are."""
+        source, store = self.client.source, AssetStore(self._layout)
+        for url, record in ingest.originals.items():
+            ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(record), 1)
+        if ingest.originals:
+            await finish_in_thread(store.sync)
         if source is None:
             return
-        store = AssetStore(self._layout)
         for url, path in source.originals.items():
             asset = await finish_in_thread(partial(keep_file, store, url, path))
-            ingest.ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(asset.data()), 1)
+            ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(asset.data()), 1)
         await finish_in_thread(store.sync)
 
-    async def _commit(self, ingest: Ingest, removals: Removals, state: State, damage: Damage) -> None:
+    async def _commit(
+        self, ingest: Ingest, ledgers: Mapping[Kind, Ledger], removals: Removals, state: State, damage: Damage
+    ) -> None:
         parent = state.version or None
-        healing = Healing.of(damage, ingest.ledgers, removals)
-        counts = {kind: commit.count(ingest.ledgers[kind], removals.of(kind)) for kind in Kind}
+        healing = Healing.of(damage, ledgers, removals)
+        counts = {kind: commit.count(ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(ingest, self.outcome.assets or AssetSummary())
         source = self.client.source
         problems += [RecordProblem(str(Kind.ENTRIES), None, text) for text in (source.losses if source else ())]
@@ -429,8 +517,9 @@ class BackupRun:
                 completeness=done.completeness,
                 problems=done.problems,
                 healed=[line.document() for line in healing.lines] if healing.lines or healing.records else None,
+                sources=self._sources,
             )
-            changes = {kind: self._unless_ended(commit.changes(ingest.ledgers[kind], gone[kind])) for kind in Kind}
+            changes = {kind: self._unless_ended(commit.changes(ledgers[kind], gone[kind])) for kind in Kind}
             shown = None if damage.found else state
             made, self.segments = await finish_in_thread(
                 lambda: commit.write_version(self._layout, draft, changes, shown)

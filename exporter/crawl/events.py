@@ -84,6 +84,26 @@ class SourceNotes:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordsJoined:
+    """The records of a second service were joined with those of the archive.
+
+    Attributes:
+        service: the second service.
+        matched: entries that both have.
+        new: entries that only the service has.
+        only_archived: entries that only the archive has.
+        conflicts: sentences about entries with different texts; ``more_conflicts`` further ones are not named.
+    """
+
+    service: str
+    matched: int
+    new: int
+    only_archived: int
+    conflicts: tuple[str, ...] = ()
+    more_conflicts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PageRead:
     """A page of a list was read; ``pages`` is the number of pages if known."""
 
@@ -130,6 +150,7 @@ Event = (
     | Resumed
     | SetAside
     | SourceNotes
+    | RecordsJoined
     | PageRead
     | EntriesPlanned
     | EntryRead

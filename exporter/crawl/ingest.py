@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -17,9 +19,10 @@ from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
 from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
-from exporter.message import message, said
+from exporter.message import message, said, stored
 from exporter.model.kinds import KIND_NAMES, Kind
-from exporter.service.interface import BlogService, Call, Cursor, Page, Validators, WrongRecord
+from exporter.model.records import Audience
+from exporter.service.interface import BlogService, Call, Cursor, EntryAnswer, Original, Page, Validators, WrongRecord
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
     from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
     from exporter.http.engine import ServiceClient
+    from exporter.lossless_json import Frozen
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MAX_SWEEPS = 4
+_MIN_TOGETHER: Final = 20
+"""Fewer entries than this are read alone."""
 
 _GONE = frozenset({404, 410})
-_NOTES_VERSION: Final = 6
+_NOTES_VERSION: Final = 7
 """Incremented when the notes in checkpoints change, so that those of earlier programs are not resumed."""
 
 
@@ -135,6 +141,10 @@ class Ingest:
         other_user: whether the service answers as another user than those in the archive.
         restored: the number of records from a checkpoint.
         full_text_in_lists: whether entries are read from the entry list, and not one by one.
+        keep: stores an answer as a file and returns its asset record.
+        answered: the entries of this run whose answers carry their comments.
+        originals: the asset records of the kept answers, by their addresses.
+        shortages: by entry, the sentence about comments that its answer states and does not carry.
     """
 
     service: BlogService
@@ -145,6 +155,7 @@ class Ingest:
     freshness: Freshness
     clock: Clock
     emit: Callable[[Event], None]
+    keep: Callable[[Original], Awaitable[dict[str, Any]]]
     sweeps: list[dict[Kind, SweepResult]] = field(default_factory=list)
     unread: dict[str, Unread] = field(default_factory=dict)
     contradicted: list[str] = field(default_factory=list)
@@ -155,6 +166,9 @@ class Ingest:
     other_user: bool = False
     service_time: str | None = None
     restored: int = 0
+    answered: dict[str, None] = field(default_factory=dict)
+    originals: dict[str, dict[str, Any]] = field(default_factory=dict)
+    shortages: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._known: dict[tuple[Kind, int], dict[Cursor, Place]] = {}
@@ -165,7 +179,9 @@ class Ingest:
     def restore(self) -> None:
         """Load the checkpoint of an interrupted run."""
         found = restore(self.checkpoint, self.ledgers, self.freshness)
-        self.restored, self._known = found.records, found.pages
+        self.restored = found.records
+        self._known = {} if self.service.capabilities.linked_lists else found.pages
+        self.answered, self.originals, self.shortages = found.answered, found.originals, found.shortages
 
     def distrust(self, records: Mapping[Kind, Collection[str]]) -> None:
         """Make the run write damaged records again, from a second copy in the archive or from the service."""
@@ -200,6 +216,10 @@ class Ingest:
             if agreed:
                 break
         self._forget_vanished()
+        if self.service.capabilities.comments_in_entries:
+            comments = self.ledgers[Kind.COMMENTS]
+            kept = sum(1 for _ in comments.known())
+            self.sweeps[-1][Kind.COMMENTS].listed = kept - len(self.absent_comments())
 
     def _forget_vanished(self) -> None:
         """Remove entries from ``unread`` that are no longer listed."""
@@ -277,7 +297,10 @@ class Ingest:
         Raises:
             ServiceError: no list could be read at all, or the service as a whole failed.
         """
-        if self.service.capabilities.comments_per_entry:
+        if self.service.capabilities.comments_in_entries:
+            results = await self._sweep((Kind.ENTRY_LIST, Kind.FILES), number)
+            results[Kind.COMMENTS] = SweepResult(Kind.COMMENTS, complete=True, agreed=True)
+        elif self.service.capabilities.comments_per_entry:
             results = await self._sweep((Kind.ENTRY_LIST, Kind.FILES), number)
             entry_ids = list(self.ledgers[Kind.ENTRY_LIST].seen_in(number))
             results |= await self._sweep((Kind.COMMENTS,), number, entry_ids)
@@ -291,7 +314,7 @@ class Ingest:
         if number == 1:
             self._compare_clocks(results.values())
         failures = [result.failure for result in results.values() if result.failure is not None]
-        if len(failures) == len(LISTS):
+        if len(failures) == len(LISTS) or (failures and self.service.capabilities.linked_lists):
             raise self._hopeless(failures[0])
         for kind, result in results.items():
             for problem in result.problems:
@@ -320,6 +343,7 @@ class Ingest:
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()
     ) -> dict[Kind, SweepResult]:
         before = self.sweeps[-1] if self.sweeps else {}
+        whole = self.service.capabilities.entries_in_lists
         sweeps = [
             Sweep(
                 number,
@@ -331,6 +355,7 @@ class Ingest:
                 self._known.pop((kind, number), {}),
                 before[kind].listed if kind in before else 0,
                 SweepResult(kind),
+                partial(self._take_entry, number) if whole and kind is Kind.ENTRY_LIST else None,
             )
             for kind in kinds
         ]
@@ -367,7 +392,75 @@ class Ingest:
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
         if ids:
             self.emit(EntriesPlanned(len(ids)))
-            await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self.settings.concurrency)
+            if self.service.capabilities.entries_at_once > 1 and len(ids) >= _MIN_TOGETHER:
+                groups = self._groups(ids)
+                await for_each(groups, lambda group: self._read_together(group, number), self.settings.concurrency)
+            else:
+                await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self.settings.concurrency)
+
+    def _groups(self, ids: Iterable[str]) -> list[list[str]]:
+        """Divide entries into groups that one request answers.
+
+        The id decides where a group ends, so that a new entry leaves the other groups as they are: a page may number
+        the galleries of all entries in it, and then an entry's text depends on its group.
+        """
+        most = self.service.capabilities.entries_at_once
+        groups: list[list[str]] = []
+        filling: dict[str, list[str]] = {}
+        for entry_id in ids:
+            item = self._item(entry_id)
+            name = "" if item is None else self.service.list_of(item)
+            group = filling.get(name)
+            if group is None:
+                group = filling[name] = []
+                groups.append(group)
+            group.append(entry_id)
+            if len(group) >= most or zlib.crc32(entry_id.encode("utf-8", "backslashreplace")) % (most // 2) == 0:
+                del filling[name]
+        return groups
+
+    def _item(self, entry_id: str) -> dict[str, Any] | None:
+        """Return the newest known list item of an entry."""
+        item = self.ledgers[Kind.ENTRY_LIST].frozen(entry_id)
+        if item is not None:
+            return dict(lossless_json.loads(item.data))
+        return self.state.load(Kind.ENTRY_LIST, entry_id)
+
+    async def _read_together(self, ids: Sequence[str], sweep: int) -> None:
+        """Read a group of entries, and then alone each one that the answer lacks or that differs from the archive."""
+        items = {entry_id: item for entry_id in ids if (item := self._item(entry_id)) is not None}
+        found: set[str] = set()
+        try:
+            answer = await self.client.fetch(*self.service.entries_call(self.settings.blog_id, items))
+        except UNREADABLE as error:
+            if isinstance(error, NotAuthorised):
+                await self.client.fetch(*self._first_page())
+            answer = []
+        answer.reverse()
+        while answer:
+            # Entries are released one by one, because a long answer and its records would take much memory together.
+            data = answer.pop()
+            entry_id = self.service.key(Kind.ENTRIES, data)
+            if entry_id in items and entry_id not in found and self._take(entry_id, data, sweep):
+                found.add(entry_id)
+        for entry_id in ids:
+            if entry_id not in found:
+                await self.read_entry(entry_id, sweep)
+
+    def _take(self, entry_id: str, data: dict[str, Any], sweep: int) -> bool:
+        """Put an entry of a group into the ledger; return ``False`` if it must be read alone."""
+        ledger = self.ledgers[Kind.ENTRIES]
+        frozen = lossless_json.freeze(data)
+        if ledger.holds(entry_id) and ledger.identity(entry_id) != frozen.identity:
+            return False
+        try:
+            self._observe(entry_id, data, frozen, sweep)
+        except WrongRecord:
+            return False
+        self._note_read(entry_id, sweep, EntryAnswer(None, Validators()))
+        self.unread.pop(entry_id, None)
+        self.emit(EntryRead(entry_id))
+        return True
 
     def _age(self) -> Age | None:
         if self.settings.refresh is not Refresh.AUTO:
@@ -403,6 +496,18 @@ class Ingest:
         self.unread[entry_id] = unread
         self.emit(RecordFailed(Kind.ENTRIES, entry_id, unread.reason))
 
+    def _take_entry(self, sweep: int, entry_id: str, data: dict[str, Any]) -> None:
+        """Store an entry that the entry list holds as a whole. If it is doubtful, it is requested like any other."""
+        if self.settings.dry_run:
+            return
+        try:
+            self._observe(entry_id, data, lossless_json.freeze(data), sweep)
+        except WrongRecord as error:
+            self.fail(entry_id, error.with_traceback(None))
+            return
+        self.unread.pop(entry_id, None)
+        self._note_read(entry_id, sweep, EntryAnswer(None, Validators()))
+
     async def fetch_entry(self, entry_id: str, sweep: int) -> ServiceError | None:
         """Read one entry into the ledger, or return the error that prevents it.
 
@@ -410,7 +515,6 @@ class Ingest:
             NotAuthorised: the service refuses all requests.
             ServiceError: the service as a whole failed.
         """
-        ledger = self.ledgers[Kind.ENTRIES]
         try:
             answered = await self._ask_for_entry(entry_id, sweep)
         except UNREADABLE as error:
@@ -418,19 +522,65 @@ class Ingest:
                 # Raises the same error if the service refuses everything.
                 await self.client.fetch(*self._first_page())
             return error.with_traceback(None)  # the traceback would keep the answer in memory
+        self._note_read(entry_id, sweep, answered)
+        return None
+
+    def _note_read(self, entry_id: str, sweep: int, answered: EntryAnswer) -> None:
+        """Note after an entry's record that it was read."""
         now = self.clock.now().replace(microsecond=0)
-        note = {
+        validators = answered.validators
+        note: dict[str, Any] = {
             "read": entry_id,
             "sweep": sweep,
             "at": timestamp(now),
-            "etag": answered.etag,
-            "last_modified": answered.last_modified,
+            "etag": validators.etag,
+            "last_modified": validators.last_modified,
         }
-        ledger.spool.journal(note)
-        self.freshness.note(entry_id, now, answered)
-        return None
+        if answered.original is not None:
+            note["original"] = self.originals[answered.original.url]
+        if answered.data is not None and self.service.capabilities.comments_in_entries:
+            self._take_comments(entry_id, answered, sweep)
+            note["shortage"] = stored(answered.shortage)
+        self.ledgers[Kind.ENTRIES].spool.journal(note)
+        self.freshness.note(entry_id, now, validators)
 
-    async def _ask_for_entry(self, entry_id: str, sweep: int) -> Validators:
+    def _take_comments(self, entry_id: str, answer: EntryAnswer, sweep: int) -> None:
+        """Put the comments that an entry's answer carries into their ledger."""
+        ledger = self.ledgers[Kind.COMMENTS]
+        ids = []
+        for raw in answer.comments:
+            comment_id = self.service.key(Kind.COMMENTS, raw)
+            if comment_id is not None and len(comment_id) <= MAX_ID_CHARACTERS:
+                ledger.observe(comment_id, lossless_json.freeze(raw), sweep)
+                ids.append(comment_id)
+        ledger.spool.journal({"of": entry_id, "comments": ids, "sweep": sweep})
+        self.answered[entry_id] = None
+        self.shortages.pop(entry_id, None)
+        if answer.shortage:
+            self.shortages[entry_id] = answer.shortage
+
+    def absent_comments(self) -> dict[str, str]:
+        """Return the archived comments that the answers of their entries no longer carry, with their entries."""
+        ledger = self.ledgers[Kind.COMMENTS]
+        if not self.answered or not len(ledger.base):
+            return {}
+        found: dict[str, str] = {}
+        for comment_id in ledger.absent_since(1):
+            raw = self.state.load(Kind.COMMENTS, comment_id)
+            entry_id = self.service.post_id(raw) if raw is not None else ""
+            if entry_id in self.answered:
+                found[comment_id] = entry_id
+        return found
+
+    def comments_of(self, entry_ids: Collection[str]) -> Iterator[str]:
+        """Yield the archived comments of entries."""
+        wanted = set(entry_ids)
+        for comment_id, _ in self.ledgers[Kind.COMMENTS].base.keys.items() if wanted else ():
+            raw = self.state.load(Kind.COMMENTS, str(comment_id))
+            if raw is not None and self.service.post_id(raw) in wanted:
+                yield str(comment_id)
+
+    async def _ask_for_entry(self, entry_id: str, sweep: int) -> EntryAnswer:
         """Read one entry into the ledger."""
         ledger = self.ledgers[Kind.ENTRIES]
         if self.full_text_in_lists:
@@ -442,20 +592,47 @@ class Ingest:
                 ledger.mark(entry_id, sweep)
             else:
                 ledger.observe(entry_id, item, sweep)
-            return Validators()
+            return EntryAnswer(None, Validators())
         validators = self.freshness.validators.get(entry_id) if self.service.capabilities.validators else None
         if validators is not None and not ledger.holds(entry_id):
             validators = None
-        data, answered = await self.client.fetch(*self.service.entry_call(self.settings.blog_id, entry_id, validators))
+        call = self.service.listed_entry_call(self.settings.blog_id, entry_id, self._item_to_ask(entry_id), validators)
+        answer = await self.client.fetch(*call)
+        data = answer.data
         if data is None:
             ledger.mark(entry_id, sweep)
+            return answer
+        frozen = lossless_json.freeze(data)
+        known = ledger.identity(entry_id) == frozen.identity
+        if answer.original is not None and not known:
+            self.originals[answer.original.url] = await self.keep(answer.original)
         else:
-            frozen = lossless_json.freeze(data)
-            if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
-                self._judge(entry_id, data)
-            data = None  # release the memory of a long entry
-            ledger.observe(entry_id, frozen, sweep)
-        return answered
+            answer = answer._replace(original=None)
+        self._observe(entry_id, data, frozen, sweep)
+        # Release the memory of a long entry; the empty object still states that there was one.
+        return answer._replace(data={})
+
+    def _item_to_ask(self, entry_id: str) -> dict[str, Any] | None:
+        """Return an entry's list item if the service's request depends on it."""
+        if type(self.service).listed_entry_call is BlogService.listed_entry_call:
+            return None
+        return self._item(entry_id)
+
+    def _observe(self, entry_id: str, data: dict[str, Any], frozen: Frozen, sweep: int) -> None:
+        """Put an entry that was read into the ledger.
+
+        Raises:
+            WrongRecord: the answer lacks content without a reason.
+        """
+        ledger = self.ledgers[Kind.ENTRIES]
+        if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
+            self._judge(entry_id, data)
+        ledger.observe(entry_id, frozen, sweep)
+
+    def was_public(self, entry_id: str) -> bool:
+        """Return whether an entry was public when the archive's newest version was made."""
+        raw = self.state.load(Kind.ENTRIES, entry_id)
+        return raw is not None and self.service.post(raw).audience is Audience.PUBLIC
 
     def _judge(self, entry_id: str, data: dict[str, Any]) -> None:
         """Compare a new or changed entry with its list item and the archive.

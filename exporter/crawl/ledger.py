@@ -15,7 +15,7 @@ from exporter.archive.lines import intact_data, put_head, split, split_checked
 from exporter.archive.state import IdRows, KindState, SegmentFiles, key_of_id, merged
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
-from exporter.message import message
+from exporter.message import message, restored
 from exporter.model.kinds import Kind
 from exporter.service.interface import Validators
 
@@ -206,6 +206,10 @@ class Ledger:
             if UNSEEN < self._fresh_seen[row] < sweep:
                 yield str(key)
 
+    def known(self) -> Iterator[str]:
+        """Yield the ids of the newest version and of this run, in order."""
+        yield from (str(key) for key, _, _ in merged(self.base.keys, self.fresh.keys))
+
     def count_seen(self, sweep: int) -> int:
         """Return the number of records that ``sweep`` was the last to see."""
         return self._base_seen.count(sweep) + self._fresh_seen.count(sweep)
@@ -327,10 +331,16 @@ class Restored:
     Attributes:
         records: the number of records.
         pages: for each list and sweep, the completed pages with the positions of their notes.
+        answered: the entries whose answers carry comments.
+        originals: the asset records of kept answers, by their addresses.
+        shortages: by entry, the sentence about comments that its answer states and does not carry.
     """
 
     records: int = 0
     pages: dict[tuple[Kind, int], dict[Cursor, Place]] = field(default_factory=dict)
+    answered: dict[str, None] = field(default_factory=dict)
+    originals: dict[str, dict[str, Any]] = field(default_factory=dict)
+    shortages: dict[str, str] = field(default_factory=dict)
 
 
 def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: Freshness) -> Restored:
@@ -342,6 +352,7 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
     """
     found = Restored()
     failed: list[tuple[Kind, int, Cursor]] = []
+    commented: set[str] = set()
     for kind, spool in checkpoint.spools.items():
         for offset, note, records, length in _passages(spool):
             for record_id in _ids(note):
@@ -351,9 +362,18 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
                 found.pages.setdefault((kind, note["sweep"]), {})[note["page"]] = (offset, length)
                 if "failed" in note:
                     failed.append((kind, note["sweep"], note["page"]))
+            elif "comments" in note:
+                commented.add(note["of"])
+                for record_id in note["comments"]:
+                    ledgers[kind].mark(record_id, note["sweep"])
             else:
                 _take_reading(note, ledgers[kind], freshness)
+                _take_answer(note, found)
         found.records += len(ledgers[kind].fresh)
+    for entry_id in found.answered.keys() - commented:
+        # The comments were not yet on disk when the run was killed, so the entry is read again.
+        ledgers[Kind.ENTRIES].mark(entry_id, UNSEEN)
+        del found.answered[entry_id]
     last = max((sweep for _, sweep in found.pages), default=0)
     for kind, sweep, page in failed:
         if sweep == last:
@@ -397,6 +417,8 @@ def _ids(note: dict[str, Any]) -> list[str]:
         raise TypeError(message("a note names no sweep"))
     if "page" in note:
         return list(note["records"]["ids"])
+    if "comments" in note:
+        return list(note["comments"])
     _read_as(note)
     return [note["read"]]
 
@@ -408,3 +430,13 @@ def _read_as(note: dict[str, Any]) -> tuple[datetime, Validators]:
 def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness) -> None:
     ledger.mark(note["read"], note["sweep"])
     freshness.note(note["read"], *_read_as(note))
+
+
+def _take_answer(note: dict[str, Any], found: Restored) -> None:
+    """Take in what an answer carried besides its entry."""
+    if "original" in note:
+        found.originals[note["original"]["url"]] = note["original"]
+    if "shortage" in note:
+        found.answered[note["read"]] = None
+        if note["shortage"]:
+            found.shortages[note["read"]] = restored(note["shortage"])

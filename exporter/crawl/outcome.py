@@ -31,6 +31,7 @@ class Outcome:
     Attributes:
         version: the new version, ``None`` if nothing had changed.
         service_time: the service's time, if this machine's clock was more than a day away from it.
+        joined: the numbers of entries that were joined with those of another service.
         damaged: paths of damaged files that could not be restored, for the summary; ``verify`` finds them again.
     """
 
@@ -53,6 +54,7 @@ class Outcome:
     problems: list[RecordProblem] = field(default_factory=list)
     assets: AssetSummary | None = None
     service_time: str | None = None
+    joined: dict[str, Any] | None = None
 
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``runs.jsonl``."""
@@ -60,8 +62,9 @@ class Outcome:
         line["problems"] = [problem.document() for problem in self.problems]
         line |= stored_as("error", self.error)
         del line["damaged"]
-        if self.service_time is None:
-            del line["service_time"]
+        for name in ("service_time", "joined"):
+            if line[name] is None:
+                del line[name]
         return line
 
     @classmethod
@@ -149,12 +152,13 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     """
     sweeps, entries = ingest.sweeps[-1], ingest.count_entries()
     short_comments, user = ingest.short_comments(), ingest.user_failure
-    provable = ingest.service.capabilities.totals
+    provable, counted = ingest.service.capabilities.totals, ingest.service.capabilities.comment_counts
     comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
     unlisted_files = max(0, (files.total or 0) - files.listed)
     unread = [RecordProblem(str(Kind.ENTRIES), entry_id, each.reason) for entry_id, each in ingest.unread.items()]
     in_lists: list[tuple[Kind, str]] = [(kind, text) for kind, result in sweeps.items() for text in result.problems]
     in_lists += [(kind, text) for kind, texts in ingest.doubts().items() for text in texts]
+    unread += [RecordProblem(str(Kind.ENTRIES), entry_id, text) for entry_id, text in ingest.shortages.items()]
     others: list[tuple[Kind, str]] = []
     if user is not None:
         others.append((Kind.USER, message("the user could not be read: {user}", user=user)))
@@ -164,7 +168,7 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     others += [(Kind.ENTRIES, text) for text in _unlisted(ingest.contradicted, ingest.not_asked)]
     if short_comments:
         others.append((Kind.COMMENTS, _short(short_comments)))
-    if provable:
+    if provable and counted:
         others += [(Kind.COMMENTS, text) for text in _extra_comments(ingest.extra_comments(), comments.unstated)]
     others += [(Kind.FILES, text) for text in _file_totals(files, unlisted_files)]
     problems = [
@@ -177,7 +181,8 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     document: dict[str, Any] = {
         "complete": not problems,
         "sweeps": len(ingest.sweeps),
-        "sweeps_agreed": all(result.agreed for result in sweeps.values() if result.complete),
+        "sweeps_agreed": ingest.service.capabilities.snapshot
+        or all(result.agreed for result in sweeps.values() if result.complete),
         "entries": {
             **Tally(entries.read + entries.carried_over, entries.unread).document(),
             "read": entries.read,
@@ -187,7 +192,7 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
         },
         "comments": {
             **Tally(comments.listed, sum(short_comments.values())).document(),
-            "expected": comments.expected if provable else None,
+            "expected": (comments.expected if counted else comments.total) if provable else None,
             "list_complete": comments.complete,
         },
         "files": {

@@ -14,7 +14,7 @@ from exporter.crawl.tasks import for_each
 from exporter.errors import ApiError, MassDisappearance, ServiceError
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.service.interface import Refused
+from exporter.service.interface import NotShown, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -41,6 +41,8 @@ class Removals:
 
 def absent(ingest: Ingest, kind: Kind) -> list[str]:
     """Return the archived ids that the last sweeps did not see; they must have seen the whole list."""
+    if kind is Kind.COMMENTS and ingest.service.capabilities.comments_in_entries:
+        return list(ingest.absent_comments())
     if not _proves_absence(ingest, kind):
         return []
     return list(ingest.ledgers[kind].absent_since(_first_sweep(ingest)))
@@ -108,6 +110,10 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
     removals = Removals({Kind.ENTRIES: {}, Kind.ENTRY_LIST: {}})
     for kind in (Kind.COMMENTS, Kind.FILES):
         removals.evidence[kind] = {record_id: dict(sweeps) for record_id in absent(ingest, kind)}
+    in_entries = ingest.service.capabilities.comments_in_entries
+    if in_entries:
+        named = ingest.absent_comments().items()
+        removals.evidence[Kind.COMMENTS] = {each: {"absent_in_entry": entry_id} for each, entry_id in named}
     gone = list(dict.fromkeys([*_unlisted(ingest), *absent(ingest, Kind.ENTRY_LIST)]))
     if ingest.full_text_in_lists or ingest.service.capabilities.snapshot:
         for entry_id in gone:
@@ -123,6 +129,9 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
         if entry_id in refused:
             said = {"status": refused[entry_id].status, "message": refused[entry_id].message}
             _remove(removals, ingest, entry_id, {**sweeps, "entry_get": said})
+    if in_entries:
+        for comment_id in ingest.comments_of(removals.of(Kind.ENTRIES)):
+            removals.evidence[Kind.COMMENTS][comment_id] = {"entry_gone": True}
     for entry_id in refused.keys() - set(gone):
         ingest.note_missing(entry_id)
     return removals
@@ -169,13 +178,20 @@ async def _ask(ingest: Ingest, entry_ids: Collection[str], concurrency: int) -> 
         if error is None:
             ingest.contradicted.append(entry_id)
             ingest.unread.pop(entry_id, None)
-        elif isinstance(error, ApiError) and (error.status in _GONE or isinstance(error, Refused)):
+        elif isinstance(error, ApiError) and _proves_removal(ingest, entry_id, error):
             refused[entry_id] = error
         else:
             ingest.fail(entry_id, error)
 
     await for_each(entry_ids, ask, concurrency)
     return refused
+
+
+def _proves_removal(ingest: Ingest, entry_id: str, error: ApiError) -> bool:
+    """Return whether an answer proves that the service has an entry no longer, or no longer shows a public one."""
+    if isinstance(error, NotShown):
+        return ingest.was_public(entry_id)
+    return error.status in _GONE or isinstance(error, Refused)
 
 
 async def _is_believable(ingest: Ingest) -> bool:

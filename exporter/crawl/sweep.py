@@ -61,7 +61,7 @@ class SweepResult:
         total: the number of records that the list states.
         total_size: the sum of their sizes that the list states.
         date: the ``Date`` of the answer with its first page.
-        failure: the error of its first page, which ends the run if no list could be read.
+        failure: the newest error before its first record, which ends the run if no list could be read.
     """
 
     kind: Kind
@@ -171,6 +171,7 @@ class Sweep:
         known: the pages that an interrupted run had completed.
         listed_before: the number of records in the sweep before.
         result: filled by the sweep.
+        take_entry: receives each item with its id if items are whole entries; the list then keeps a part of them.
     """
 
     number: int
@@ -182,6 +183,7 @@ class Sweep:
     known: Mapping[Cursor, Place]
     listed_before: int
     result: SweepResult
+    take_entry: Callable[[str, dict[str, Any]], None] | None = None
     _asked: int = 0
     _items: int = 0
     _held: int = 0
@@ -199,6 +201,11 @@ class Sweep:
         finally:
             self.client.budget.release(self._held)
         result = self.result
+        if self.service.capabilities.linked_lists:
+            # If nothing was found at all, that is no empty blog.
+            nothing = not result.listed and self.paginator.problems
+            error = result.failure or ServiceError(self.paginator.problems[0]) if nothing else None
+            result.failure = error
         if self._unnamed:
             what = message(
                 "{unnamed} more items had no usable id, or one that was there twice; run again", unnamed=self._unnamed
@@ -280,13 +287,15 @@ class Sweep:
         self._held -= held
 
     def _fail(self, asked: _Asked, error: ServiceError, *, missing: bool) -> None:
-        if asked.number == 1:
+        if not self._items:
             self.result.failure = error
         self.paginator.accept_failure(asked.cursor, said(error), missing=missing)
 
     def _accept(self, asked: _Asked, page: Page) -> None:
         """Put a page's records into the ledger, followed by a note about the page."""
         kind, ledger, service = self.result.kind, self.ledger, self.service
+        if page.pause is not None:
+            self.client.slow_down(page.pause)
         digest = hashlib.sha256()
         ids: list[str] = []
         here: set[str] = set()
@@ -313,6 +322,9 @@ class Sweep:
                     )
                 )
                 continue
+            if self.take_entry is not None:
+                self.take_entry(record_id, item)
+                item = service.listed_part(item)
             frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
             if of_comments:
@@ -370,6 +382,8 @@ class Sweep:
     def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any]) -> None:
         result = self.result
         self._items += len(note["records"]["ids"])
+        if self._items:
+            result.failure = None
         result.listed += facts.new
         result.tally = _sum(result.tally, facts.new_size)
         result.differing += note["differing"]

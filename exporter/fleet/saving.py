@@ -20,7 +20,7 @@ from exporter.fleet.blog_list import ALLOWED_IN_LISTS
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.pool import error_of
 from exporter.http.address_guard import check_base_url, origin_of
-from exporter.http.engine import Client, Engine
+from exporter.http.engine import Engine, ServiceClient
 from exporter.http.transport import Statistics
 from exporter.library.backup import Backup, backup, open_service
 from exporter.message import listed, said, suggested
@@ -105,7 +105,7 @@ class BlogSaver:
     dashboard = None
 
     def __post_init__(self) -> None:
-        self._clients: dict[int, Client] = {}
+        self._clients: dict[int, ServiceClient] = {}
         self._running: dict[int, Backup] = {}
         self._services: dict[int, str] = {}
         self._pauses: dict[str, tuple[float, LongPause]] = {}

@@ -20,6 +20,21 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 Failure = TypeVar("Failure", bound=ServiceError)
 
 
+class Signer(Protocol):
+    """Makes the headers that prove a secret for one request, such as a signature; no two requests get the same."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The secrets, which must not appear in texts."""
+
+    @property
+    def header(self) -> str:
+        """The name of the header with the proof."""
+
+    def headers(self, method: str, url: str) -> dict[str, str]:
+        """Return the headers of a request that is sent now to exactly this address."""
+
+
 @dataclass(frozen=True)
 class Credentials:
     """The credentials sent to a service (API section 5 does not specify them; public clients send a bearer token).
@@ -31,6 +46,7 @@ class Credentials:
         query: the query parameter that carries the token instead of a header; empty for the header.
         secrets: parts of the token that must not appear in texts.
         advice: the next step for the user if they are refused.
+        signer: signs each request, instead of a token that is sent.
 
     Raises:
         UsageError: the token, header or scheme is not allowed in a header; the token is not shown.
@@ -42,6 +58,7 @@ class Credentials:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     query: str = ""
     advice: str = ""
+    signer: Signer | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not _HEADER_NAME.fullmatch(self.header):
@@ -60,6 +77,8 @@ class Credentials:
     @property
     def token_header(self) -> str:
         """The name of the header that carries the token; empty without a token."""
+        if self.signer is not None:
+            return self.signer.header
         return self.header if self.token and not self.query else ""
 
     @cached_property
@@ -95,7 +114,8 @@ class Credentials:
     @property
     def redactor(self) -> Redactor:
         """Removes these credentials from texts."""
-        return Redactor([*([self.token] if self.token else []), *self.secrets])
+        signed = self.signer.secrets if self.signer is not None else ()
+        return Redactor([*([self.token] if self.token else []), *self.secrets, *signed])
 
     async def credentials(self) -> Credentials:
         """Return these credentials, which are a :class:`TokenSource` that does not change."""

@@ -162,6 +162,10 @@ class Engine:
         )
         return Client(self, retrying, watch, base, origin, MemoryBody(self.budget, max_body), sender, credentials)
 
+    def restrict(self, origin: str, rate: float) -> None:
+        """Send one request at a time to a host, and at most ``rate`` in a second, from now on."""
+        self._throttles.restrict(origin, 1, rate)
+
     def downloader(
         self,
         guard: AddressGuard,
@@ -186,6 +190,40 @@ class Engine:
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
         return Downloader(retrying, guard, Sender(timeouts, Statistics(), total=self.statistics), max_bytes)
 
+    async def page(
+        self, address: str, *, timeouts: Timeouts = _SERVICE_TIMEOUTS, max_body: int = 8 * _MIB
+    ) -> PublicPage:
+        """Read a page that a person named, and follow its redirects to the public web.
+
+        Args:
+            address: its host and port are permitted even if they are private, because the person named them.
+            timeouts: of each request.
+            max_body: the largest page, decoded.
+
+        Raises:
+            AddressRefused: the address, or the target of a redirect, is not permitted.
+            TransportError: no complete answer came.
+        """
+        guard = AddressGuard(service=address)
+        url = guard.check(address)
+        places = [url]
+
+        def admit(target: URL) -> URL:
+            places.append(guard.check(str(target)))
+            return places[-1]
+
+        transport = AiohttpTransport(self._session(guard), guard, self._allowance)
+        watch = HostWatch(transport, DOWNLOAD_POLICY, self._longest_pauses)
+        sending = Redirecting(Throttled(watch, self._throttles), admit)
+        retrying = Retrying(sending, DOWNLOAD_POLICY, watch, self._throttles, self._clock, chance=self._chance)
+        sender = Sender(timeouts, Statistics(), printable(url.authority), total=self.statistics)
+        headers = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+        body = MemoryBody(self.budget, max_body)
+        request = HttpRequest(url, origin_of(url), headers, body, sender)
+        return await retrying.fetch(
+            request, lambda answer: PublicPage(str(places[-1]), answer.status, answer.headers, answer.body)
+        )
+
     def _session(self, guard: AddressGuard) -> aiohttp.ClientSession:
         if guard not in self._sessions:
             connector = aiohttp.TCPConnector(
@@ -207,6 +245,16 @@ class Engine:
                 response_class=SingleTry,
             )
         return self._sessions[guard]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPage:
+    """A page as its address answered; ``url`` is the address after redirects, ``body`` the decoded bytes."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class FileSource(Protocol):
@@ -253,6 +301,9 @@ class ServiceClient(Protocol):
     @property
     def source(self) -> FileSource | None:
         """The file that is read instead of a service."""
+
+    def slow_down(self, pause: float) -> None:
+        """Wait at least ``pause`` seconds between two requests to the service from now on."""
 
     async def fetch(
         self,
@@ -304,6 +355,10 @@ class Client:
         """The memory of all answers together, including pages that wait to be used."""
         return self.engine.budget
 
+    def slow_down(self, pause: float) -> None:
+        """Wait at least ``pause`` seconds between two requests to the service from now on; it must be above 0."""
+        self.engine.restrict(self.origin, 1.0 / pause)
+
     async def fetch(
         self,
         request: Request,
@@ -354,7 +409,8 @@ class Client:
         return answer
 
     def _url(self, request: Request) -> URL:
-        query = "&".join(f"{name}={quote(value, '', errors='surrogatepass')}" for name, value in request.params.items())
+        pairs = (f"{name}={quote(value, '', errors='surrogatepass')}" for name, value in request.params.items())
+        query = request.query or "&".join(pairs)
         return URL.build(
             scheme=self.base.scheme,
             authority=self.base.raw_authority,

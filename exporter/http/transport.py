@@ -104,6 +104,7 @@ class HttpRequest:
         content: the request's body.
         final: error statuses that are answers and no reason to send the request again.
         on_answer: is called when an answer begins.
+        sign: returns further headers for this method and URL, each time that the request is sent.
     """
 
     url: URL
@@ -117,6 +118,7 @@ class HttpRequest:
     content: bytes | None = None
     final: frozenset[int] = frozenset()
     on_answer: Callable[[], None] | None = None
+    sign: Callable[[str, str], dict[str, str]] | None = None
 
 
 @dataclass(slots=True)
@@ -222,7 +224,8 @@ class AiohttpTransport:
             raise _translated(error, request.sender, deadline) from None
 
     async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse:
-        headers = {**request.headers, **request.body.headers()}
+        signed = request.sign(request.method, str(request.url)) if request.sign is not None else {}
+        headers = {**request.headers, **signed, **request.body.headers()}
         timeout = aiohttp.ClientTimeout(total=None, connect=request.sender.timeouts.connect)
         content = None if request.content is None else io.BytesIO(request.content)
         with self.guard.asking(request.url):
@@ -300,6 +303,9 @@ class Authorised:
 
 
 def _with_credentials(request: HttpRequest, credentials: Credentials) -> HttpRequest:
+    if credentials.signer is not None:
+        # Signed when it is sent: a signature is valid for minutes, and a throttled request may wait longer.
+        return replace(request, sign=credentials.signer.headers)
     headers = {**request.headers, **credentials.headers}
     parameter = credentials.parameter
     if not parameter:

@@ -18,7 +18,7 @@ from exporter.archive.documents import append_run
 from exporter.archive.latest import LatestCheck, LatestView, check_latest, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import damaged_in_latest, is_archive
+from exporter.archive.reader import damaged_in_latest, is_archive, read_info
 from exporter.clock import Clock, SystemClock, timestamp
 from exporter.crawl.assets.download import check_fallback
 from exporter.crawl.assets.plan import AssetMode, AssetSettings
@@ -32,14 +32,18 @@ from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, In
 from exporter.html.links import AddressPattern
 from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
-from exporter.http.engine import Client, Engine
+from exporter.http.engine import Engine, ServiceClient
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
-from exporter.message import message
+from exporter.message import message, suggested
+from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService
-from exporter.service.registry import service_of
+from exporter.service.registry import DEFAULT_SERVICE, SERVICES, service_of, way_of
+from exporter.service.stated import StatedService
 from exporter.settings import Settings
+from exporter.source.export_files import ExportFiles
+from exporter.source.file_index import FileClient
 
 T = TypeVar("T")
 
@@ -58,7 +62,7 @@ class OpenService:
 
     blog_id: str
     service: BlogService
-    client: Client
+    client: ServiceClient
 
 
 @asynccontextmanager
@@ -66,6 +70,7 @@ async def open_service(
     blog_id: str,
     settings: Settings,
     *,
+    files: ExportFiles | None = None,
     engine: Engine | None = None,
     longest_pause: float = float("inf"),
     warn: Callable[[str], None] = lambda _: None,
@@ -76,14 +81,27 @@ async def open_service(
     Args:
         blog_id: the blog, such as ``NAME.blog.example.jp``.
         settings: the address, the token, time-outs and retries.
+        files: the export files to read instead of a service.
         engine: sends the requests. The blogs of one engine share connections and rate limits. ``None`` makes a new one.
         longest_pause: the longest ``Retry-After`` in seconds that is obeyed; a longer one is an error.
         warn: called with a sentence if the token would travel unencrypted, or others can read a stored sign-in.
         on_retry: called when a retry was scheduled.
 
     Raises:
-        UsageError: the address, the token or a limit is invalid.
+        UsageError: the address, the token or a limit is invalid, or the service reads files and none is named.
     """
+    if files is not None:
+        async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
+            format_ = files.format.of(settings).of_file(await finish_in_thread(files.digest))
+            yield OpenService(blog_id, format_, FileClient(files, format_, shared))
+        return
+    service = way_of(settings, settings.service)
+    if isinstance(service, ExportFile):
+        raise UsageError(
+            "The archive of {blog_id} was made from an export file. Name a newer file: {command}",
+            blog_id=blog_id,
+            command=suggested("backup", "FILE", "--archive", "DIR"),
+        )
     if settings.base_url is None:
         raise UsageError("The service of {blog_id} is unknown. Name it with --base-url or --profile.", blog_id=blog_id)
     timeouts = Timeouts(
@@ -93,7 +111,7 @@ async def open_service(
     )
     async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
         client = shared.client(
-            settings.base_url,
+            service.request_base(settings.base_url),
             credentials_for(settings, shared, warn=warn),
             timeouts=timeouts,
             max_body=settings.max_body,
@@ -106,7 +124,7 @@ async def open_service(
             rate=settings.rate,
             on_retry=on_retry,
         )
-        yield OpenService(blog_id, service_of(settings, settings.service), client)
+        yield OpenService(blog_id, service, client)
 
 
 def backup(
@@ -157,7 +175,7 @@ def backup(
     )
     run_settings = BackupSettings(
         service.blog_id,
-        recorded_url or settings.base_url or "",
+        recorded_url or _address_of(service) or settings.base_url or "",
         concurrency=settings.concurrency,
         refresh=Refresh(settings.refresh),
         max_age=settings.max_age,
@@ -167,9 +185,30 @@ def backup(
         assets=None if settings.assets == "none" else assets,
         strict_assets=settings.strict_assets,
     )
-    run = BackupRun(archive, service.service, service.client, run_settings, clock or SystemClock())
-    views = [] if dry_run else wanted_views(settings, archive, service.service)
+    run = BackupRun(
+        archive,
+        service.service,
+        service.client,
+        run_settings,
+        clock or SystemClock(),
+        read_as=lambda name: service_of(settings, name),
+    )
+    views = [] if dry_run else wanted_views(settings, archive, _records_of(archive, service.service, settings))
     return Backup(run, views, settings.wait_lock.total_seconds())
+
+
+def _records_of(archive: Path, service: BlogService, settings: Settings) -> BlogService:
+    """Return what reads the records of an archive, which may have begun with another service."""
+    held = read_info(Layout(archive)).service or DEFAULT_SERVICE.name if is_archive(Layout(archive)) else service.name
+    if (service.name == held and not isinstance(service, StatedService)) or held not in SERVICES:
+        return service
+    return service_of(settings, held)
+
+
+def _address_of(service: OpenService) -> str:
+    """Return the address of export files for the archive; empty for a service."""
+    source = service.client.source
+    return "" if source is None else next(iter(source.originals), "")
 
 
 @dataclass

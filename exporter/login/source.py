@@ -15,6 +15,7 @@ from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError, SignInRe
 from exporter.http.credentials import Credentials, Redactor, TokenSource
 from exporter.login.facts import missing_token_advice, service_command, service_origin, token_place
 from exporter.login.protocol import Tokens, ask_for_tokens, refresh_request
+from exporter.login.signing import OAuth1, Wsse
 from exporter.login.store import SignIn, SignInStore
 from exporter.message import message, said
 from exporter.settings import Settings
@@ -56,16 +57,18 @@ def credentials_for(
     Raises:
         UsageError: the address or the token is invalid, or several accounts match.
     """
+    _require_secrets(settings)
     carrier = Credentials(None, settings.auth_header, settings.auth_scheme, query=settings.auth_query or "")
     base_url = settings.base_url or ""
-    exposed = Credentials("a token").exposed_at(base_url) if settings.token or settings.token_command else None
+    is_sent = not is_signed(settings) and bool(settings.token or settings.token_command)
+    exposed = Credentials("a token").exposed_at(base_url) if is_sent else None
     if exposed is not None:
         warn(exposed)
     if settings.token:
-        advice = _refused_advice(token_place(settings))
-        return replace(_carrying(carrier, settings.token, settings.user), advice=advice)
+        advice = _refused_advice(token_place(settings), settings)
+        return replace(_carrying(carrier, settings.token, settings), advice=advice)
     if settings.token_command:
-        return CommandSource(settings.token_command, carrier, token_place(settings, "token_command"), settings.user)
+        return CommandSource(settings.token_command, carrier, settings)
     origin = service_origin(base_url)
     store = store or SignInStore(warn=warn)
     account = store.choose(origin, settings.account)
@@ -82,9 +85,44 @@ def credentials_for(
     return SignInSource(store, origin, account, carrier, engine, clock or SystemClock(), settings.retries, login)
 
 
-def _carrying(carrier: Credentials, token: str, user: str | None) -> Credentials:
+def is_signed(settings: Settings) -> bool:
+    """Return whether requests are signed, so that no secret is sent."""
+    return settings.auth in {"wsse", "oauth1"}
+
+
+def _require_secrets(settings: Settings) -> None:
+    """Check that the settings have everything that the authentication needs besides the token.
+
+    Raises:
+        UsageError: something is missing.
+    """
+    if not settings.token and not settings.token_command:
+        return
+    if settings.auth in {"basic", "wsse"} and settings.user is None:
+        raise UsageError(
+            "The authentication {auth} needs your name at the service: give it with --user.", auth=settings.auth
+        )
+    if settings.auth == "oauth1" and not (
+        settings.oauth_client_id and settings.client_secret and settings.token_secret
+    ):
+        raise UsageError(
+            message(
+                "The authentication oauth1 needs four values: the consumer key (oauth_client_id), the consumer secret "
+                "(BLOG_EXPORTER_CLIENT_SECRET or oauth_client_secret_file), the access token (BLOG_EXPORTER_TOKEN or "
+                "token_file) and its secret (BLOG_EXPORTER_TOKEN_SECRET or token_secret_file)."
+            )
+        )
+
+
+def _carrying(carrier: Credentials, token: str, settings: Settings) -> Credentials:
     """Return the credentials with a token. With a user, it is a password, sent as in RFC 7617 (Basic)."""
-    if user is None:
+    user = settings.user
+    if settings.auth == "oauth1":
+        keys = (settings.oauth_client_id or "", settings.client_secret or "", token, settings.token_secret or "")
+        return replace(carrier, signer=OAuth1(*keys))
+    if settings.auth == "wsse":
+        return replace(carrier, signer=Wsse(user or "", token))
+    if settings.auth == "bearer" or user is None:
         return replace(carrier, token=token)
     pair = base64.b64encode(f"{user}:{token}".encode()).decode("ascii")
     return replace(carrier, token=pair, scheme="Basic", secrets=(token,))
@@ -94,22 +132,44 @@ def _header_of(carrier: Credentials) -> str:
     return "" if carrier.query else carrier.header
 
 
-def _refused_advice(place: str) -> str:
+def _refused_advice(place: str, settings: Settings) -> str:
+    if settings.auth == "oauth1":
+        return message(
+            "the token ({place}) was refused: check the four values of oauth1 and this machine's clock", place=place
+        )
+    if settings.auth == "wsse":
+        return message(
+            "the name {user} with the key ({place}) was refused: check both and this machine's clock",
+            user=printable(settings.user or "", 100),
+            place=place,
+        )
+    if settings.auth == "basic":
+        return message(
+            "the name {user} with the key ({place}) was refused: check both. The key is that of the API, not your "
+            "password",
+            user=printable(settings.user or "", 100),
+            place=place,
+        )
     return message("the token ({place}) was refused: make a new one that may read this blog", place=place)
 
 
 class CommandSource:
     """The token that a command prints. The command runs for the first request, and again if the token is refused."""
 
-    def __init__(self, command: str, carrier: Credentials, place: str, user: str | None = None) -> None:
-        self.advice = _refused_advice(place)
-        self.token_header = _header_of(carrier)
+    def __init__(self, command: str, carrier: Credentials, settings: Settings) -> None:
+        self.advice = _refused_advice(token_place(settings, "token_command"), settings)
         self._command = command
         self._carrier = carrier
-        self._user = user
+        self._settings = settings
+        self._token: str | None = None
         self._current: Credentials | None = None
         self._turn = asyncio.Lock()
         self.redactor = Redactor()
+
+    @property
+    def token_header(self) -> str:
+        """The name of the header that carries the token."""
+        return self._current.token_header if self._current is not None else _header_of(self._carrier)
 
     async def credentials(self) -> Credentials:
         """Return the printed token."""
@@ -121,14 +181,17 @@ class CommandSource:
     async def renewed(self, refused: Credentials, /) -> Credentials | None:
         """Run the command again. Return ``None`` if it prints the same token."""
         async with self._turn:
+            before = self._token
             if self._current is refused:
                 self._current = await self._ask()
-            return self._current if self._current is not None and self._current.token != refused.token else None
+                return self._current if self._token != before else None
+            return self._current
 
     async def _ask(self) -> Credentials:
         token = await asyncio.to_thread(token_of, self._command)
-        carried = _carrying(self._carrier, token, self._user)
-        self.redactor.learn([token, carried.token or ""])
+        carried = _carrying(self._carrier, token, self._settings)
+        self._token = token
+        self.redactor.learn([token, carried.token or "", *(carried.signer.secrets if carried.signer else ())])
         return replace(carried, advice=self.advice)
 
 

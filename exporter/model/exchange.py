@@ -18,6 +18,7 @@ class Request(NamedTuple):
         method: the HTTP method; only ``GET`` follows redirects.
         content: the body.
         final: statuses that are not retried for this operation, although they are for others.
+        query: the encoded query as it is sent, in place of ``params``.
     """
 
     operation: str
@@ -27,6 +28,7 @@ class Request(NamedTuple):
     method: str = "GET"
     content: bytes | None = None
     final: frozenset[int] = frozenset()
+    query: str = ""
 
 
 @dataclass(slots=True)

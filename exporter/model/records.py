@@ -113,6 +113,7 @@ class Post:
         audience: who may see it; ``None`` if the service does not state it.
         featured: the address of its featured picture.
         sources: the names of the services that its record comes from, if there are several.
+        others: the entry as the services after the first of ``sources`` have it.
         private: whether only its writer may see it; ``None`` if invalid.
         access: the service's code for who may see it, whose meaning only the owner knows.
         comments_open: whether it takes comments.
@@ -146,6 +147,7 @@ class Post:
     audience: Audience | None = None
     featured: str = ""
     sources: tuple[str, ...] = ()
+    others: tuple[Post, ...] = field(repr=False, default=())
     private: bool | None = None
     access: str = ""
     comments_open: bool | None = None

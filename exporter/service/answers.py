@@ -133,3 +133,9 @@ def refusal(request: Request, response: Response, reason: str) -> ApiError:
     body = printable(response.body[: 4 * _BODY_CHARACTERS].decode("utf-8", errors="replace"), _BODY_CHARACTERS)
     shown = {name: printable(value, 100) for name, value in request.params.items()}
     return ApiError(request.operation, shown, response.status, reason, body)
+
+
+def require_success(request: Request, response: Response, message_in: Callable[[Any], object], advice: str) -> None:
+    """Raise the error for a response with any other status than 200, as :func:`read_json` does."""
+    if response.status != 200:
+        _fail_by_status(request, response, message_in, advice)

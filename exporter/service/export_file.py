@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, BinaryIO, ClassVar, Final, NamedTuple
+from typing import Any, BinaryIO, ClassVar, Final, NamedTuple, Self
 
 from exporter.message import message
 from exporter.model.exchange import Request, Response
@@ -24,14 +24,20 @@ from exporter.service.interface import Call, Capabilities, EntryAnswer, Page, Pa
 from exporter.service.pagination import CountedPages
 from exporter.service.stated import StatedService
 
-PAGE_RECORDS: Final = 200
-"""Records in one answer of the index."""
+_PAGE_RECORDS: Final = 200
+_PAGE_COMMENTS: Final = 50
+"""Comments in one answer of the index. They are whole, so an answer of fewer takes less memory."""
 MAX_PAGES: Final = 10_000_000
 _LISTS: Final[Mapping[Kind, str]] = {
     Kind.ENTRY_LIST: message("entry list"),
     Kind.COMMENTS: message("comment list"),
     Kind.FILES: message("file list"),
 }
+
+
+def page_records(kind: Kind) -> int:
+    """Return the number of records in one answer of the index."""
+    return _PAGE_COMMENTS if kind is Kind.COMMENTS else _PAGE_RECORDS
 
 
 class FoundRecord(NamedTuple):
@@ -78,6 +84,11 @@ class ExportFile(StatedService):
         """The SHA-256 of the file, so that an interrupted run of another file is not resumed."""
         return {"file_sha256": self._digest} if self._digest else {}
 
+    def of_file(self, digest: str) -> Self:
+        """Return this format for the file with a SHA-256."""
+        self._digest = digest
+        return self
+
     @classmethod
     @abstractmethod
     def recognises(cls, head: bytes) -> bool:
@@ -93,7 +104,9 @@ class ExportFile(StatedService):
 
     def list_item(self, raw: Raw, comments: int) -> dict[str, Any]:
         """Return the list item of an entry that has this many comments in the file."""
-        post = self.post(raw)
+        return self._list_item(self.post(raw), comments)
+
+    def _list_item(self, post: Post, comments: int) -> dict[str, Any]:
         return {
             "id": post.id,
             "title": post.title,
@@ -128,9 +141,10 @@ class ExportFile(StatedService):
 
         def call(page: int) -> Call[Page]:
             request = Request(_LISTS[kind], f"/{kind}", {"page": str(page)}, {})
-            return Call(request, lambda response: _page(request, response, page))
+            return Call(request, lambda response: _page(request, response, page, size))
 
-        return CountedPages(_LISTS[kind], "page", call, MAX_PAGES, PAGE_RECORDS)
+        size = page_records(kind)
+        return CountedPages(_LISTS[kind], "page", call, MAX_PAGES, size)
 
     def entry_call(self, _blog_id: str, entry_id: str, _validators: Validators | None = None) -> Call[EntryAnswer]:
         """Return the request for an entry of the index."""
@@ -152,12 +166,12 @@ class ExportFile(StatedService):
         return key_of(raw.get("post_id")) or ""
 
 
-def _page(request: Request, response: Response, page: int) -> Page:
+def _page(request: Request, response: Response, page: int, size: int) -> Page:
     answer = read_object(request, response, _message)
     items, total = answer.get("list"), answer.get("total")
     if not isinstance(items, list) or type(total) is not int:
         raise refusal(request, response, message("the answer has no list"))
-    return Page(items, echo=page, page_size=PAGE_RECORDS, total=total)
+    return Page(items, echo=page, page_size=size, total=total)
 
 
 def _text(value: Any) -> str:

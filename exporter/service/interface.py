@@ -142,17 +142,29 @@ class Capabilities:
         totals: its lists state the number of records, so that a backup can be proven complete.
         validators: it may answer that an entry is unchanged (RFC 9110, section 13).
         full_text_in_lists: each list item is the whole entry, so entries are not requested one by one.
+        entries_in_lists: the pages of the entry list hold whole entries, which are stored as entries; the list keeps
+            the part of each that :meth:`BlogService.listed_part` returns. An entry can also be requested.
         comments_per_entry: comments are listed for each entry, not for the whole blog.
         user: it names the calling user.
         snapshot: its answers never change, so one sweep proves that a record is absent.
+        comment_counts: its list items state the number of comments of their entries. Without them the total of the
+            comment list is the number of comments to expect.
+        entries_at_once: the most full entries that one request answers.
+        linked_lists: a page of a list decides which others are requested, so an interrupted run reads its lists again.
+        comments_in_entries: the answer for an entry carries its comments, so no list of comments is requested.
     """
 
     totals: bool = True
     validators: bool = True
     full_text_in_lists: bool = False
+    entries_in_lists: bool = False
     comments_per_entry: bool = False
     user: bool = True
     snapshot: bool = False
+    comment_counts: bool = True
+    entries_at_once: int = 1
+    linked_lists: bool = False
+    comments_in_entries: bool = False
 
 
 class Validators(NamedTuple):
@@ -177,15 +189,42 @@ def _sendable(value: str | None) -> str | None:
     return value if value and value.isascii() and value.isprintable() else None
 
 
+class Original(NamedTuple):
+    """An answer that the archive keeps as a file if its record is new or changed.
+
+    Attributes:
+        url: the address of its asset record.
+        content: the bytes of the file.
+    """
+
+    url: str
+    content: bytes
+
+
 class EntryAnswer(NamedTuple):
-    """An entry as sent, or ``None`` as ``data`` if it is unchanged since the validators given."""
+    """An entry as sent.
+
+    Attributes:
+        data: the record; ``None`` if it is unchanged since the validators given.
+        validators: of the answer.
+        comments: the raw comments of the entry, if the service has :attr:`Capabilities.comments_in_entries`.
+        original: the answer itself, if the record is only a reading of it.
+        shortage: a sentence if the answer states comments that it does not carry; empty otherwise.
+    """
 
     data: dict[str, Any] | None
     validators: Validators
+    comments: tuple[dict[str, Any], ...] = ()
+    original: Original | None = None
+    shortage: str = ""
 
 
 class Refused(ApiError):
     """The service states that it does not have a record, or refuses it."""
+
+
+class NotShown(ApiError):
+    """The service shows a record only to others. It may exist; if it was public before, it is no longer so."""
 
 
 class WrongRecord(ApiError):
@@ -204,6 +243,7 @@ class Page:
         page_size: the number of items on a full page.
         total: the number of records of the list.
         total_size: the sum of :meth:`BlogService.amount` over all records.
+        pause: the seconds between two requests that the answer asks for.
     """
 
     items: list[Any]
@@ -213,6 +253,7 @@ class Page:
     page_size: int | None = None
     total: int | None = None
     total_size: int | None = None
+    pause: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +432,11 @@ class BlogService(Records):
 
     capabilities: Capabilities
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences about what this object has read so far and how sure it is; none of them is a failure."""
+        return ()
+
     @classmethod
     def of(cls, _settings: Values) -> Self:
         """Return the service with the user's settings."""
@@ -417,9 +463,37 @@ class BlogService(Records):
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
         """Return the request for a full entry. ``parse`` raises :class:`WrongRecord` for a different entry."""
 
+    def listed_entry_call(
+        self, blog_id: str, entry_id: str, _item: Raw | None, validators: Validators | None = None
+    ) -> Call[EntryAnswer]:
+        """Return the request for a full entry, for a service whose list item decides the request.
+
+        The item is the newest known one, ``None`` for an entry that was never listed.
+        """
+        return self.entry_call(blog_id, entry_id, validators)
+
+    def list_of(self, _item: Raw) -> str:
+        """Return the list that a list item is from. One request answers only entries of one list."""
+        return ""
+
+    def entries_call(self, blog_id: str, items: Mapping[str, Raw]) -> Call[list[Any]]:
+        """Return the request for up to ``entries_at_once`` full entries; ``items`` are their list items by id.
+
+        An entry that the answer lacks is requested alone, and so is one that differs from the archive.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def user_call(self) -> Call[dict[str, Any]]:
         """Return the request for the calling user."""
+
+    def request_base(self, base_url: str) -> str:
+        """Return the address that the paths of requests follow."""
+        return base_url
+
+    def listed_part(self, raw: Raw) -> Raw:
+        """Return the part of a whole entry that the entry list keeps. It must change whenever the entry does."""
+        return raw
 
     def may_be_uncounted(self, _raw: Raw) -> bool:
         """Return whether a comment is hidden, so that its entry's comment count may leave it out."""

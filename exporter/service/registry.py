@@ -6,14 +6,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from exporter.errors import UsageError
+from exporter.service.atompub import AtomPub
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
+from exporter.service.joined import JoinedService
+from exporter.service.movable_type import MovableType
+from exporter.service.public_site import PublicSite
+from exporter.service.stated import StatedService
+from exporter.service.wordpress_api import WordPressApi
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
+    MovableType.name: MovableType,
+    WordPressApi.name: WordPressApi,
+    AtomPub.name: AtomPub,
+    PublicSite.name: PublicSite,
 }
 """The services by the names that ``archive.json`` has for them."""
 
@@ -41,7 +51,26 @@ PROFILES: Final[Mapping[str, Profile]] = {
 
 
 def service_of(settings: Values, name: str | None = None) -> BlogService:
-    """Return the service that an archive names.
+    """Return the service that reads an archive's records, also those that several services gave.
+
+    Args:
+        settings: the user's settings.
+        name: the name in ``archive.json``, or ``None`` if it has none.
+
+    Raises:
+        UsageError: no service has this name.
+    """
+    main = way_of(settings, name)
+    return joined_service(settings, main) if isinstance(main, StatedService) else main
+
+
+def joined_service(settings: Values, main: BlogService) -> JoinedService:
+    """Return the service that reads joined records of an archive with this main service."""
+    return JoinedService(main, lambda other: SERVICES[other].of(settings) if other in SERVICES else None, [*SERVICES])
+
+
+def way_of(settings: Values, name: str | None = None) -> BlogService:
+    """Return the service with this name, for a backup.
 
     Args:
         settings: the user's settings.

@@ -5,6 +5,7 @@ The names inside a ZIP are only shown, never used as paths. A member that expand
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import zipfile
@@ -12,12 +13,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from exporter.errors import UsageError
 from exporter.message import system_reason
-from exporter.service.export_file import ExportFile
+from exporter.service.export_file import ExportFile, FoundRecord
 from exporter.service.registry import EXPORT_FILES
 from exporter.text import printable
 
@@ -27,6 +29,7 @@ _MAX_MEMBERS: Final = 10_000
 _MAX_MEMBER_BYTES: Final = 16 * 1024**3
 _MAX_RATIO: Final = 200
 """Text compresses to a twentieth; a bomb to a thousandth. Small members are not checked."""
+_RECORDS_WITH_ADDRESS: Final = 200
 _RATIO_FROM_BYTES: Final = 64 * 1024**2
 _ZIP: Final = b"PK\x03\x04"
 _GZIP: Final = b"\x1f\x8b"
@@ -130,6 +133,19 @@ def find_export_files(path: Path) -> ExportFiles:
             formats=", ".join(sorted(formats)),
         )
     return ExportFiles(path, parts, left_out)
+
+
+def stated_address(files: ExportFiles) -> str:
+    """Return the address of the blog that one of the first records of the files states; empty if none does."""
+    service = files.format()
+    with contextlib.suppress(OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+        for part in files.parts:
+            with part.open() as file:
+                records = (each for each in service.read(file, part.name) if isinstance(each, FoundRecord))
+                for found in islice(records, _RECORDS_WITH_ADDRESS):
+                    if address := service.blog_address(found.raw):
+                        return address
+    return ""
 
 
 _Found = tuple[Path, str, str, type[ExportFile] | None]

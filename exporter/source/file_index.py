@@ -7,6 +7,7 @@ reads it the way it reads an API: page by page, then entry by entry.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sqlite3
 import zipfile
@@ -24,22 +25,29 @@ from exporter.http.transport import Statistics
 from exporter.message import message, system_reason
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
-from exporter.service.export_file import PAGE_RECORDS, ExportFile, FoundRecord, Misread
+from exporter.service.export_file import ExportFile, FoundRecord, Misread, page_records
 from exporter.source.export_files import ExportFiles, ExportPart
 
 T = TypeVar("T")
 
 MAX_NOTES: Final = 1000
 """Parts that fit no rule and are named; the others are counted."""
-_COMMIT_RECORDS: Final = 10_000
+_CHECKED_RECORDS: Final = 1_000
 _LOST_PARTS: Final = 100
+_DIGEST_BYTES: Final = 16
 _SCHEMA: Final = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
-CREATE TABLE records (kind TEXT, n INTEGER, id TEXT, post_id TEXT, data BLOB, comments INTEGER DEFAULT 0,
-                      PRIMARY KEY (kind, id)) WITHOUT ROWID;
+CREATE TABLE records (kind TEXT, n INTEGER, id TEXT, data BLOB);
+CREATE UNIQUE INDEX ids ON records (kind, id);
 CREATE UNIQUE INDEX places ON records (kind, n);
+CREATE TABLE comment_counts (id TEXT PRIMARY KEY, comments INTEGER) WITHOUT ROWID;
+CREATE TABLE numbers (kind TEXT, id TEXT, number INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID;
+CREATE TABLE copies (kind TEXT, id TEXT, digest BLOB, record_id TEXT, PRIMARY KEY (kind, id, digest)) WITHOUT ROWID;
+CREATE TABLE turns (id TEXT PRIMARY KEY, turn INTEGER) WITHOUT ROWID;
 """
+"""``numbers`` has the last number behind an id that several records propose, and ``copies`` finds equal ones of them.
+``turns`` counts the comments of the current entry by the id that they propose."""
 
 
 @dataclass
@@ -66,7 +74,7 @@ class FileIndex:
     _counts: dict[str, int] = field(default_factory=dict)
     _current: str = ""
     _again: bool = False
-    _turns: dict[str, int] = field(default_factory=dict)
+    _new_comments: int = 0
 
     def build(self, check: Callable[[], None] = lambda: None) -> None:
         """Read the files; ``check`` is called often and may raise to stop.
@@ -79,12 +87,13 @@ class FileIndex:
             try:
                 with part.open() as file:
                     for number, found in enumerate(self.service.read(file, part.name)):
-                        if number % _COMMIT_RECORDS == 0:
+                        if number % _CHECKED_RECORDS == 0:
                             check()
                         self._add(part, found)
             except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
                 reason = system_reason(error) if isinstance(error, OSError) and error.errno else str(error)
                 self._lose(message("{file} could not be read to its end: {reason}", file=part.name, reason=reason))
+        self._count_comments()
         self._database.commit()
 
     def _open(self) -> None:
@@ -106,15 +115,17 @@ class FileIndex:
     def page(self, kind: Kind, number: int) -> list[dict[str, Any]]:
         """Return a page of a list, from 1."""
         stored = Kind.ENTRIES if kind is Kind.ENTRY_LIST else kind
-        begin = (number - 1) * PAGE_RECORDS
+        size = page_records(kind)
+        begin = (number - 1) * size
         rows = self._database.execute(
-            "SELECT data, comments FROM records WHERE kind = ? AND n >= ? AND n < ? ORDER BY n",
-            (str(stored), begin, begin + PAGE_RECORDS),
+            "SELECT data, comments FROM records LEFT JOIN comment_counts USING (id)"
+            " WHERE kind = ? AND n >= ? AND n < ? ORDER BY n",
+            (str(stored), begin, begin + size),
         )
         found = ((lossless_json.loads(data), comments) for data, comments in rows)
         if kind is not Kind.ENTRY_LIST:
             return [raw for raw, _ in found]
-        return [self.service.list_item(raw, comments) for raw, comments in found]
+        return [self.service.list_item(raw, comments or 0) for raw, comments in found]
 
     def record(self, kind: Kind, record_id: str) -> bytes | None:
         """Return a record as JSON, or ``None``."""
@@ -141,42 +152,74 @@ class FileIndex:
         if not self.address:
             self.address = self.service.blog_address(found.raw)
         if found.kind is Kind.ENTRIES:
-            self._turns.clear()
+            self._count_comments()
             self._current, self._again = self._store(found, repeats=True)
         elif found.kind is Kind.COMMENTS:
             # A second copy of an entry repeats its comments; the same comment twice in one copy is two comments.
-            turn = self._turns[found.id] = self._turns.get(found.id, 0) + 1
+            turn = self._turn(found.id)
             proposed = found.id if turn == 1 else f"{found.id}-{turn}"
             raw = {**found.raw, "post_id": self._current}
             _, again = self._store(found._replace(id=proposed, raw=raw), repeats=self._again)
-            if not again:
-                self._database.execute(
-                    "UPDATE records SET comments = comments + 1 WHERE kind = ? AND id = ?",
-                    (str(Kind.ENTRIES), self._current),
-                )
+            self._new_comments += not again
         else:
             self._store(found, repeats=True)
 
+    def _turn(self, comment_id: str) -> int:
+        """Return how many comments of the current entry propose this id, with this one."""
+        row = self._database.execute(
+            "INSERT INTO turns VALUES (?, 1) ON CONFLICT DO UPDATE SET turn = turn + 1 RETURNING turn", (comment_id,)
+        ).fetchone()
+        return int(row[0])
+
+    def _count_comments(self) -> None:
+        """Add the new comments of the current entry to its number, and forget their ids."""
+        if self._new_comments:
+            self._database.execute(
+                "INSERT INTO comment_counts VALUES (?, ?)"
+                " ON CONFLICT DO UPDATE SET comments = comments + excluded.comments",
+                (self._current, self._new_comments),
+            )
+            self._new_comments = 0
+        self._database.execute("DELETE FROM turns")
+
     def _store(self, found: FoundRecord, *, repeats: bool) -> tuple[str, bool]:
         """Store a record under a free id; return the id, and whether an equal record already has it."""
-        record_id, number = found.id, 1
-        while True:
-            data = lossless_json.dumps({**found.raw, "id": record_id})
-            known = self.record(found.kind, record_id)
-            if known is None:
-                break
-            if repeats and known == data:
-                return record_id, True
+        if self._insert(found, found.id):
+            return found.id, False
+        digest = hashlib.blake2b(lossless_json.dumps(found.raw), digest_size=_DIGEST_BYTES).digest()
+        if repeats:
+            known = self._equal(found, digest)
+            if known is not None:
+                return known, True
+        key = str(found.kind), found.id
+        row = self._database.execute("SELECT number FROM numbers WHERE kind = ? AND id = ?", key).fetchone()
+        number = 2 if row is None else row[0] + 1
+        while not self._insert(found, f"{found.id}-{number}"):
             number += 1
-            record_id = f"{found.id}-{number}"
+        record_id = f"{found.id}-{number}"
+        self._database.execute("INSERT OR REPLACE INTO numbers VALUES (?, ?, ?)", (*key, number))
+        self._database.execute("INSERT OR IGNORE INTO copies VALUES (?, ?, ?, ?)", (*key, digest, record_id))
+        return record_id, False
+
+    def _insert(self, found: FoundRecord, record_id: str) -> bool:
+        """Store a record under an id, unless another one has it."""
         kind = str(found.kind)
         place = self._counts.get(kind, 0)
-        self._database.execute(
-            "INSERT INTO records (kind, n, id, post_id, data) VALUES (?, ?, ?, ?, ?)",
-            (kind, place, record_id, found.raw.get("post_id"), data),
-        )
-        self._counts[kind] = place + 1
-        return record_id, False
+        data = lossless_json.dumps({**found.raw, "id": record_id})
+        row = (kind, place, record_id, data)
+        done = self._database.execute("INSERT OR IGNORE INTO records (kind, n, id, data) VALUES (?, ?, ?, ?)", row)
+        if done.rowcount:
+            self._counts[kind] = place + 1
+        return bool(done.rowcount)
+
+    def _equal(self, found: FoundRecord, digest: bytes) -> str | None:
+        """Return the id of an equal record among those that proposed the same id."""
+        if self.record(found.kind, found.id) == lossless_json.dumps({**found.raw, "id": found.id}):
+            return found.id
+        row = self._database.execute(
+            "SELECT record_id FROM copies WHERE kind = ? AND id = ? AND digest = ?", (str(found.kind), found.id, digest)
+        ).fetchone()
+        return None if row is None else str(row[0])
 
     def _lose(self, text: str) -> None:
         if len(self.losses) < _LOST_PARTS:
@@ -246,6 +289,9 @@ class FileClient:
         if not self.index.count(Kind.ENTRIES):
             reason = self.index.losses[0] if self.index.losses else message("it holds no entry")
             raise ServiceError("{file}: {reason}.", file=self.files.path.name, reason=reason)
+
+    def slow_down(self, pause: float) -> None:
+        """Do nothing: a file asks for no pause."""
 
     def close(self) -> None:
         """Delete the index."""

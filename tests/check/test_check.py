@@ -19,6 +19,7 @@ from exporter.check.facts import CheckResult
 from exporter.check.service_check import ENTRIES_FOR_ADDRESS, ENTRIES_OF_A_REPORT, REQUESTS, check
 from exporter.clock import FixedClock
 from exporter.demo.content import Blog, demo_blog, fields
+from exporter.http.engine import Client
 from exporter.library.backup import OpenService, open_service
 from exporter.settings import resolve
 from tests.support.demo_service import DemoService, ServiceOptions
@@ -92,6 +93,7 @@ async def test_a_long_pause_after_renewing_a_sign_in_is_a_failure(
     @asynccontextmanager
     async def paused(*args: Any, **more: Any) -> AsyncIterator[OpenService]:
         async with open_service(*args, **more) as opened:
+            assert isinstance(opened.client, Client)
             opened.client.retrying.throttles.of(opened.client.origin).pause_until(time.monotonic() + 300)
             yield opened
 

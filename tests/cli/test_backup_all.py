@@ -94,7 +94,7 @@ def test_an_unexpected_failure_ends_no_other_backup(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("exporter.cli.backup.find_target", broken)
+    monkeypatch.setattr("exporter.cli.backup.find_source", broken)
     done = program("backup", "--all", "--config", config)
     assert done.code == 1
     assert done.err.count("Unexpected: ZeroDivisionError") == 4
@@ -106,7 +106,7 @@ def test_ctrl_c_ends_all_backups(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("exporter.cli.backup.find_target", interrupted)
+    monkeypatch.setattr("exporter.cli.backup.find_source", interrupted)
     done = program("backup", "--all", "--config", written(tmp_path, service))
     assert done.code == 130
     assert "two" not in done.err

@@ -91,7 +91,8 @@ def addresses(post: Post, base: str) -> list[FoundAddress]:
     featured = absolute(post.featured, base) if post.featured else None
     if featured is not None:
         found[featured] = Use.SHOWN
-    for html in (post.body, post.more, post.template):
+    texts = [post.body, post.more, post.template, *(text for other in post.others for text in (other.body, other.more))]
+    for html in texts:
         for text, use in embedded(html):
             url = absolute(text, base)
             if url is not None:

@@ -233,6 +233,24 @@ def keep_file(store: AssetStore, url: str, path: Path) -> Asset:
     return asset
 
 
+def keep_original(store: AssetStore, url: str, content: bytes) -> dict[str, Any]:
+    """Store an answer of the service as a file, and return its asset record.
+
+    Raises:
+        NoSpace: the disk is full.
+    """
+    part = store.part(url)
+    try:
+        part.restart(None, None)
+        part.write(content)
+        content_type = sniff(content[:HEAD_BYTES])
+        asset = Asset(url, content_type=content_type, bytes=part.size, sha256=part.sha256)
+        store.keep(part, content_type)
+    finally:
+        part.close()
+    return asset.data()
+
+
 @dataclass(slots=True)
 class AssetResult:
     """The result of a download run.

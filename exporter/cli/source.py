@@ -1,0 +1,251 @@
+"""SOURCE on the command line: an address or an export file, in addition to the names that :mod:`target` knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target
+from exporter.errors import BlogExporterError, UsageError
+from exporter.message import either, listed, message, message_n, suggested
+from exporter.settings import read_config
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.cli.output import Output
+    from exporter.service.discovery import WayIn
+    from exporter.source.discovery import Ways
+    from exporter.source.export_files import ExportFiles
+
+_NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_ID_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSource:
+    """What a backup reads, as the user named it.
+
+    Attributes:
+        target: the blog, its archive and its settings.
+        options: the options of the command line, and the settings that the source implies.
+        files: the export files; ``None`` for a service.
+        ways: the ways into an address, if it was explored.
+    """
+
+    target: BlogTarget
+    options: Mapping[str, Any]
+    files: ExportFiles | None = None
+    ways: Ways | None = None
+
+
+def find_source(
+    words: str,
+    options: Mapping[str, Any],
+    *,
+    out: Output,
+    archive: Path | None = None,
+    config: Path | None = None,
+    new: bool = True,
+    explore: bool = True,
+) -> NamedSource:
+    """Find what the user named: an export file, an address, or a blog that :func:`find_target` knows.
+
+    Args:
+        words: the user's words.
+        options: the options of the command line.
+        out: receives warnings.
+        archive: the archive's folder, if it was named too.
+        config: the settings file named on the command line.
+        new: whether a missing archive that was known may be created anew.
+        explore: whether a blog ID without a known service is explored as an address.
+
+    Raises:
+        UsageError: the words name nothing that can be read.
+        ServiceError: the address does not answer.
+    """
+    how: dict[str, Any] = {"config": config, "new": new, "warn": out.warn}
+    if archive is None and words in read_config(config).blogs:
+        return NamedSource(find_target(words, options, **how), options)
+    files = files_at(words)
+    if files is not None:
+        return _of_files(files, options, archive, how)
+    address = address_in(words)
+    if address is not None:
+        return _of_address(address, options, archive, how)
+    target = find_target(words, options, archive=archive, **how)
+    if explore and target.settings.base_url is None and target.notice is None and not _is_archive(target.root):
+        return _of_blog_id(target, options, archive, how)
+    return NamedSource(target, options)
+
+
+def _of_blog_id(
+    target: BlogTarget, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
+) -> NamedSource:
+    """Return the blog whose ID is its host, although no setting names its service."""
+    try:
+        return _of_address(f"https://{target.blog_id}/", options, archive, how)
+    except BlogExporterError as error:
+        raise UsageError(
+            "The service of {blog_id} is unknown. Name it with --base-url or --profile. Read as an address: {reason}",
+            blog_id=target.blog_id,
+            reason=error,
+        ) from error
+
+
+def files_at(words: str) -> ExportFiles | None:
+    """Return the export files that the words name; ``None`` if they name none."""
+    if not words or "\0" in words:
+        return None
+    path = Path(words)
+    if path.is_dir():
+        from exporter.archive.archive import Archive
+
+        is_path = len(path.parts) > 1 or words.endswith(("/", "\\")) or "." not in words
+        if Archive.exists(path) or not is_path or not any(each.is_file() for each in path.iterdir()):
+            return None
+    elif not path.is_file():
+        return None
+    from exporter.source.export_files import find_export_files
+
+    return find_export_files(path)
+
+
+def _of_files(
+    files: ExportFiles, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
+) -> NamedSource:
+    """Return the blog of export files: that of the archive, or of the address that the file states.
+
+    The archive does not remember the format: its other source, if it has one, can be read again without a new file.
+    """
+    from exporter.source.export_files import stated_address
+
+    chosen = {**options, "service": files.format.name}
+    if archive is not None and _is_archive(archive):
+        return NamedSource(find_target(str(archive), chosen, **how), options, files)
+    address = options.get("base_url") or stated_address(files)
+    blog_id = _host_of(address) if address else _id_from_name(files.path)
+    root = archive or Path(blog_id)
+    named = str(root) if _is_archive(root) else blog_id
+    target = find_target(named, chosen, archive=None if _is_archive(root) else root, **how)
+    return NamedSource(target, options, files)
+
+
+def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]) -> NamedSource:
+    """Return the blog at an address, read as in its archive or by the best way that an exploration finds."""
+    root = archive or Path(_host_of(address))
+    if _is_archive(root):
+        target = find_target(str(root), options, **how)
+        if target.settings.base_url is not None and _same_site(address, target):
+            return NamedSource(target, options)
+    ways = explored(address)
+    way = ways.chosen(options.get("service"))
+    if way is None:
+        raise UsageError(nothing_at(ways, options.get("service")))
+    given = {name: value for name, value in options.items() if value is not None}
+    chosen = {**options, "base_url": way.base_url, "service": way.service, **way.settings, **given}
+    root = archive or Path(way.blog_id)
+    if _is_archive(root):
+        return NamedSource(find_target(str(root), chosen, **how), chosen, ways=ways)
+    target = find_target(way.blog_id, chosen, archive=root, **how)
+    return NamedSource(target, chosen, ways=ways)
+
+
+def _same_site(address: str, target: BlogTarget) -> bool:
+    """Return whether an address is that of the archive's blog, or of the service that it is read from."""
+    host = urlsplit(address).hostname
+    return host in {target.blog_id, urlsplit(target.settings.base_url or "").hostname}
+
+
+def explored(address: str) -> Ways:
+    """Return the ways into an address.
+
+    Raises:
+        ServiceError: it does not answer.
+    """
+    import asyncio
+
+    from exporter.http.engine import Engine
+    from exporter.source.discovery import discover
+
+    async def run() -> Ways:
+        async with Engine() as engine:
+            return await discover(address, engine)
+
+    return asyncio.run(run())
+
+
+def nothing_at(ways: Ways, service: str | None) -> str:
+    """Return why an address cannot be read, or not as the service that the user named."""
+    if service is not None and ways.found:
+        return message(
+            "{address} cannot be read as {service}; it can be as {known}.",
+            address=printable(ways.address, 200),
+            service=printable(service, 40),
+            known=listed([way.service for way in ways.found]),
+        )
+    return message(
+        "{address} has neither an API nor a feed nor a sitemap that this program can read. If its service gives out an "
+        "export file, name that file: {command}",
+        address=printable(ways.address, 200),
+        command=suggested("backup", "FILE"),
+    )
+
+
+def way_lines(source: NamedSource) -> Iterator[str]:
+    """Yield what was found at an address, in sentences; nothing if it was not explored."""
+    ways = source.ways
+    way = None if ways is None else ways.chosen(source.target.settings.service)
+    if ways is None or way is None:
+        return
+    counts = counts_text(way)
+    if counts:
+        yield message("Found at {address}: {label}, {counts}.", address=ways.address, label=way.label, counts=counts)
+    else:
+        yield message("Found at {address}: {label}.", address=ways.address, label=way.label)
+    for lack in way.lacks:
+        yield message("  not there: {lack}", lack=lack)
+    others = [other.service for other in ways.found if other is not way]
+    if others:
+        yield message("It can also be read with --service {services}.", services=either(others))
+
+
+def counts_text(way: WayIn) -> str:
+    """Return the numbers of records that a way states, such as ``273 posts, 12 pages``."""
+    return listed(_count_text(name, number) for name, number in way.counts.items())
+
+
+def _count_text(name: str, number: int) -> str:
+    match name:
+        case "posts":
+            return message_n("{n:,} post", "{n:,} posts", number)
+        case "pages":
+            return message_n("{n:,} page", "{n:,} pages", number)
+        case "comments":
+            return message_n("{n:,} comment", "{n:,} comments", number)
+        case _:
+            return message_n("{n:,} picture", "{n:,} pictures", number)
+
+
+def _is_archive(path: Path) -> bool:
+    from exporter.archive.archive import Archive
+
+    return Archive.exists(path)
+
+
+def _host_of(address: str) -> str:
+    try:
+        return blog_id_in(address)
+    except ValueError:
+        host = urlsplit(address).hostname
+        if host is None:
+            raise UsageError("--base-url must look like https://HOST, not {text}.", text=repr(address)) from None
+        return host
+
+
+def _id_from_name(path: Path) -> str:
+    name = _NOT_IN_AN_ID.sub("-", path.name.partition(".")[0] or path.name).strip("-.")
+    return name[:_MAX_ID_CHARACTERS] or "blog"

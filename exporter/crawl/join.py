@@ -1,0 +1,315 @@
+"""Join the records of a second service with those of an archive, such as the pages of a blog with its export file.
+
+The run compares the second service with what the archive has of it, under that service's own ids. Then each new record
+gets the id of the record in the archive that is the same entry, comment or file, and the two are stored as one joined
+record (:mod:`exporter.service.joined`). Nothing is merged: both stay as they were given. Records without a partner are
+added.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+from exporter import lossless_json
+from exporter.archive import atomic
+from exporter.archive.lines import put_line
+from exporter.archive.state import State
+from exporter.crawl.ledger import Ledger
+from exporter.crawl.removals import Removals
+from exporter.html.text import plain_text
+from exporter.message import message
+from exporter.model.kinds import Kind
+from exporter.service.joined import SOURCES, JoinedService
+
+if TYPE_CHECKING:
+    from exporter.crawl.checkpoint import Checkpoint
+    from exporter.crawl.ingest import Ingest
+    from exporter.lossless_json import Frozen
+    from exporter.model.records import Post, Raw
+    from exporter.service.interface import BlogService
+
+_KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES, Kind.USER)
+_MAX_NAMED: Final = 20
+_ONLY_SWEEP: Final = 1
+
+Facts = Iterator[tuple[str, ...]]
+"""Keys of which each one identifies a record, the most certain first."""
+
+
+@dataclass(slots=True)
+class JoinReport:
+    """What a join did.
+
+    Attributes:
+        matched: entries that the archive has from the service and from another one.
+        new: entries of this run that only the service has.
+        only_archived: entries of the archive that the service does not have.
+        conflicts: sentences about entries of this run with different texts.
+        more_conflicts: how many more there are.
+    """
+
+    matched: int = 0
+    new: int = 0
+    only_archived: int = 0
+    conflicts: list[str] = field(default_factory=list)
+    more_conflicts: int = 0
+
+    def document(self, service: str) -> dict[str, Any]:
+        """Return it as the run's line states it."""
+        return {
+            "service": service,
+            "matched": self.matched,
+            "new": self.new,
+            "only_archived": self.only_archived,
+            "conflicts": len(self.conflicts) + self.more_conflicts,
+        }
+
+
+class ServiceView:
+    """What one service gave of an archive, with that service's own ids: the state that a run of it compares with.
+
+    Args:
+        reads: reads the archive's records.
+        way: the service.
+        archived: the newest version of the archive.
+        checkpoint: an empty one, for the joined records.
+
+    Attributes:
+        state: the service's records.
+        ids: by kind, the archive's id of each record by the service's own id.
+    """
+
+    def __init__(self, reads: JoinedService, way: BlogService, archived: State, checkpoint: Checkpoint) -> None:
+        self.reads = reads
+        self.way = way
+        self.archived = archived
+        self.checkpoint = checkpoint
+        self.state = State(archived.blog_id, archived.version)
+        self.ids: dict[Kind, dict[str, str]] = {kind: {} for kind in _KINDS}
+        for kind in _KINDS:
+            path = checkpoint.folder / f"{way.name}-{kind}.jsonl"
+            with atomic.translated(path), atomic.open_private(path) as file:
+                for record_id, raw in archived.scan(kind):
+                    part = reads.parts(raw).get(way.name)
+                    own = None if part is None else way.key(kind, part)
+                    if part is not None and own is not None:
+                        self.ids[kind][own] = record_id
+                        file.write(put_line(own, lossless_json.freeze(part)))
+            self.state.fold(path, kind, archived.version)
+
+
+class Join:
+    """Joins what a run read with the archive.
+
+    Args:
+        view: what the archive has of the service that the run read.
+        ingest: the run.
+
+    Attributes:
+        ledgers: the joined records that differ from the archive, by kind.
+        removals: the records to remove: only the service gave them, and it no longer has them.
+        report: what was joined.
+    """
+
+    def __init__(self, view: ServiceView, ingest: Ingest) -> None:
+        self._service = view.reads
+        self._way = view.way
+        self._ingest = ingest
+        self._state = view.archived
+        self._ids = {kind: dict(ids) for kind, ids in view.ids.items()}
+        self.ledgers = {kind: Ledger(view.archived.kinds[kind], view.checkpoint.spools[kind]) for kind in Kind}
+        self.report = JoinReport()
+        self.removals = Removals()
+
+    def run(self, removed: Removals) -> None:
+        """Join the new and changed records; ``removed`` has the records that the service no longer has, by its ids."""
+        self._pair_entries()
+        self._pair(Kind.COMMENTS, self._comment_facts)
+        self._pair(Kind.FILES, self._file_facts)
+        self._pair(Kind.USER, lambda *_: iter(()))
+        for kind in _KINDS:
+            self._store(kind)
+            self.removals.evidence[kind] = dict(self._removed(kind, removed))
+        self._count()
+
+    def _read(self, kind: Kind) -> Iterator[tuple[str, Any]]:
+        """Yield the own id and the record of everything new and changed that the run read."""
+        ledger = self._ingest.ledgers[kind]
+        for own, _, _ in ledger.changes():
+            frozen = ledger.frozen(own)
+            if frozen is not None:
+                yield own, lossless_json.loads(frozen.data)
+
+    def _pair_entries(self) -> None:
+        """Give each new entry the id of its partner, and name the entries whose texts differ."""
+        partners = self._partners(
+            Kind.ENTRIES,
+            lambda record_id, raw: _entry_facts(self._service.post(raw, self._state.load(Kind.ENTRY_LIST, record_id))),
+        )
+        ids = self._ids[Kind.ENTRIES]
+        for own, raw in self._read(Kind.ENTRIES):
+            frozen = self._ingest.ledgers[Kind.ENTRY_LIST].frozen(own)
+            post = self._way.post(raw, None if frozen is None else lossless_json.loads(frozen.data))
+            if own not in ids:
+                partner = partners.take(_entry_facts(post))
+                ids[own] = partner or self._free_id(Kind.ENTRIES, own)
+                self.report.new += partner is None
+            self._compare(ids[own], post)
+        items = self._ids[Kind.ENTRY_LIST]
+        for own, item in self._read(Kind.ENTRY_LIST):
+            if own in ids:
+                items[own] = ids[own]
+            elif own not in items:
+                facts = _entry_facts(self._way.post(None, item))
+                items[own] = partners.take(facts) or self._free_id(Kind.ENTRY_LIST, own)
+
+    def _compare(self, record_id: str, post: Post) -> None:
+        """Name an entry whose text differs from that of another service."""
+        parts = self._service.parts(self._state.load(Kind.ENTRIES, record_id) or {})
+        others = {name: part for name, part in parts.items() if name != self._way.name and part}
+        if not others:
+            return
+        words = _words(post)
+        if not words or words == _words(self._service.post({"id": record_id, SOURCES: others})):
+            return
+        if len(self.report.conflicts) == _MAX_NAMED:
+            self.report.more_conflicts += 1
+            return
+        self.report.conflicts.append(
+            message(
+                "entry {id}: its text at {service} differs from that at {others}; both are kept",
+                id=record_id,
+                service=self._way.name,
+                others=", ".join(sorted(others)),
+            )
+        )
+
+    def _pair(self, kind: Kind, facts: Callable[[BlogService, Raw], Facts]) -> None:
+        """Give each new record of a kind the id of its partner."""
+        ids = self._ids[kind]
+        new = [(own, raw) for own, raw in self._read(kind) if own not in ids]
+        partners = self._partners(kind, lambda _, raw: facts(self._service, raw)) if new else _Partners()
+        for own, raw in new:
+            ids[own] = partners.take(facts(self._way, raw)) or self._free_id(kind, own)
+
+    def _partners(self, kind: Kind, facts: Callable[[str, Raw], Facts]) -> _Partners:
+        """Return the archived records that may be partners: those that the service has not given yet."""
+        partners, given = _Partners(), set(self._ids[kind].values())
+        for record_id, raw in self._state.scan(kind):
+            if record_id not in given:
+                for key in facts(record_id, raw):
+                    partners.ids[key].append(record_id)
+        return partners
+
+    def _free_id(self, kind: Kind, own: str) -> str:
+        """Return an id for a record without a partner; a record of another service may have its own one."""
+        return f"{self._way.name}-{own}" if own in self.ledgers[kind].base else own
+
+    def _comment_facts(self, reads: BlogService, raw: Raw) -> Facts:
+        comment = reads.comment(raw)
+        post_id = comment.post_id
+        if reads is self._way:
+            post_id = self._ids[Kind.ENTRIES].get(post_id, post_id)
+        text = sha256(_key(plain_text(comment.text)).encode("utf-8", "replace")).hexdigest()
+        yield (post_id, _key(comment.name), text)
+
+    def _file_facts(self, reads: BlogService, raw: Raw) -> Facts:
+        url = reads.upload(raw).url
+        if url:
+            yield (_address_key(url),)
+
+    def _store(self, kind: Kind) -> None:
+        """Put the joined records of a kind into its ledger."""
+        ledger = self.ledgers[kind]
+        for own, raw in self._read(kind):
+            record_id = self._ids[kind][own]
+            archived = self._state.load(kind, record_id)
+            parts = {} if archived is None else self._service.parts(archived)
+            ledger.observe(record_id, self._joined(kind, record_id, {**parts, self._way.name: raw}), _ONLY_SWEEP)
+        ledger.spool.flush()
+
+    def _joined(self, kind: Kind, record_id: str, parts: Mapping[str, Raw]) -> Frozen:
+        """Return the record to store: the main service's own one if it is alone."""
+        main = self._service.main
+        if list(parts) == [main.name] and main.key(kind, parts[main.name]) == record_id:
+            return lossless_json.freeze(parts[main.name])
+        members: dict[str, Any] = {"id": record_id}
+        if kind is Kind.COMMENTS:
+            comment = self._way.comment(parts[self._way.name])
+            members["post_id"] = self._ids[Kind.ENTRIES].get(comment.post_id, comment.post_id)
+            if comment.parent:
+                members["parent"] = self._ids[Kind.COMMENTS].get(comment.parent, comment.parent)
+        # The parts are joined as texts, because an object that plain JSON would change remembers its own text.
+        texts = [b"%b:%b" % (lossless_json.text(name), lossless_json.freeze(part).data) for name, part in parts.items()]
+        head = lossless_json.dumps(members).removesuffix(b"}")
+        whole = b'%b,"%b":{%b}}' % (head, SOURCES.encode(), b",".join(sorted(texts)))
+        return lossless_json.freeze(lossless_json.loads(whole))
+
+    def _removed(self, kind: Kind, removed: Removals) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the records to remove with their evidence; what another service has too stays as it is."""
+        for own, evidence in removed.of(kind).items():
+            record_id = self._ids[kind].get(own)
+            raw = None if record_id is None else self._state.load(kind, record_id)
+            if record_id is not None and raw is not None and len(self._service.parts(raw)) == 1:
+                yield record_id, evidence
+
+    def _count(self) -> None:
+        given, report = set(self._ids[Kind.ENTRIES].values()), self.report
+        for record_id, raw in self._state.scan(Kind.ENTRIES):
+            alone = list(self._service.parts(raw)) == [self._way.name]
+            report.matched += record_id in given and not alone
+            report.only_archived += record_id not in given
+
+
+@dataclass(slots=True)
+class _Partners:
+    """Archived records by their facts; each one is the partner of one record only."""
+
+    ids: defaultdict[tuple[str, ...], list[str]] = field(default_factory=lambda: defaultdict(list))
+    taken: set[str] = field(default_factory=set)
+
+    def take(self, facts: Facts) -> str | None:
+        """Return the only free record with one of these facts."""
+        for key in facts:
+            free = [each for each in self.ids.get(key, ()) if each not in self.taken]
+            if len(free) == 1:
+                self.taken.add(free[0])
+                return free[0]
+        return None
+
+
+def _entry_facts(post: Post) -> Facts:
+    """Yield what identifies an entry: its permalink, then its minute and title, then its day and title."""
+    if post.permalink:
+        yield ("link", _address_key(post.permalink))
+    title = _key(post.title)
+    if post.date is not None and title:
+        yield ("minute", _minute(post.date), title)
+        yield ("day", post.date.date().isoformat(), title)
+
+
+def _minute(date: datetime) -> str:
+    return date.replace(second=0, microsecond=0, tzinfo=None).isoformat()
+
+
+def _words(post: Post) -> str:
+    return _key(plain_text(f"{post.body} {post.more}"))
+
+
+def _key(text: str) -> str:
+    """Return a text without differences of width, case and spaces."""
+    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _address_key(address: str) -> str:
+    """Return what two spellings of an address share: host, path and query, but not the scheme or a last slash."""
+    parts = urlsplit(address.strip())
+    host = parts.netloc.lower().removeprefix("www.")
+    return f"{host}{unquote(parts.path).rstrip('/')}?{parts.query}"

@@ -1,0 +1,211 @@
+"""Records that several services gave of the same thing, such as the text of a file and the page of that entry. Pure.
+
+A joined record is ``{"id": …, "sources": {SERVICE: RECORD, …}}``: each record as its service gave it. A comment has
+``post_id`` and ``parent`` too, because each service has other ids. A record without ``sources`` is one of the service
+that ``archive.json`` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from exporter.model.kinds import Kind, key_of
+from exporter.model.publication import Cause, Declared, Verdict
+from exporter.model.records import Audience, Comment, CommentStatus, Post, Raw, Upload, User
+from exporter.service.interface import BlogService, Call, EntryAnswer, Paginator, Records, Validators
+
+SOURCES: Final = "sources"
+_MEMBERS: Final = frozenset({"id", "post_id", "parent", SOURCES})
+_DECLARED: Final = (
+    "own_settings", "own_options", "defaults", "profiles", "flag_settings", "flag_hint", "key_fields", "post_flags",
+    "comment_flags", "access_flag", "period_flag", "deleted_flag", "usual_access", "bodies", "attributes", "roles",
+    "kept_fields", "post_fields", "upload_fields", "likely_in_addresses", "unlikely_in_addresses", "extension_field",
+    "timezone", "capabilities", "name",
+)  # fmt: skip
+_OPENNESS: Final = (
+    Audience.PRIVATE, Audience.DRAFT, Audience.SCHEDULED, Audience.PASSWORD, Audience.MEMBERS, Audience.PUBLIC,
+)  # fmt: skip
+_SHOWING: Final = (CommentStatus.SPAM, CommentStatus.HIDDEN, CommentStatus.PENDING, CommentStatus.SHOWN)
+
+T = TypeVar("T", Post, Comment, Upload)
+
+
+def parts_of(raw: Raw) -> dict[str, Raw] | None:
+    """Return the records in a joined record by their services; ``None`` if the record is not joined."""
+    parts = raw.get(SOURCES)
+    if not isinstance(parts, dict) or not parts or not raw.keys() <= _MEMBERS:
+        return None
+    return dict(parts) if all(isinstance(part, dict) for part in parts.values()) else None
+
+
+class JoinedService(BlogService):
+    """Reads joined records, and those of the main service of an archive.
+
+    Args:
+        main: the service that ``archive.json`` names.
+        others: returns a service by its name, or ``None``.
+        order: the names of all services; of two values the service that comes first decides, after ``main``.
+    """
+
+    def __init__(self, main: BlogService, others: Callable[[str], BlogService | None], order: Sequence[str]) -> None:
+        self.main = main
+        self._others = others
+        self._order = {name: number for number, name in enumerate([main.name, *order][::-1])}
+        self._services: dict[str, BlogService | None] = {main.name: main}
+        for name in _DECLARED:
+            if hasattr(main, name):
+                setattr(self, name, getattr(main, name))
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the main service."""
+        return self.main.options
+
+    def pages(self, kind: Kind, blog_id: str, entry_ids: Sequence[str], /) -> Paginator:
+        """Return a paginator of the main service."""
+        return self.main.pages(kind, blog_id, entry_ids)
+
+    def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
+        """Return the request of the main service for an entry."""
+        return self.main.entry_call(blog_id, entry_id, validators)
+
+    def user_call(self) -> Call[dict[str, Any]]:
+        """Return the request of the main service for the user."""
+        return self.main.user_call()
+
+    def amount(self, kind: Kind, raw: Raw) -> int | None:
+        """Return the amount of the first record."""
+        return next((service.amount(kind, part) for service, part in self._parts(raw)), None)
+
+    def may_be_uncounted(self, raw: Raw) -> bool:
+        """Return whether a record's service may leave it out of a count."""
+        return any(service.may_be_uncounted(part) for service, part in self._parts(raw))
+
+    def key(self, kind: Kind, raw: Any) -> str | None:
+        """Return a record's id."""
+        if isinstance(raw, dict) and parts_of(raw) is not None:
+            return key_of(raw.get("id"))
+        return self.main.key(kind, raw)
+
+    def title(self, kind: Kind, raw: Raw) -> str:
+        """Return the title of the first record that has one."""
+        return next(filter(None, (service.title(kind, part) for service, part in self._parts(raw))), "")
+
+    def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
+        """Read an entry. The most hidden of the services' audiences counts."""
+        whole, items = dict(self._parts(raw or {})), dict(self._parts(item or {}))
+        names = sorted({*whole, *items}, key=self._rank)
+        found = [
+            service.post(whole.get(service), items.get(service) if item is not None else None) for service in names
+        ]
+        if not found:
+            return self.main.post(raw, item)
+        first = found[0]
+        if len(found) > 1:
+            stated = [post.audience for post in found if post.audience is not None]
+            audience = min(stated, key=_OPENNESS.index, default=None)
+            first = replace(
+                _filled(found), audience=audience, others=tuple(found[1:]), sources=tuple(each.name for each in names)
+            )
+        joined_id = next((key for each in (raw, item) if each and (key := self._joined_id(each))), None)
+        return replace(first, id=joined_id or first.id, raw=raw or {}, item=item)
+
+    def comment(self, raw: Raw) -> Comment:
+        """Read a comment. The most hidden of the services' statuses counts."""
+        found = [service.comment(part) for service, part in self._parts(raw)]
+        if not found:
+            return self.main.comment(raw)
+        first = _filled(found)
+        stated = [comment.status for comment in found if comment.status is not None]
+        joined_id = self._joined_id(raw)
+        if joined_id is None:
+            return first
+        return replace(
+            first,
+            id=joined_id,
+            post_id=self.post_id(raw),
+            parent=key_of(raw.get("parent")) or "",
+            status=min(stated, key=_SHOWING.index, default=None),
+            raw=raw,
+        )
+
+    def post_id(self, raw: Raw) -> str:
+        """Return the id of a comment's entry."""
+        return key_of(raw.get("post_id")) or "" if parts_of(raw) is not None else self.main.post_id(raw)
+
+    def category_id(self, raw: Raw) -> str | None:
+        """Return the id of an entry's category in the main service."""
+        return None if parts_of(raw) is not None else self.main.category_id(raw)
+
+    def upload(self, raw: Raw) -> Upload:
+        """Read an uploaded file."""
+        found = [service.upload(part) for service, part in self._parts(raw)]
+        if not found:
+            return self.main.upload(raw)
+        joined_id = self._joined_id(raw)
+        return found[0] if joined_id is None else replace(_filled(found), id=joined_id, raw=raw)
+
+    def user(self, raw: Raw) -> User:
+        """Read the user."""
+        return next((service.user(part) for service, part in self._parts(raw)), None) or self.main.user(raw)
+
+    def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
+        """Return the status of an entry."""
+        return self.main.publication(post, declared, as_of)
+
+    def is_undeclared(self, declared: Declared) -> bool:
+        """Return whether the owner must still declare which entries are public."""
+        return self.main.is_undeclared(declared)
+
+    def is_visible(self, comment: Comment, declared: Declared) -> bool:
+        """Return whether a comment is public."""
+        return self.main.is_visible(comment, declared)
+
+    def why_hidden(self, comment: Comment) -> Cause:
+        """Return why a comment is not public."""
+        return self.main.why_hidden(comment)
+
+    def parts(self, raw: Raw) -> dict[str, Raw]:
+        """Return the records in a record by their services."""
+        return parts_of(raw) or {self.main.name: raw}
+
+    def _parts(self, raw: Raw) -> list[tuple[BlogService, Raw]]:
+        """Return the services that this program knows with their records, the deciding one first."""
+        if not raw:
+            return []
+        known = ((self._service(name), part) for name, part in self.parts(raw).items())
+        found = [(service, part) for service, part in known if service is not None]
+        return sorted(found, key=lambda pair: self._rank(pair[0]))
+
+    def _service(self, name: str) -> BlogService | None:
+        if name not in self._services:
+            self._services[name] = self._others(name)
+        return self._services[name]
+
+    def _rank(self, service: Records) -> int:
+        return -self._order.get(service.name, -1)
+
+    @staticmethod
+    def _joined_id(raw: Raw) -> str | None:
+        return key_of(raw.get("id")) if parts_of(raw) is not None else None
+
+
+def _filled(found: Sequence[T]) -> T:
+    """Return the first record, with the values of the others in its empty fields."""
+    first = found[0]
+    values = {}
+    for name in _FILLED:
+        if hasattr(first, name) and getattr(first, name) in _EMPTY:
+            values[name] = next((value for each in found if (value := getattr(each, name)) not in _EMPTY), None)
+    return replace(first, **{name: value for name, value in values.items() if value is not None})
+
+
+_EMPTY: Final = ("", None, ())
+_FILLED: Final = (
+    "title", "slug", "body", "more", "date", "updated", "category", "categories", "tags", "author", "permalink",
+    "excerpt", "featured", "name", "text", "url", "email", "by_owner", "description", "bytes", "width", "height", "alt",
+    "extension",
+)  # fmt: skip

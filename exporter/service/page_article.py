@@ -1,0 +1,307 @@
+"""Read a post's page: the text, the date, the categories, and how sure the reading is. Pure.
+
+The ways are tried in this order; the first one that finds a text is used, and the record names it:
+
+1. ``rule:NAME``: the selectors of a known service (:mod:`exporter.service.page_rules`).
+2. ``h-entry``: microformats (h-entry, and its older form hAtom).
+3. ``schema.org``: microdata, or JSON-LD with an element that themes mark as the text.
+4. ``extracted``: the element with the most text, by trafilatura; the extra ``pages``.
+5. ``guessed``: the ``article`` or ``main`` element.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from enum import StrEnum
+from typing import Final
+
+from exporter.html.embedded import rewrite_addresses
+from exporter.html.links import absolute
+from exporter.html.selection import PageElement
+from exporter.service.page_dates import read_page_date
+from exporter.service.page_facts import PageFacts
+from exporter.service.page_rules import PageRules, PageSelectors
+
+_CLIMBED: Final = 6
+"""The most elements between a post's text and the element around the whole post."""
+_H_ENTRY: Final = PageSelectors(
+    post=(".h-entry",),
+    title=(".p-name",),
+    body=(".e-content",),
+    date=(".dt-published",),
+    category=(".p-category",),
+    author=(".p-author .p-name", ".p-author"),
+)
+_H_ATOM: Final = PageSelectors(
+    post=(".hentry",),
+    title=(".entry-title",),
+    body=(".entry-content",),
+    date=(".published", "time[datetime]", ".entry-date"),
+    category=("a[rel~=category]", ".cat-links a"),
+    tags=("a[rel=tag]", ".tags-links a"),
+    author=(".author .fn", ".vcard .fn"),
+    drop=(".sharedaddy", ".jp-relatedposts", ".wp-block-post-navigation-link"),
+    password=("form.post-password-form",),
+)
+_TYPES: Final = ("BlogPosting", "Article", "NewsArticle")
+_MICRODATA: Final = PageSelectors(
+    post=tuple(f"[itemtype$='schema.org/{each}']" for each in _TYPES),
+    title=("[itemprop=headline]", "[itemprop=name]"),
+    body=("[itemprop=articleBody]", "[itemprop='articleBody description']"),
+    date=("[itemprop=datePublished]",),
+    category=("[itemprop=articleSection]",),
+    author=("[itemprop=author] [itemprop=name]", "[itemprop=author]"),
+)
+_MARKED: Final = PageSelectors(
+    post=("article", "main"),
+    title=("h1", ".entry-title", ".post-title"),
+    body=(
+        "[itemprop=articleBody]", ".e-content", ".entry-content", ".post-content", ".post-body", ".article-body",
+        ".article-content", ".article__content", ".entry-body", ".post__content",
+    ),
+    date=("time[datetime]", ".entry-date", ".post-date"),
+    category=("a[rel~=category]", ".p-category"),
+    tags=("a[rel=tag]",),
+)  # fmt: skip
+"""Names that themes use; with JSON-LD they are sure."""
+_GUESSED: Final = PageSelectors(
+    post=("main", "body"), title=("h1", "h2"), body=("article", "main", "#content", ".content"),
+    date=("time[datetime]", ".date"),
+)  # fmt: skip
+_COUNT: Final = re.compile(r"([0-9]{1,6})")
+
+
+class Confidence(StrEnum):
+    """How sure it is that a record has the whole text of its post and nothing else."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(slots=True)
+class PageArticle:
+    """A post as its page shows it.
+
+    Attributes:
+        how: the way that found the text.
+        body: HTML with absolute addresses, and so is ``more``.
+        date: ISO 8601 with an offset; empty if the page states none.
+        categories: names, with their names in addresses.
+        password: whether the page asks for a password in place of the text.
+        comments_stated: the number of comments that the page states.
+    """
+
+    how: str
+    confidence: Confidence
+    title: str = ""
+    body: str = ""
+    more: str = ""
+    date: str = ""
+    updated: str = ""
+    author: str = ""
+    categories: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    excerpt: str = ""
+    featured: str = ""
+    is_page: bool = False
+    password: bool = False
+    comments_stated: int | None = None
+
+
+Extract = Callable[[str], str]
+"""Returns the main text of a page as HTML; empty if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleReader:
+    """Reads the posts of one blog.
+
+    Attributes:
+        rules: of the blog's service; ``None`` if it is unknown.
+        timezone: of dates without an offset.
+        extract: finds the main text of any other page; ``None`` if no library for it is installed.
+    """
+
+    rules: PageRules | None
+    timezone: tzinfo
+    extract: Extract | None
+
+    def read(self, root: PageElement, facts: PageFacts, source: str, address: str) -> PageArticle | None:
+        """Return the post on a page, or ``None`` if the page shows none.
+
+        Args:
+            root: the page.
+            facts: the metadata of the page.
+            source: its text.
+            address: its address, for relative addresses in it.
+        """
+        found = self._by_selectors(root, facts)
+        if found is None and self._asks_password(root):
+            found = PageArticle("password", Confidence.HIGH, facts.title, password=True)
+        if found is None and self.extract is not None:
+            body = self.extract(source)
+            if body:
+                found = PageArticle("extracted", Confidence.LOW, body=body)
+        if found is None:
+            found = self._part(root, _GUESSED, facts, "guessed", Confidence.LOW)
+        if found is None:
+            return None
+        self._complete(found, root, facts)
+        base = root.first("base[href]")
+        origin = (absolute(base.attribute("href"), address) if base is not None else None) or address
+        found.body, found.more = (_with_addresses(html, origin) for html in (found.body, found.more))
+        if found.featured:
+            found.featured = absolute(found.featured, origin) or ""
+        return found
+
+    def _by_selectors(self, root: PageElement, facts: PageFacts) -> PageArticle | None:
+        rules = self.rules
+        if rules is not None:
+            found = self._part(root, rules.page, facts, f"rule:{rules.name}", Confidence.HIGH)
+            if found is not None:
+                return found
+        high, medium = Confidence.HIGH, Confidence.MEDIUM
+        return (
+            self._part(root, _H_ENTRY, facts, "h-entry", high, single=True)
+            or self._part(root, _H_ATOM, facts, "h-entry", high, single=True)
+            or self._part(root, _MICRODATA, facts, "schema.org", high, single=True)
+            or (self._part(root, _MARKED, facts, "schema.org", medium, single=True) if facts.posting else None)
+        )
+
+    def _part(
+        self,
+        root: PageElement,
+        selectors: PageSelectors,
+        facts: PageFacts,
+        how: str,
+        confidence: Confidence,
+        *,
+        single: bool = False,
+    ) -> PageArticle | None:
+        """Return the post that selectors find; with ``single`` only if the page shows one post."""
+        bodies = _bodies(root, selectors)
+        if not bodies or (single and len(bodies) > 1):
+            return None
+        around = _around(root, bodies[0], selectors)
+        title = around.first(*selectors.title) if selectors.title else None
+        date, updated = (
+            self._date(around, selectors.date),
+            around.first(".dt-updated", ".updated", "[itemprop=dateModified]"),
+        )
+        author = around.first(*selectors.author) if selectors.author else None
+        found = PageArticle(
+            how,
+            confidence,
+            title.text() if title is not None else "",
+            date=date,
+            updated=self._when(updated) if updated is not None else "",
+            author=author.text() if author is not None else "",
+            categories=_names(around, selectors.category),
+            tags=_names(around, selectors.tags),
+        )
+        more = around.first(*selectors.more) if selectors.more else None
+        for body in (*bodies, *([more] if more is not None else [])):
+            for selector in selectors.drop:
+                for each in body.select(selector):
+                    each.remove()
+        found.more = more.inner_html.strip() if more is not None and more not in bodies else ""
+        found.body = "\n".join(body.inner_html.strip() for body in bodies)
+        if found.more and more is not None and any(each in bodies for each in more.ancestors()):
+            found.more = ""
+        if not title and not found.body.strip() and not facts.posting:
+            return None
+        return found
+
+    def _date(self, around: PageElement, selectors: Iterable[str]) -> str:
+        for selector in selectors:
+            for element in around.select(selector)[:5]:
+                if when := self._when(element):
+                    return when
+        return ""
+
+    def _when(self, element: PageElement) -> str:
+        values = (*(element.attribute(name) for name in ("datetime", "content", "title")), element.text())
+        found = (read_page_date(each, self.timezone) for each in values if each)
+        return next((each.isoformat() for each in found if each is not None), "")
+
+    def _stated(self, text: str) -> str:
+        found = read_page_date(text, self.timezone) if text else None
+        return "" if found is None else found.isoformat()
+
+    def _complete(self, found: PageArticle, root: PageElement, facts: PageFacts) -> None:
+        """Add the facts of metadata that the selectors did not find."""
+        found.title = found.title or facts.title
+        # A template may show only the day; metadata has the time.
+        stated = self._stated(facts.published)
+        if not found.date or (found.date[11:19] == "00:00:00" and stated[:10] == found.date[:10]):
+            found.date = stated or found.date
+        found.updated = found.updated or self._stated(facts.updated)
+        found.author = found.author or facts.author
+        found.categories = found.categories or facts.names
+        found.tags = found.tags or facts.tags
+        found.excerpt = found.excerpt or facts.excerpt
+        found.featured = found.featured or facts.featured
+        found.comments_stated = self._comment_count(root, facts)
+        body = root.first("body")
+        classes = body.attribute("class").lower().split() if body is not None else []
+        found.is_page = "page" in classes and "single" not in classes
+        if found.confidence is not Confidence.LOW and not found.date and not found.password:
+            found.confidence = Confidence.MEDIUM
+
+    def _comment_count(self, root: PageElement, facts: PageFacts) -> int | None:
+        if facts.comment_count is not None:
+            return facts.comment_count
+        for selector in self.rules.page.comment_count if self.rules is not None else ():
+            for element in root.select(selector)[:5]:
+                if counted := _COUNT.search(element.text()):
+                    return int(counted[1])
+        return None
+
+    def _asks_password(self, root: PageElement) -> bool:
+        selectors = (*(self.rules.page.password if self.rules is not None else ()), *_H_ATOM.password)
+        return root.first(*selectors) is not None
+
+
+def _bodies(root: PageElement, selectors: PageSelectors) -> list[PageElement]:
+    """Return the elements with the text, of the first selector that finds one; without those inside another."""
+    places = [place for each in selectors.post for place in root.select(each)]
+    for selector in selectors.body:
+        inside = next((found for place in places if (found := place.select(selector))), None)
+        found = inside or root.select(selector)
+        if found:
+            return [each for each in found if not any(other in found for other in each.ancestors())]
+    return []
+
+
+def _around(root: PageElement, body: PageElement, selectors: PageSelectors) -> PageElement:
+    """Return the element around the whole post of a text."""
+    places = [place for each in selectors.post for place in root.select(each)]
+    around = [each for _, each in zip(range(_CLIMBED * 4), body.ancestors(), strict=False) if each.tag != "-document"]
+    found = next((each for each in around if each in places), None)
+    if found is not None:
+        return found
+    wanted = selectors.title or ("h1",)
+    return next((each for each in around[:_CLIMBED] if each.first(*wanted) is not None), body)
+
+
+def _names(around: PageElement, selectors: Iterable[str]) -> list[str]:
+    for selector in selectors:
+        found = [name for each in around.select(selector) if (name := each.text() or each.attribute("content"))]
+        if found:
+            return list(dict.fromkeys(found))
+    return []
+
+
+def _with_addresses(html: str, address: str) -> str:
+    """Return HTML whose relative addresses are absolute; anchors on the page stay."""
+
+    def resolve(text: str) -> str | None:
+        if text.startswith("#") or re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", text):
+            return None
+        return absolute(text, address)
+
+    return rewrite_addresses(html, resolve) if html else html

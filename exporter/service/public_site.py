@@ -1,0 +1,273 @@
+"""A blog at a public address: its list from sitemaps, feeds and list pages, its posts and comments from the pages. Pure.
+
+A record is what :mod:`exporter.service.page_article` reads on a page, with the way and the confidence of the reading. The
+page itself is kept as a compressed asset when its record is new or changed. So side bars that change every day make no
+version, and nothing that a reading leaves out is lost.
+
+One object serves one run: what it learns from the list (robots.txt, the texts of feeds) it uses for the posts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+from exporter.message import message
+from exporter.model.exchange import Response
+from exporter.model.kinds import Kind
+from exporter.model.records import Audience, Category, Comment, CommentStatus, Post, PostKind, Raw, Upload, User
+from exporter.service import page_rules
+from exporter.service.discovery import Exploration, HomePage
+from exporter.service.interface import (
+    Call,
+    Capabilities,
+    EntryAnswer,
+    Page,
+    PageFacts,
+    Paginator,
+    Validators,
+    Values,
+)
+from exporter.service.page_dates import read_page_date
+from exporter.service.stated import StatedService
+from exporter.setting_types import OneOf, WholeNumber, setting, settings_in, yes_or_no, zone
+
+if TYPE_CHECKING:
+    from exporter.service.site_pages import PageReader
+    from exporter.service.site_paths import SitePaths
+
+
+_NAME: Final = "public-site"
+_TIMEZONE: Final = "JST"
+_RATE: Final = "2"
+"""Requests per second. A page costs a service far more than a record of an API, and nobody agreed to a rate."""
+_CONCURRENCY: Final = "2"
+_NOT_MODIFIED: Final = 304
+
+
+@dataclass(frozen=True, slots=True)
+class SiteOptions:
+    """The settings for reading a public blog.
+
+    Attributes:
+        page_rules: the rules for its pages; ``auto`` chooses by the host.
+        obey_robots: RFC 9309. The owner of a blog may read it in spite of robots.txt.
+        list_pages: whether list pages are read.
+        max_posts: a longer list is cut, and the backup is incomplete.
+    """
+
+    page_rules: str = setting(
+        OneOf(page_rules.AUTO, page_rules.NONE, *page_rules.NAMES),
+        page_rules.AUTO,
+        message("Rules for the blog's pages."),
+    )
+    obey_robots: bool = setting(yes_or_no, "yes", message("Obey robots.txt; no only for your own blog."))
+    list_pages: str = setting(
+        OneOf("auto", "always", "never"), "auto", message("Read the blog's list pages to find posts.")
+    )
+    max_posts: int = setting(WholeNumber(1, 10_000_000), "200000", message("Maximum number of posts at an address."))
+
+
+class NoList:
+    """The paginator of a list that public pages do not have."""
+
+    finished = True
+    complete = True
+    problems: ClassVar[list[str]] = []
+    doubts: ClassVar[list[str]] = []
+
+    def wanted(self, _window: int) -> list[int | str]:
+        """Return nothing."""
+        return []
+
+    def call(self, cursor: int | str) -> Call[Page]:
+        """Fail: there is no page."""
+        raise AssertionError(cursor)
+
+    def accept(self, _facts: PageFacts) -> None:
+        """Do nothing."""
+
+    def accept_failure(self, cursor: int | str, reason: str, *, missing: bool) -> None:
+        """Do nothing."""
+
+
+class PublicSite(StatedService):
+    """A blog whose public pages are read."""
+
+    name = _NAME
+    capabilities = Capabilities(totals=False, validators=True, user=False, linked_lists=True, comments_in_entries=True)
+    own_settings: ClassVar = settings_in(SiteOptions)
+    own_options = ("page_rules", "obey_robots", "list_pages")
+    defaults: ClassVar = {"timezone": _TIMEZONE, "rate": _RATE, "concurrency": _CONCURRENCY}
+    bodies: ClassVar = {Kind.ENTRIES: ("body", "more"), Kind.COMMENTS: ("text",)}
+
+    def __init__(
+        self, options: SiteOptions | None = None, *, base_url: str | None = None, timezone: tzinfo | None = None
+    ) -> None:
+        self._options = options or SiteOptions()
+        self._base_url = base_url
+        self.timezone = timezone or zone(_TIMEZONE)
+
+    @classmethod
+    def of(cls, settings: Values) -> Self:
+        """Return the service with the user's settings."""
+        options = SiteOptions(**{name: settings.get(name) for name in SiteOptions.__slots__})
+        return cls(options, base_url=settings.get("base_url"), timezone=settings.get("timezone"))
+
+    @classmethod
+    def explore(cls, home: HomePage) -> Exploration | None:
+        """Return an exploration of feeds and sitemaps at an address."""
+        from exporter.service.site_exploration import explore  # noqa: PLC0415 - only a run needs the parsers
+
+        return explore(_NAME, home)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that change the reading of pages, as JSON."""
+        options = self._options
+        return {
+            "page_rules": options.page_rules,
+            "obey_robots": options.obey_robots,
+            "list_pages": options.list_pages,
+            "max_posts": options.max_posts,
+            "timezone": str(self.timezone),
+        }
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences about the list, and about the posts that were read with less certainty."""
+        return [*self._reader.reading.notes, *self._reader.notes]
+
+    def pages(self, kind: Kind, blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
+        """Return a paginator for the list of posts; comments are on the pages of the posts, and no list has the files."""
+        if kind is not Kind.ENTRY_LIST:
+            return NoList()
+        from exporter.service.site_list import ListOptions, SiteList  # noqa: PLC0415 - as above
+
+        options = self._options
+        limits = ListOptions(options.obey_robots, options.list_pages, options.max_posts)
+        return SiteList(self._paths(blog_id), limits, self._reader.reading)
+
+    def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
+        """Return the request for the page of a post."""
+        from exporter.service.site_list import page_request  # noqa: PLC0415 - as above
+
+        paths = self._paths(blog_id)
+        path = paths.post_path(entry_id) or f"{paths.home}{entry_id}"
+        conditions = validators.headers if validators is not None else {}
+        request = page_request(message("page"), path, conditions.items())
+
+        def parse(response: Response) -> EntryAnswer:
+            if conditions and response.status == _NOT_MODIFIED:
+                return EntryAnswer(None, validators or Validators())
+            return self._reader.read(paths, entry_id, request, response)
+
+        return Call(request, parse)
+
+    def _paths(self, blog_id: str) -> SitePaths:
+        from exporter.service.site_paths import site_paths  # noqa: PLC0415 - as above
+
+        return site_paths(blog_id, self._base_url, self._options.page_rules)
+
+    @cached_property
+    def _reader(self) -> PageReader:
+        from exporter.service.site_list import SiteReading  # noqa: PLC0415 - as above
+        from exporter.service.site_pages import PageReader  # noqa: PLC0415
+
+        return PageReader(SiteReading(), self.timezone)
+
+    def user_call(self) -> Call[dict[str, Any]]:
+        """Fail: public pages name no user."""
+        raise AssertionError("the user was requested")
+
+    def amount(self, _kind: Kind, _raw: Raw) -> int | None:
+        """Return nothing: a sitemap states no number."""
+        return None
+
+    def title(self, kind: Kind, raw: Raw) -> str:
+        """Return the title of a post, or the name of a comment's writer."""
+        return _text(raw, "name" if kind is Kind.COMMENTS else "title")
+
+    def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
+        """Read a post."""
+        found: Raw = raw if raw is not None else {}
+        names = [each for each in _list(found, "categories") if isinstance(each, str) and each]
+        status = _text(found, "status")
+        return Post(
+            id=self.key(Kind.ENTRIES, found) or self.key(Kind.ENTRY_LIST, item) or "",
+            title=_text(found, "title"),
+            slug=_slug(_text(found, "url")),
+            body=_text(found, "body"),
+            more=_text(found, "more"),
+            date=self._date(found, "date"),
+            updated=self._date(found, "updated"),
+            category=names[0] if names else None,
+            categories=tuple(map(Category, names)),
+            tags=tuple(each for each in _list(found, "tags") if isinstance(each, str) and each),
+            author=_text(found, "author"),
+            permalink=_text(found, "url") or _text(item or {}, "url"),
+            excerpt=_text(found, "excerpt"),
+            kind=PostKind.PAGE if found.get("kind") == PostKind.PAGE else PostKind.POST,
+            audience=Audience(status) if status in set(Audience) else None,
+            private=None,
+            featured=_text(found, "featured"),
+            facts={"how": how} if (how := _text(found, "how")) else {},
+            raw=found,
+            item=item,
+        )
+
+    def comment(self, raw: Raw) -> Comment:
+        """Read a comment."""
+        status = _text(raw, "status")
+        return Comment(
+            id=self.key(Kind.COMMENTS, raw) or "",
+            post_id=self.post_id(raw),
+            date=self._date(raw, "date"),
+            has_time=True,
+            name=_text(raw, "name"),
+            title=_text(raw, "title"),
+            text=_text(raw, "text"),
+            url=_text(raw, "url"),
+            deleted=None,
+            facts={},
+            reply=None,
+            raw=raw,
+            parent=_text(raw, "parent"),
+            status=CommentStatus(status) if status in set(CommentStatus) else None,
+            by_owner=True if raw.get("by_owner") is True else None,
+        )
+
+    def post_id(self, raw: Raw) -> str:
+        """Return the id of a comment's post."""
+        return _text(raw, "post_id")
+
+    def upload(self, raw: Raw) -> Upload:
+        """Read nothing: no list has the files."""
+        return Upload(self.key(Kind.FILES, raw) or "", _text(raw, "name"), None, None, None, None, None, None, "", raw)
+
+    def user(self, raw: Raw) -> User:
+        """Return an unnamed user."""
+        return User(self.key(Kind.USER, raw) or "", "", raw)
+
+    def _date(self, raw: Raw, name: str) -> datetime | None:
+        return read_page_date(_text(raw, name), self.timezone)
+
+
+def _slug(address: str) -> str:
+    """Return the last part of an address, without an extension."""
+    path = address.partition("://")[2].partition("?")[0].partition("#")[0].rstrip("/")
+    name = path.rpartition("/")[2] if "/" in path else ""
+    return name.rpartition(".")[0] if name.endswith((".html", ".htm", ".php")) else name
+
+
+def _text(raw: Raw, name: str) -> str:
+    value = raw.get(name)
+    return str(value) if isinstance(value, str) else ""
+
+
+def _list(raw: Raw, name: str) -> list[Any]:
+    value = raw.get(name)
+    return value if isinstance(value, list) else []

@@ -1,0 +1,486 @@
+"""The list of a public blog's posts: robots.txt, home page, sitemaps, feeds and, if these leave gaps, list pages. Pure.
+
+The pages are read one after another, because each one decides which follow, and a post counts where it is found first.
+So a list item depends on the sitemaps and not on the changing window of a feed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from exporter.html.selection import PageElement, parse_page
+from exporter.html.tree import TooComplex
+from exporter.message import message, said
+from exporter.model.exchange import Request, Response
+from exporter.service.answers import refusal
+from exporter.service.feeds import Feed, FeedItem, NoFeed, read_feed
+from exporter.service.interface import Call, Cursor, Page, PageFacts
+from exporter.service.page_text import decode_page
+from exporter.service.robots import Robots, read_robots
+from exporter.service.site_paths import SitePaths
+from exporter.service.sitemaps import NoSitemap, read_sitemap
+from exporter.text import printable
+
+MAX_FEED_PAGES: Final = 1_000
+MAX_SITEMAPS: Final = 2_000
+MAX_LIST_PAGES: Final = 3_000
+MAX_BARREN_PAGES: Final = 10
+"""List pages in a row without a new post, after which the others are expected to repeat them too."""
+_MAX_FEED_BYTES: Final = 16 * 1024 * 1024
+_MAX_NOTES: Final = 50
+_NAMED: Final = 3
+_PAGED_FEED_ITEMS: Final = 10
+"""Items of a full page of a feed of WordPress, whose default is 10."""
+_FEED_TYPES: Final = ("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml")
+_ACCEPT: Final = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+_OF_COMMENTS: Final = re.compile(r"comment|コメント", re.IGNORECASE)
+_ENDS_WITH_COUNT: Final = re.compile(r"[(（\[]\s*([0-9]{1,6})\s*[)）\]]\s*\Z")
+_POST_LINKS: Final = (
+    "a[rel~=bookmark]", ".h-entry a.u-url", ".hentry .entry-title a", ".entry-title a", "article h1 a", "article h2 a",
+    ".post-title a", "h2 a", "h3 a",
+)  # fmt: skip
+_OK: Final = 200
+
+
+@dataclass
+class SiteReading:
+    """What one run has learned about a site; shared by its list and its posts.
+
+    Attributes:
+        robots: the rules of the site.
+        feed_items: the items of feeds with a full text, by the ids of their posts.
+        notes: sentences for people, each once.
+    """
+
+    robots: Robots = field(default_factory=Robots)
+    feed_items: dict[str, FeedItem] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    _feed_bytes: int = 0
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence, up to a limit."""
+        if len(self.notes) < _MAX_NOTES:
+            self.notes[sentence] = None
+
+    def keep_item(self, post_id: str, item: FeedItem) -> None:
+        """Keep an item's full text, up to a limit."""
+        size = len(item.content) + len(item.source)
+        if item.content and post_id not in self.feed_items and self._feed_bytes + size <= _MAX_FEED_BYTES:
+            self._feed_bytes += size
+            self.feed_items[post_id] = item
+
+
+class ListOptions(NamedTuple):
+    """The settings of the list.
+
+    Attributes:
+        obey_robots: whether robots.txt is obeyed.
+        walk: whether list pages are read: ``auto`` if sitemaps and feeds leave gaps, ``always`` or ``never``.
+        max_posts: the most posts.
+    """
+
+    obey_robots: bool = True
+    walk: str = "auto"
+    max_posts: int = 200_000
+
+
+def page_request(operation: str, path: str, headers: Iterable[tuple[str, str]] = ()) -> Request:
+    """Return the request for a path with a query."""
+    place, _, query = path.partition("?")
+    return Request(operation, place, {}, {**_ACCEPT, **dict(headers)}, query=query)
+
+
+def feed_links(home: PageElement) -> list[str]:
+    """Return the addresses of the feeds that a page states, as written, without those of comments."""
+    return [
+        each.attribute("href")
+        for each in home.select("link[rel~=alternate]")
+        if each.attribute("type").lower() in _FEED_TYPES
+        and not _OF_COMMENTS.search(each.attribute("title") + each.attribute("href"))
+    ]
+
+
+class SiteList:
+    """The paginator of the list; a cursor is a word for the kind of the page, and its path."""
+
+    def __init__(self, paths: SitePaths, options: ListOptions, reading: SiteReading) -> None:
+        self._paths = paths
+        self._options = options
+        self._reading = reading
+        self._queue: deque[str] = deque(["robots" if options.obey_robots else "home"])
+        self._stages: Iterator[None] = self._follow()
+        self._asked: set[str] = set(self._queue)
+        self._under_way: str | None = None
+        self._posts: set[int] = set()
+        self._ended = False
+        self._home: PageElement | None = None
+        self._links: list[str] = []
+        self._stated: dict[str, int] = {}
+        self._feeds_read = 0
+        self._whole_feed = False
+        self._in_sitemaps = 0
+        self._barren = 0
+        self._elsewhere: dict[str, int] = {}
+        self._forbidden: list[str] = []
+        self._forbidden_posts = 0
+        self._wordpress = False
+        self._counts = {"map": 0, "feed": 0, "list": 0}
+        self._problems: list[str] = []
+
+    @property
+    def finished(self) -> bool:
+        """Whether no page is left."""
+        return self._ended and self._under_way is None
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was read without a problem."""
+        return self.finished and not self.problems
+
+    @property
+    def doubts(self) -> list[str]:
+        """None: no page states a number of pages."""
+        return []
+
+    @property
+    def problems(self) -> list[str]:
+        """Sentences about pages that could not be read, and posts that are missing."""
+        found = list(self._problems)
+        if self._forbidden:
+            found.append(
+                message(
+                    "robots.txt forbids this program {n} posts, which are left out ({addresses}); if the blog is yours, "
+                    "set obey_robots to no",
+                    n=self._forbidden_posts,
+                    addresses=", ".join(self._forbidden),
+                )
+            )
+        if not self.finished or found:
+            return found
+        if not self._posts:
+            return [
+                message(
+                    "no post was found at {address}: check the address, or name the service with page_rules",
+                    address=printable(self._paths.home_address, 200),
+                )
+            ]
+        stated = sum(self._stated.values())
+        if stated > len(self._posts):
+            found.append(
+                message(
+                    "the blog's own list of months counts {stated} posts, and {found} were found; posts for members "
+                    "may be among them",
+                    stated=stated,
+                    found=len(self._posts),
+                )
+            )
+        return found
+
+    def wanted(self, _window: int) -> list[Cursor]:
+        """Return the next page, unless one is under way."""
+        if self._under_way is not None or self._ended:
+            return []
+        self._under_way = self._queue.popleft()
+        return [self._under_way]
+
+    def call(self, cursor: Cursor) -> Call[Page]:
+        """Return the request for a page."""
+        kind, _, path = str(cursor).partition(" ")
+        request, parse = self._request(kind, path)
+        return Call(request, lambda response: parse(request, response, path))
+
+    def _request(self, kind: str, path: str) -> tuple[Request, Callable[[Request, Response, str], Page]]:
+        match kind:
+            case "robots":
+                return page_request("robots.txt", "/robots.txt"), self._read_robots
+            case "map":
+                return page_request(message("sitemap"), path), self._read_map
+            case "feed":
+                return page_request(message("feed"), path), self._read_feed
+            case "list":
+                return page_request(message("list page"), path), self._read_list
+            case _:
+                return page_request(message("home page"), self._paths.home), self._read_home
+
+    def accept(self, _facts: PageFacts) -> None:
+        """Go on after a page."""
+        self._under_way = None
+        self._advance()
+
+    def accept_failure(self, cursor: Cursor, reason: str, *, missing: bool) -> None:
+        """Note that a page could not be read; without robots.txt and the home page nothing more is requested."""
+        del missing
+        self._under_way = None
+        kind, _, path = str(cursor).partition(" ")
+        name = {"robots": "robots.txt", "home": message("the home page")}.get(kind, path)
+        self._problems.append(
+            message("{address} could not be read: {reason}; run again", address=printable(name, 200), reason=reason)
+        )
+        if kind in {"robots", "home"}:
+            self._ended = True
+        else:
+            self._advance()
+
+    def _advance(self) -> None:
+        """Fill the queue from the next ways until it has a page or the list ends."""
+        while not self._queue:
+            try:
+                next(self._stages)
+            except StopIteration:
+                self._ended = True
+                self._conclude()
+                return
+
+    def _follow(self) -> Iterator[None]:
+        """Yield after each way that was added to the queue."""
+        paths, rules = self._paths, self._paths.rules
+        if self._options.obey_robots:
+            self._ask("home", paths.home)
+            yield
+            if not self._permits(paths.home):
+                return
+        for place in self._reading.robots.sitemaps:
+            # A host of many blogs states the sitemaps of all of them.
+            if paths.home == "/" or paths.inside(paths.path_of(place)) is not None:
+                self._ask_address("map", place)
+        yield
+        if not self._in_sitemaps:
+            guesses = rules.sitemaps if rules is not None else ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml")
+            for guess in guesses:
+                self._ask("map", paths.home + guess)
+                yield
+                if self._in_sitemaps:
+                    break
+        for place in self._links:
+            self._ask_address("feed", place)
+            yield
+            if self._feeds_read:
+                break
+        for guess in (
+            rules.feeds if rules is not None else ("feed", "feed/", "index.rdf", "atom.xml", "rss.xml", "index.xml")
+        ):
+            if self._feeds_read:
+                break
+            self._ask("feed", paths.home + guess)
+            yield
+        if self._needs_lists():
+            for start in rules.lists if rules is not None else ("",):
+                self._ask("list", paths.home + start)
+                yield
+
+    def _needs_lists(self) -> bool:
+        if self._options.walk != "auto":
+            return self._options.walk == "always"
+        covered = bool(self._in_sitemaps) or self._whole_feed
+        return not covered or sum(self._stated.values()) > len(self._posts)
+
+    def _conclude(self) -> None:
+        for place, count in sorted(self._elsewhere.items())[:_NAMED]:
+            self._reading.note(
+                message("{n} addresses on {host} are left out: only the blog's own host is read", n=count, host=place)
+            )
+
+    def _ask_address(self, kind: str, address: str) -> None:
+        """Add a page at an absolute address to the queue; one on another host is named."""
+        path = self._paths.path_of(address)
+        if path is None:
+            self._reading.note(message("{address} is on another host and left out", address=printable(address, 200)))
+        else:
+            self._ask(kind, path)
+
+    def _ask(self, kind: str, path: str) -> None:
+        """Add a page to the queue, once, if the site permits it."""
+        cursor = "home" if kind == "home" else f"{kind} {path}"
+        if cursor in self._asked:
+            return
+        limit = {"map": MAX_SITEMAPS, "feed": MAX_FEED_PAGES, "list": MAX_LIST_PAGES}.get(kind)
+        if limit is not None:
+            self._counts[kind] += 1
+            if self._counts[kind] > limit:
+                if self._counts[kind] == limit + 1:
+                    self._problems.append(
+                        message("more than {most:,} pages of the kind {kind} are not read", most=limit, kind=kind)
+                    )
+                return
+        self._asked.add(cursor)
+        if not self._permits(path):
+            what = message("robots.txt forbids {address}, so it is not read", address=printable(path, 200))
+            if kind == "home":
+                self._problems.append(message("{what}; if the blog is yours, set obey_robots to no", what=what))
+            else:
+                self._reading.note(what)
+            return
+        self._queue.append(cursor)
+
+    def _permits(self, path: str) -> bool:
+        return not self._options.obey_robots or self._reading.robots.permits(self._paths.origin + path)
+
+    def _read_robots(self, request: Request, response: Response, _path: str) -> Page:
+        """Read robots.txt; a site without one permits everything (RFC 9309, section 2.3.1)."""
+        if response.status >= 500:
+            raise refusal(request, response, message("without it nothing is requested"))
+        if response.status == _OK:
+            self._reading.robots = read_robots(response.body)
+        return Page([], pause=self._reading.robots.delay)
+
+    def _read_home(self, request: Request, response: Response, _path: str) -> Page:
+        if response.status != _OK:
+            raise refusal(request, response, message("it is no blog's home page"))
+        text = decode_page(response.body, response.headers.get("content-type", "")).text
+        try:
+            self._home = parse_page(text)
+        except TooComplex as error:
+            self._reading.note(said(error))
+            return Page([])
+        self._look_at_home(self._home)
+        return Page([])
+
+    def _look_at_home(self, home: PageElement) -> None:
+        base = self._paths.home_address
+        generator = home.first("meta[name=generator]")
+        self._wordpress = generator is not None and "wordpress" in generator.attribute("content").lower()
+        for address in feed_links(home):
+            path = self._paths.path_of(address, base)
+            self._links.append(self._paths.origin + path if path is not None else address)
+        counts = self._paths.rules.counts if self._paths.rules is not None else None
+        for each in home.select("a[href]") if counts is not None else ():
+            place = self._paths.inside(self._paths.path_of(each.attribute("href"), base))
+            counted = _ENDS_WITH_COUNT.search(each.text())
+            if place is not None and counted is not None and counts is not None and counts.fullmatch(place):
+                self._stated[place] = int(counted[1])
+
+    def _read_map(self, _request: Request, response: Response, path: str) -> Page:
+        if response.status != _OK:
+            return self._without(path, response)
+        try:
+            found = read_sitemap(response.body, response.headers.get("content-type", ""))
+        except NoSitemap as error:
+            self._reading.note(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            return Page([])
+        if found.problem:
+            self._problems.append(message("{address}: {reason}", address=printable(path, 200), reason=found.problem))
+        for place in found.maps:
+            self._ask_address("map", place)
+        items: list[Any] = []
+        for place, lastmod in found.pages:
+            self._add(items, place, lastmod)
+        self._in_sitemaps += len(items)
+        return Page(items)
+
+    def _read_feed(self, _request: Request, response: Response, path: str) -> Page:
+        if response.status != _OK:
+            self._whole_feed = self._whole_feed or self._feeds_read > 1
+            return self._without(path, response)
+        try:
+            feed = read_feed(decode_page(response.body, response.headers.get("content-type", "")).text)
+        except NoFeed as error:
+            self._reading.note(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            return Page([])
+        if feed.mended:
+            self._reading.note(
+                message("{address} is broken XML, and items may be missing", address=printable(path, 200))
+            )
+        self._feeds_read += 1
+        items: list[Any] = []
+        known = 0
+        for item in feed.items:
+            post_id = self._paths.post_at(item.link)
+            if post_id is not None:
+                self._reading.keep_item(post_id, item)
+            known += not self._add(items, item.link, "")
+        self._follow_feed(feed, path, new=len(items), known=known)
+        return Page(items)
+
+    def _follow_feed(self, feed: Feed, path: str, *, new: int, known: int) -> None:
+        """Ask for the next page of a feed, unless this one brought nothing that sitemaps do not have."""
+        if feed.complete:
+            self._whole_feed = True
+        elif feed.next and (new or self._feeds_read == 1):
+            self._ask_address("feed", self._absolute(feed.next, path))
+        elif self._wordpress and new and len(feed.items) >= _PAGED_FEED_ITEMS:
+            # WordPress counts the pages of its feeds by a parameter and answers 404 after the last one.
+            place, _, _ = path.partition("?")
+            self._ask("feed", f"{place}?paged={self._feeds_read + 1}")
+        else:
+            self._whole_feed = self._whole_feed or (self._feeds_read > 1 and not known)
+
+    def _absolute(self, address: str, path: str) -> str:
+        found = self._paths.path_of(address, self._paths.origin + path)
+        return address if found is None else self._paths.origin + found
+
+    def _read_list(self, _request: Request, response: Response, path: str) -> Page:
+        if response.status != _OK:
+            return self._without(path, response)
+        address = self._paths.origin + path
+        try:
+            root = parse_page(decode_page(response.body, response.headers.get("content-type", "")).text)
+        except TooComplex as error:
+            self._problems.append(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            return Page([])
+        items: list[Any] = []
+        for each in self._post_links(root):
+            self._add(items, each, "", base=address)
+        self._barren = 0 if items else self._barren + 1
+        short = sum(self._stated.values()) > len(self._posts)
+        if self._barren >= MAX_BARREN_PAGES and not (short and self._barren < 5 * MAX_BARREN_PAGES):
+            self._queue = deque(each for each in self._queue if not each.startswith("list "))
+            return Page(items)
+        following = [*root.select("link[rel=next], a[rel=next]"), *root.select("a[href]")]
+        for each in following:
+            place = self._paths.list_at(each.attribute("href"), address)
+            if place is not None:
+                self._ask("list", place)
+        return Page(items)
+
+    def _post_links(self, root: PageElement) -> Iterator[str]:
+        """Yield the links to posts; without rules only those that themes mark as such."""
+        if self._paths.rules is not None:
+            yield from (each.attribute("href") for each in root.select("a[href]"))
+            return
+        for selector in _POST_LINKS:
+            found = [each.attribute("href") for each in root.select(selector)]
+            if found:
+                yield from found
+                return
+
+    def _without(self, path: str, response: Response) -> Page:
+        if response.status not in {404, 410}:
+            self._reading.note(
+                message("{address} answered {status}", address=printable(path, 200), status=response.status)
+            )
+        return Page([])
+
+    def _add(self, items: list[Any], address: str, lastmod: str, *, base: str = "") -> bool:
+        """Add a post to the items of a page; return whether it is new."""
+        post_id = self._paths.post_at(address, base)
+        path = None if post_id is None else self._paths.post_path(post_id)
+        if post_id is None or path is None:
+            self._note_other(address)
+            return False
+        mark = hash(post_id)
+        if mark in self._posts:
+            return False
+        if len(self._posts) >= self._options.max_posts:
+            most = message("more than {most:,} posts are not read: raise max_posts", most=self._options.max_posts)
+            if most not in self._problems:
+                self._problems.append(most)
+            return False
+        if not self._permits(path):
+            self._forbidden_posts += 1
+            if len(self._forbidden) < _NAMED and path not in self._forbidden:
+                self._forbidden.append(printable(path, 200))
+            return False
+        self._posts.add(mark)
+        item = {"id": post_id, "url": self._paths.origin + path}
+        items.append({**item, "lastmod": lastmod} if lastmod else item)
+        return True
+
+    def _note_other(self, address: str) -> None:
+        found = re.match(r"https?://([^/?#]{1,100})", address, re.IGNORECASE)
+        if found is not None and self._paths.path_of(address) is None and len(self._elsewhere) < 100:
+            host = printable(found[1].lower(), 100)
+            self._elsewhere[host] = self._elsewhere.get(host, 0) + 1

@@ -1,0 +1,219 @@
+"""Read the page of a post as a record, its comments, and how sure the reading is. Pure."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import Any, Final
+
+from exporter.errors import ApiError
+from exporter.html.selection import PageElement, parse_page
+from exporter.html.text import collapse, plain_text
+from exporter.html.tree import TooComplex
+from exporter.message import message, said
+from exporter.model.exchange import Request, Response
+from exporter.model.records import Audience, PostKind
+from exporter.service.answers import refusal
+from exporter.service.feeds import FeedItem
+from exporter.service.interface import EntryAnswer, Original, Refused, Validators, WrongRecord
+from exporter.service.page_article import ArticleReader, Confidence, PageArticle
+from exporter.service.page_comments import read_comments
+from exporter.service.page_dates import read_page_date
+from exporter.service.page_extraction import extraction
+from exporter.service.page_facts import read_facts
+from exporter.service.page_text import decode_page
+from exporter.service.site_list import SiteReading
+from exporter.service.site_paths import SitePaths
+from exporter.text import printable
+
+_OK: Final = 200
+_HTML_TYPES: Final = ("text/html", "application/xhtml+xml", "")
+_GZIP_LEVEL: Final = 6
+_NAMED: Final = 3
+_MIN_LISTED: Final = 3
+"""Links to other posts that a home page has, at least."""
+
+
+@dataclass
+class PageReader:
+    """Reads the posts of one run.
+
+    Attributes:
+        reading: what the list has learned.
+        timezone: of dates without an offset.
+    """
+
+    reading: SiteReading
+    timezone: tzinfo
+    _ways: dict[str, list[str]] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences about the posts that were read with less certainty."""
+        return [_uncertain(what, count, self._ways[what]) for what, count in self._counts.items()]
+
+    def read(self, paths: SitePaths, post_id: str, request: Request, response: Response) -> EntryAnswer:
+        """Read a page, or the full text in the feed if the page cannot be read.
+
+        Raises:
+            Refused: the page is gone, or the home page was sent in its place.
+            WrongRecord: another post was sent.
+            ApiError: neither the page nor a feed has the post.
+        """
+        if response.status in {404, 410}:
+            raise refusal(request, response, message("the page is gone"))
+        try:
+            return self._from_page(paths, post_id, request, response)
+        except (Refused, WrongRecord):
+            raise
+        except ApiError:
+            item = self.reading.feed_items.get(post_id)
+            if item is None:
+                raise
+            return self._from_feed(paths, post_id, item, response)
+
+    def _from_page(self, paths: SitePaths, post_id: str, request: Request, response: Response) -> EntryAnswer:
+        if response.status != _OK:
+            raise refusal(request, response, message("the page is not shown to the public"))
+        content_type = response.headers.get("content-type", "")
+        if content_type.partition(";")[0].strip().lower() not in _HTML_TYPES:
+            raise refusal(request, response, message("it is no page but {type}", type=printable(content_type, 60)))
+        page = decode_page(response.body, content_type)
+        address = _address(paths, post_id)
+        try:
+            root = parse_page(page.text)
+            facts = read_facts(root, page.text, lambda text: paths.post_at(text, address) == post_id)
+            self._require_this(paths, post_id, request, response, root, facts.canonical)
+            comments = read_comments(root, facts, paths.rules, post_id, address, self.timezone)
+            reader = ArticleReader(paths.rules, self.timezone, extraction())
+            article = reader.read(root, facts, page.text, address)
+        except TooComplex as error:
+            raise refusal(request, response, said(error)) from error
+        if article is None:
+            raise refusal(request, response, message("it shows no post"))
+        self._count(article.how if article.confidence is Confidence.LOW else "", post_id)
+        if page.damaged:
+            self._count("damaged", post_id)
+        if article.password:
+            self._count("password", post_id)
+        data = {"id": post_id, "url": address, **_record(article), "encoding": page.encoding}
+        original = Original(f"page:{address}", gzip.compress(response.body, _GZIP_LEVEL, mtime=0))
+        shortage = ""
+        stated = article.comments_stated or 0
+        if stated > len(comments):
+            if paths.rules is not None and paths.rules.comments_elsewhere:
+                self._count("comments", post_id)
+            else:
+                shortage = message(
+                    "its page states {stated} comments and shows {shown}", stated=stated, shown=len(comments)
+                )
+        return EntryAnswer(data, Validators.of(response), tuple(comments), original, shortage)
+
+    def _from_feed(self, paths: SitePaths, post_id: str, item: FeedItem, response: Response) -> EntryAnswer:
+        self._count("feed", post_id)
+        article = PageArticle(
+            "feed",
+            Confidence.MEDIUM,
+            plain_text(item.title),
+            item.content,
+            date=self._stated(item.published),
+            updated=self._stated(item.updated),
+            author=item.author,
+            categories=list(item.categories),
+        )
+        data = {"id": post_id, "url": _address(paths, post_id), **_record(article), "feed_item": item.source}
+        return EntryAnswer(data, Validators())
+
+    def _stated(self, text: str) -> str:
+        found = read_page_date(text, self.timezone)
+        return "" if found is None else found.isoformat()
+
+    def _require_this(
+        self, paths: SitePaths, post_id: str, request: Request, response: Response, root: PageElement, canonical: str
+    ) -> None:
+        """Require that the page is that of the post: services send their home page or another post for a gone one."""
+        place = paths.path_of(canonical) if canonical else None
+        if place is None:
+            return
+        if paths.inside(place) == "" and paths.post_path(post_id) != paths.home:
+            others = {paths.post_at(each.attribute("href")) for each in root.select("a[href]")} - {None, post_id}
+            if len(others) >= _MIN_LISTED:
+                raise Refused(request.operation, {}, response.status, message("the home page was sent in its place"))
+        other = paths.post_at(canonical)
+        if other is not None and other != post_id and _plain(other) != _plain(post_id):
+            raise WrongRecord(
+                request.operation,
+                {},
+                response.status,
+                message("the page of {other} was sent in its place", other=printable(place, 200)),
+            )
+
+    def _count(self, what: str, post_id: str) -> None:
+        """Count a post for a note, once."""
+        if not what:
+            return
+        named = self._ways.setdefault(what, [])
+        self._counts[what] = self._counts.get(what, 0) + 1
+        if len(named) < _NAMED:
+            named.append(printable(post_id, 80))
+
+
+def _uncertain(what: str, count: int, named: Sequence[str]) -> str:
+    """Return the note about posts that were read in a way that is not certain."""
+    posts = ", ".join(named) + (", …" if count > len(named) else "")
+    match what:
+        case "extracted":
+            return message(
+                "{n} posts are in no known form; their text was extracted and may lack parts: {posts}",
+                n=count,
+                posts=posts,
+            )
+        case "guessed":
+            return message(
+                "{n} posts are in no known form; their text may have too much: install blog-exporter[pages], and they "
+                "are read better: {posts}",
+                n=count,
+                posts=posts,
+            )
+        case "feed":
+            return message("{n} pages could not be read, and the text is the feed's: {posts}", n=count, posts=posts)
+        case "damaged":
+            return message("{n} pages have bytes that no encoding explains: {posts}", n=count, posts=posts)
+        case "password":
+            return message("{n} posts ask for a password, so they have no text: {posts}", n=count, posts=posts)
+        case _:
+            return message(
+                "the pages of {n} posts show their comments only with scripts: {posts}", n=count, posts=posts
+            )
+
+
+def _address(paths: SitePaths, post_id: str) -> str:
+    return paths.origin + (paths.post_path(post_id) or paths.home)
+
+
+def _plain(place: str) -> str:
+    """Return an address without what canonical addresses often leave out."""
+    return place.partition("?")[0].rstrip("/").removesuffix("index.html").lower()
+
+
+def _record(article: PageArticle) -> dict[str, Any]:
+    """Return the members of a record that a reading gives."""
+    return {
+        "how": article.how,
+        "confidence": str(article.confidence),
+        "title": collapse(article.title),
+        "date": article.date,
+        "updated": article.updated,
+        "author": article.author,
+        "categories": article.categories,
+        "tags": article.tags,
+        "excerpt": article.excerpt,
+        "featured": article.featured,
+        "kind": str(PostKind.PAGE if article.is_page else PostKind.POST),
+        "status": str(Audience.PASSWORD if article.password else Audience.PUBLIC),
+        "body": article.body,
+        "more": article.more,
+    }

@@ -1,0 +1,101 @@
+"""Encodings of export files: found by their bytes, decoded without loss."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.service.file_text import (
+    EUC_JP,
+    ISO_2022_JP,
+    LATIN,
+    SHIFT_JIS,
+    UTF_8,
+    UTF_16,
+    Encoding,
+    find_encoding,
+    repaired,
+    text_of,
+)
+
+JAPANESE = "今日は海へ行きました。カモメとアジ、ソフトの表。「たのしい」一日でした。"
+KATAKANA = "アイウエオカキクケコサシスセソタチツテト"
+
+
+def pieces(data: bytes, size: int = 1000) -> Iterator[bytes]:
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+def decoded(data: bytes) -> str:
+    encoding = find_encoding(pieces(data))
+    return "".join(text_of(io.BytesIO(data), encoding))
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "encoding"),
+    [
+        ("TITLE: a", "utf-8", UTF_8),
+        (JAPANESE, "utf-8", UTF_8),
+        (JAPANESE, "utf-8-sig", UTF_8),
+        (JAPANESE, "euc_jp", EUC_JP),
+        (JAPANESE, "cp932", SHIFT_JIS),
+        (JAPANESE, "iso2022_jp", ISO_2022_JP),
+        (JAPANESE, "utf-16", UTF_16),
+        ("海", "euc_jp", EUC_JP),
+        ("海", "cp932", SHIFT_JIS),
+        (KATAKANA, "cp932", SHIFT_JIS),
+        (KATAKANA, "euc_jp", EUC_JP),
+        ("À bientôt, l'été est déjà passé; voilà les élèves", "cp1252", LATIN),
+        ("À bientôt, l'été est déjà passé", "utf-8", UTF_8),
+        ("😀 한국어 中文", "utf-8", UTF_8),
+    ],
+)
+def test_an_encoding_is_found_also_if_its_first_character_comes_late(text: str, codec: str, encoding: Encoding) -> None:
+    assert find_encoding(pieces(text.encode(codec))) == encoding
+    assert decoded(text.encode(codec)) == text
+    if codec not in {"utf-8-sig", "utf-16"}:
+        late = "AUTHOR: a\n" * 300_000 + text
+        assert find_encoding(pieces(late.encode(codec), 65_536)) == encoding
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "euc_jp", "cp932"])
+def test_a_few_wrong_bytes_do_not_hide_the_encoding(codec: str) -> None:
+    data = (JAPANESE * 20).encode(codec)
+    broken = data[:100] + data[101:] + b"\xff" + JAPANESE.encode(codec)
+    text, bad, _ = repaired(decoded(broken))
+    assert bad or codec == "cp932"  # in which nearly all bytes are characters
+    assert text.endswith(JAPANESE)
+    assert text.count("カモメ") >= 19
+
+
+def test_characters_that_windows_adds_to_euc_jp() -> None:
+    assert decoded(JAPANESE.encode("euc_jp") + b"\xad\xa1\xad\xea\xfc\xe2") == f"{JAPANESE}①㈱髙"
+
+
+def test_one_character_in_two_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.service.file_text.PIECE_BYTES", 1)
+    for codec, encoding in (("utf-8", UTF_8), ("euc_jp", EUC_JP), ("cp932", SHIFT_JIS), ("utf-16", UTF_16)):
+        text = f"{JAPANESE}\r\n\r\rx\r"
+        assert "".join(text_of(io.BytesIO(text.encode(codec)), encoding)) == f"{JAPANESE}\n\n\nx\n"
+    assert "".join(text_of(io.BytesIO(b"\xad\xa1"), EUC_JP)) == "①"
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_become_text_that_utf8_can_hold(data: bytes) -> None:
+    for encoding in (UTF_8, EUC_JP, SHIFT_JIS, ISO_2022_JP, LATIN, find_encoding(iter([data]))):
+        text, _, lines = repaired("".join(text_of(io.BytesIO(data), encoding)))
+        text.encode()
+        assert "\r" not in text
+        assert lines <= text.count("\n")
+
+
+@given(
+    st.text(alphabet="あいうえお漢字カナ。、\n abc", min_size=0, max_size=60),
+    st.sampled_from(["utf-8", "euc_jp", "cp932"]),
+)
+def test_japanese_text_is_read_back(text: str, codec: str) -> None:
+    assert decoded(text.encode(codec)) == text
