@@ -149,13 +149,11 @@ def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings
 
 
 def _texts(service: Records, kind: Kind, data: Raw) -> list[str]:
-    """Return the texts of a record as HTML."""
-    if service.bodies.get(kind):
-        return [text for name in service.bodies[kind] if isinstance(text := data.get(name), str)]
-    if kind is Kind.COMMENTS:
-        return [service.comment(data).text]
-    post = service.post(data) if kind is Kind.ENTRIES else None
-    return [] if post is None else [text for text in (post.body, post.more) if text]
+    """Return the texts of a record as HTML, also of one whose texts are nested."""
+    from exporter.export.record_values import texts_of
+
+    named = [text for name in service.bodies.get(kind, ()) if isinstance(text := data.get(name), str)]
+    return named or texts_of(service, kind, data)
 
 
 def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: Settings) -> bytes:
@@ -177,7 +175,7 @@ def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: S
 
 
 def _print(out: Output, name: str, stored: RecordVersion, service: Records) -> None:
-    """Print a record as sent; one with nested fields after its values in words."""
+    """Print a record as sent; if its service states more than flags, after its values in words."""
     record_id = printable(stored.record_id)
     out.answer("{kind} {id}, from version {version}", kind=name, id=record_id, version=stored.version)
     data = stored.data()
@@ -190,13 +188,13 @@ def _print(out: Output, name: str, stored: RecordVersion, service: Records) -> N
 
 
 def _print_values(out: Output, kind: Kind, data: Raw, service: Records) -> bool:
-    """Print the values of a record whose fields have no attributes; return whether there are any."""
+    """Print the values of a record whose service states more than flags; return whether there are any."""
     from exporter.export.record_values import value_reader
     from exporter.html.diff import ATTRIBUTE_NAMES
     from exporter.html.record_words import RecordWords
 
     words = RecordWords(translated, lambda moment: moment.isoformat(" ", "seconds"))
-    read = value_reader(service, words, kind)
+    read = value_reader(service, words, kind, data)
     values = {} if read is None else read(data)
     values.pop("email", None)
     for attribute, text in values.items():
@@ -234,13 +232,12 @@ Examples:
 def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: str | None) -> int:
     """Run ``inspect``."""
     from exporter.export.posts import comment_combinations, entry_combinations, flag_lines
-    from exporter.service.stated import StatedService
 
     version = archive.version_at(at, settings.timezone)
     state, service = archive.state(version), service_of(settings, archive.info.service)
     try:
-        if isinstance(service, StatedService):
-            _inspect_stated(out, archive, version, state, service)
+        if _inspect_stated(out, archive, version, state, service):
+            pass
         elif out.as_json:
             out.document(
                 {
@@ -262,12 +259,14 @@ def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: st
     return 0
 
 
-def _inspect_stated(out: Output, archive: Archive, version: int, state: State, service: Records) -> None:
-    """Show how many entries and comments each audience and status has, which their service states."""
+def _inspect_stated(out: Output, archive: Archive, version: int, state: State, service: Records) -> bool:
+    """Show how many entries and comments each audience and status has; return whether the service states these."""
     posts = (service.post(raw) for _, raw in state.scan(Kind.ENTRIES))
     entries = Counter((post.kind, post.audience) for post in posts)
     said = (service.comment(raw) for _, raw in state.scan(Kind.COMMENTS))
     comments = Counter((comment.kind, comment.status) for comment in said)
+    if all(name is None for _, name in [*entries, *comments]):
+        return False
     out.document(
         {
             "archive": str(archive.path.resolve()),
@@ -289,7 +288,10 @@ def _inspect_stated(out: Output, archive: Archive, version: int, state: State, s
     out.answer(message("Comments"))
     for (comment_kind, status), n in comments.most_common():
         out.answer(f"{n:>9,}  {translated(name_of(comment_kind))}  {_stated_name(status)}")
-    out.say(message("The service states who may see each entry and comment, so you need not declare it."))
+    undeclared = service.flag_hint and any(audience is None for _, audience in entries)
+    stated = message("The service states who may see each entry and comment, so you need not declare it.")
+    out.say(service.flag_hint if undeclared else stated)
+    return True
 
 
 def _stated_name(value: Audience | CommentStatus | None) -> str:

@@ -116,12 +116,6 @@ def diff_command(
     before, after = _ends(archive, settings, a, b)
     service = service_of(settings, archive.info.service)
 
-    def name(kind: Kind, field: str) -> str:
-        from exporter.html.diff import ATTRIBUTE_NAMES, field_name
-
-        attributes = service.attributes.get(kind)
-        return translated(field_name(attributes, field) if attributes else ATTRIBUTE_NAMES.get(field, field))
-
     if page is not None:
         from exporter.archive import atomic
         from exporter.html.pages import diff_page
@@ -133,7 +127,6 @@ def diff_command(
             blog_id=archive.info.blog_id,
             before=first,
             after=last,
-            names=name,
             kinds=KIND_NAMES,
             language=current_language(),
             say=translated,
@@ -152,18 +145,24 @@ def diff_command(
         colour = sys.stdout.isatty()
         kinds = {kind: translated(text) for kind, text in RECORD_NAMES.items()}
         changes = _in_words(archive.diff(before, after, service), service)
-        for line in diff_text(changes, colour=colour, names=name, kinds=kinds):
+        for line in diff_text(changes, colour=colour, kinds=kinds):
             out.answer(line, colour=colour)
     return 0
 
 
 def _in_words(changes: Iterable[RecordChange], service: Records) -> Iterator[RecordChange]:
-    """Yield changes of nested records with the values that people see in them, instead of JSON."""
+    """Yield changes with names for people; those of nested records also with values for people, instead of JSON."""
     from exporter.export.record_values import value_reader
+    from exporter.html.diff import field_name
     from exporter.html.record_words import RecordWords, in_words
 
     words = RecordWords(translated, lambda moment: moment.isoformat(" ", "seconds"))
-    return in_words(changes, lambda kind: value_reader(service, words, kind), words)
+    return in_words(
+        changes,
+        lambda change: value_reader(service, words, change.kind, change.before, change.after),
+        words,
+        lambda kind, field: translated(field_name(service.attributes.get(kind, {}), field)),
+    )
 
 
 def _version_text(archive: Archive, number: int, settings: Settings) -> str:

@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from exporter.html.diff import ATTRIBUTE_NAMES, FieldNames
 from exporter.message import message
 from exporter.model.changes import ABSENT, FieldChange, RecordChange
-from exporter.model.kinds import Kind
 from exporter.model.labels import name_of, path_name
 from exporter.model.records import Audience, Category, Comment, CommentKind, CommentStatus, Post, PostKind, Raw, Upload
 
@@ -103,6 +103,10 @@ class RecordWords:
         ]
         return found + others
 
+    def name(self, attribute: str) -> str:
+        """Return the name of an attribute, or of a raw field that is shown as sent."""
+        return self._say(ATTRIBUTE_NAMES.get(attribute, attribute))
+
     def shown(self, values: Values) -> Values:
         """Return values as they may be shown: a mail address is not."""
         return {name: self._say(_NOT_SHOWN) if name == _HIDDEN else text for name, text in values.items()}
@@ -120,16 +124,24 @@ def _without(after: Raw, field: FieldChange) -> Raw:
 
 
 def in_words(
-    changes: Iterable[RecordChange], values: Callable[[Kind], Callable[[Raw], Values] | None], words: RecordWords
+    changes: Iterable[RecordChange],
+    reader: Callable[[RecordChange], Callable[[Raw], Values] | None],
+    words: RecordWords,
+    names: FieldNames,
 ) -> Iterator[RecordChange]:
-    """Yield changes with the attributes of the neutral records in place of raw fields.
+    """Yield changes with names and values for people.
 
-    ``values`` returns how records of a kind are read, or ``None`` for a kind that is shown as sent.
+    Args:
+        changes: the changes of raw records.
+        reader: returns how the records of a change are read, or ``None`` if their raw fields are shown.
+        words: writes the values.
+        names: returns the names of raw fields.
     """
     for change in changes:
-        read = values(change.kind)
+        read = reader(change)
         if read is None:
-            yield change
+            named = [replace(field, name=names(change.kind, field.name)) for field in change.fields]
         else:
-            fields = words.changed_fields(read, change.before, change.after, change.fields)
-            yield replace(change, fields=tuple(fields) or change.fields)
+            found = words.changed_fields(read, change.before, change.after, change.fields) or change.fields
+            named = [replace(field, name=words.name(field.name)) for field in found]
+        yield replace(change, fields=tuple(named))

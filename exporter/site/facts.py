@@ -239,7 +239,7 @@ class EntryFacts(NamedTuple):
         if not _is_row(facts, str, str, bool, str, int, list, list, str) or (rest and labels is None):
             return None
         try:
-            return cls(datetime.fromisoformat(facts[0]) if facts[0] else None, *facts[1:], labels)
+            return cls(*[datetime.fromisoformat(facts[0]) if facts[0] else None, *facts[1:], labels])
         except ValueError:
             return None
 

@@ -17,8 +17,8 @@ from exporter.html.text import plain_text
 from exporter.html.tree import too_large
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.labels import is_labelled, joined_path
-from exporter.model.records import Post, Raw
+from exporter.model.labels import is_labelled, joined_path, path_name
+from exporter.model.records import Category, Post, Raw
 from exporter.site.catalogue import category_paths, fingerprint, one_line
 from exporter.site.pages.past import past_files
 from exporter.site.pages.site import (
@@ -82,8 +82,9 @@ def field_diffs(
     )
     service = site.catalogue.service
     attributes, texts = service.attributes.get(kind, {}), service.bodies.get(kind, ())
-    if not attributes and states is not None:
-        return _neutral_diffs(site, kind, fields, states)
+    neutral = None if states is None else _neutral_diffs(site, kind, fields, states)
+    if neutral is not None:
+        return neutral
     old, new = (_values(site, kind, raw) for raw in (before, after))
     found: list[FieldDiff] = []
     seen = set()
@@ -109,17 +110,17 @@ _TEXTS: Final = frozenset({"body", "more", "excerpt", "text"})
 
 def _neutral_diffs(
     site: Site, kind: Kind, fields: Sequence[FieldChange], states: tuple[Raw | None, Raw | None]
-) -> list[FieldDiff]:
-    """Return the changes of a record whose raw fields have no attributes, by its neutral form."""
+) -> list[FieldDiff] | None:
+    """Return the changes of a record by its neutral form; ``None`` if its raw fields are to be compared."""
     words = RecordWords(site.say, site.dates.minute)
-    read = value_reader(site.catalogue.service, words, kind)
+    read = value_reader(site.catalogue.service, words, kind, *states)
+    if read is None:
+        return None
     found: list[FieldDiff] = []
-    for field in fields if read is None else words.changed_fields(read, *states, fields):
-        name = (
-            site.t("The record as sent") if field.name == WHOLE_RECORD else ATTRIBUTE_NAMES.get(field.name, field.name)
-        )
+    for field in words.changed_fields(read, *states, fields):
+        name = site.t("The record as sent") if field.name == WHOLE_RECORD else words.name(field.name)
         write = _text if field.name in _TEXTS else _plain
-        found += write(site.say(name), value_text(field.before), value_text(field.after))
+        found += write(name, value_text(field.before), value_text(field.after))
     return found
 
 
@@ -146,7 +147,9 @@ def _value_words(site: Site, name: str, value: Any) -> str:
         return f"{site.dates.minute(value)}{f':{value:%S}' if value.second else ''}"
     if name == "modified" and isinstance(value, int):
         return site.dates.written(timestamp(datetime.fromtimestamp(value, UTC))) if 0 <= value < 2**37 else str(value)
-    return f"{value:,}" if isinstance(value, int) else value or ""
+    if isinstance(value, tuple):
+        return ", ".join(path_name(each) if isinstance(each, Category) else str(each) for each in value)
+    return f"{value:,}" if isinstance(value, int) else str(value or "")
 
 
 def _text(name: str, before: str, after: str) -> list[FieldDiff]:
@@ -285,25 +288,28 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     elif before is not None:
         was, becomes = (history.state(change.record_id, each).record for each in (before, version))
         states = None if was is None or becomes is None else (was, becomes)
+    neutral = _neutral_change(site, change)
     return _ShownChange(
         change.kind,
         entry_anchor(change.record_id) if is_entry else "",
         one_line(change.title),
         change.change,
         post.page if post else None,
-        _neutral_change(site, change)
-        if not service.attributes.get(change.kind)
-        else field_diffs(site, change.kind, fields, states),
+        field_diffs(site, change.kind, fields, states) if neutral is None else neutral,
         f"{entry_history_page(change.record_id)}#v{version}" if has_life else None,
         # The entry's own page shows the state before a removal.
         None if before is None or gone else state_page(change.record_id, before),
     )
 
 
-def _neutral_change(site: Site, change: RecordChange) -> list[FieldDiff]:
-    """Return the changes of a record without attributes; of a new or removed one only a comment's text."""
-    if change.change is Change.CHANGED:
-        return _neutral_diffs(site, change.kind, change.fields, (change.before, change.after))
+def _neutral_change(site: Site, change: RecordChange) -> list[FieldDiff] | None:
+    """Return the changes of a record by its neutral form; of a new or removed one only a comment's text.
+
+    ``None`` if its raw fields are to be compared.
+    """
+    found = _neutral_diffs(site, change.kind, change.fields, (change.before, change.after))
+    if found is None or change.change is Change.CHANGED:
+        return found
     if change.kind is not Kind.COMMENTS:
         return []
     old, new = (
