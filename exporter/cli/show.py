@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -22,15 +22,18 @@ from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import tzinfo
 
     from exporter.archive.archive import Archive
     from exporter.archive.history import LastKnown, RecordVersion
     from exporter.archive.state import State
-    from exporter.model.records import Audience, CommentStatus, Raw
+    from exporter.model.records import Raw
     from exporter.service.interface import Records
 
 
+K = TypeVar("K")
+V = TypeVar("V")
 _KINDS = {**BY_NAME, **{str(kind): kind for kind in Kind}}
 _WORDS = {
     "entry": message("entry"),
@@ -259,12 +262,16 @@ def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: st
     return 0
 
 
+_SAMPLES: Final = 3
+_SAMPLE_CHARACTERS: Final = 40
+
+
 def _inspect_stated(out: Output, archive: Archive, version: int, state: State, service: Records) -> bool:
     """Show how many entries and comments each audience and status has; return whether the service states these."""
     posts = (service.post(raw) for _, raw in state.scan(Kind.ENTRIES))
-    entries = Counter((post.kind, post.audience) for post in posts)
+    entries = _counted((post.kind, post.audience, post.title or post.id) for post in posts)
     said = (service.comment(raw) for _, raw in state.scan(Kind.COMMENTS))
-    comments = Counter((comment.kind, comment.status) for comment in said)
+    comments = _counted((comment.kind, comment.status, comment.text or comment.id) for comment in said)
     if all(name is None for _, name in [*entries, *comments]):
         return False
     out.document(
@@ -273,26 +280,39 @@ def _inspect_stated(out: Output, archive: Archive, version: int, state: State, s
             "blog_id": archive.info.blog_id,
             "version": version,
             "entries": [
-                {"kind": str(kind), "audience": name and str(name), "count": n}
-                for (kind, name), n in entries.most_common()
+                {"kind": str(kind), "audience": name and str(name), "count": n, "samples": samples}
+                for (kind, name), (n, samples) in entries.items()
             ],
             "comments": [
-                {"kind": str(kind), "status": name and str(name), "count": n}
-                for (kind, name), n in comments.most_common()
+                {"kind": str(kind), "status": name and str(name), "count": n, "samples": samples}
+                for (kind, name), (n, samples) in comments.items()
             ],
         }
     )
     out.answer(message("Entries"))
-    for (kind, audience), n in entries.most_common():
-        out.answer(f"{n:>9,}  {translated(name_of(kind))}  {_stated_name(audience)}")
+    for (kind, audience), (n, samples) in entries.items():
+        _print_count(out, n, name_of(kind), message("not stated") if audience is None else name_of(audience), samples)
     out.answer(message("Comments"))
-    for (comment_kind, status), n in comments.most_common():
-        out.answer(f"{n:>9,}  {translated(name_of(comment_kind))}  {_stated_name(status)}")
+    for (about, status), (n, samples) in comments.items():
+        _print_count(out, n, name_of(about), message("not stated") if status is None else name_of(status), samples)
     undeclared = service.flag_hint and any(audience is None for _, audience in entries)
     stated = message("The service states who may see each entry and comment, so you need not declare it.")
     out.say(service.flag_hint if undeclared else stated)
     return True
 
 
-def _stated_name(value: Audience | CommentStatus | None) -> str:
-    return translated(message("not stated") if value is None else name_of(value))
+def _counted(found: Iterable[tuple[K, V, str]]) -> dict[tuple[K, V], tuple[int, list[str]]]:
+    """Return the number of each pair and some samples, the most frequent pair first."""
+    from exporter.html.text import collapse
+
+    counts: Counter[tuple[K, V]] = Counter()
+    samples: defaultdict[tuple[K, V], list[str]] = defaultdict(list)
+    for kind, name, sample in found:
+        counts[kind, name] += 1
+        if len(samples[kind, name]) < _SAMPLES:
+            samples[kind, name].append(collapse(sample[: 4 * _SAMPLE_CHARACTERS])[:_SAMPLE_CHARACTERS])
+    return {pair: (n, samples[pair]) for pair, n in counts.most_common()}
+
+
+def _print_count(out: Output, n: int, kind: str, name: str, samples: list[str]) -> None:
+    out.answer(f"{n:>9,}  {translated(kind)}  {translated(name)}  {printable(' / '.join(samples), 200)}")

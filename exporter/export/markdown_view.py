@@ -170,7 +170,7 @@ class MarkdownView:
         for entry_id in records.ids(Kind.ENTRY_LIST):
             if entry_id not in read:
                 item = self._service.post(None, records.load(Kind.ENTRY_LIST, entry_id))
-                yield _Page(entry_id, "", day(item.listed_on), item.title[:_MAX_TITLE_CHARACTERS])
+                yield _Page(entry_id, "", day(item.listed_on or item.date), item.title[:_MAX_TITLE_CHARACTERS])
 
 
 def _parts(records: RecordSource, page: _Page, cm_ids: list[str]) -> tuple[str, Raw | None, Raw | None, list[Raw]]:

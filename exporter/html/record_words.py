@@ -35,6 +35,8 @@ _UPLOAD: Final = (
     "name", "title", "alt", "description", "url", "bytes", "width", "height", "modified", "extension",
 )  # fmt: skip
 _HIDDEN: Final = "email"
+_MAX_TRIED_FIELDS: Final = 50
+"""Changed raw fields that are tried one by one, each on a copy of the record; more than these are all shown as sent."""
 _NOT_SHOWN: Final = message("(not shown)")
 
 
@@ -98,8 +100,11 @@ class RecordWords:
         ]
         if before is None or after is None:
             return found
+        changed = list(fields)
+        if len(changed) > _MAX_TRIED_FIELDS:
+            return found + changed
         others = [
-            field for field in fields if values(_with(before, field)) == old and values(_without(after, field)) == new
+            each for each in changed if values(_with(before, each)) == old and values(_without(after, each)) == new
         ]
         return found + others
 

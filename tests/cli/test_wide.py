@@ -17,6 +17,7 @@ from exporter.export.markdown_view import MarkdownView
 from exporter.fleet.catalogue_rows import TABLES, blog_rows
 from exporter.serve.api import Api
 from exporter.settings import Settings
+from tests.support.schemas import check_json
 from tests.support.wide_blog import WideService, archive, changes, comment, everyday_blog, post, registered
 
 
@@ -103,14 +104,19 @@ def test_show_has_the_values_first(wide: Path, said: Any) -> None:
 
 
 def test_inspect_counts_what_the_service_states(wide: Path, said: Any) -> None:
-    document = json.loads(said("inspect", wide, "--json"))
-    assert {"kind": "page", "audience": "draft", "count": 1} in document["entries"]
-    assert {"kind": "trackback", "status": "shown", "count": 1} in document["comments"]
-    assert "Post  Members only" in said("inspect", wide)
+    printed = said("inspect", wide, "--json")
+    check_json(["inspect"], printed)
+    document = json.loads(printed)
+    assert {"kind": "page", "audience": "draft", "count": 1, "samples": ["Contact"]} in document["entries"]
+    linked = {"kind": "trackback", "status": "shown", "count": 1, "samples": ["この記事を紹介しました。"]}
+    assert linked in document["comments"]
+    assert "Post  Members only  友だちへ" in said("inspect", wide)
 
 
 def test_files_have_their_own_address_and_alternative_text(wide: Path, said: Any) -> None:
-    (row,) = json.loads(said("files", wide, "--json"))["files"]
+    printed = said("files", wide, "--json")
+    check_json(["files"], printed)
+    (row,) = json.loads(printed)["files"]
     assert (row["url"], row["alt"]) == ("https://blog.example.com/img/kyoto.jpg", "鴨川の朝")
 
 

@@ -73,7 +73,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
         "calendar": calendar,
         "undated": len(years.get(UNDATED, ())),
         "undated_page": year_page(UNDATED),
-        "unread": [(item.listed_on, one_line(item.title), one_line(item.id)) for item in unread],
+        "unread": [(item.listed_on or item.date, one_line(item.title), one_line(item.id)) for item in unread],
         "gone": gone,
         "orphans": len(catalogue.orphans),
         "orphans_page": ORPHANS_PAGE,

@@ -164,7 +164,8 @@
   function badges(entry) {
     const found = [];
     if (entry.flags & PRIVATE) found.push(make("span", { class: "badge private", text: words.private }));
-    if (entry.access) found.push(make("span", { class: "badge", text: words["audience_" + entry.access] ?? fill(words.access, entry.access) }));
+    const audience = words["audience_" + entry.access];
+    if (entry.access) found.push(make("span", { class: audience ? "badge private" : "badge", text: audience ?? fill(words.access, entry.access) }));
     if (entry.flags & GONE) found.push(make("span", { class: "badge gone", text: words.gone_word }));
     if (entry.flags & DAMAGED) found.push(make("span", { class: "badge", text: words.damaged_state }));
     return found;
