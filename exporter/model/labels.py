@@ -46,6 +46,19 @@ COMMENT_KIND_NAMES: Final[Mapping[CommentKind, Message]] = {
 }
 
 
+def name_of(value: PostKind | Audience | CommentKind | CommentStatus) -> Message:
+    """Return the name of a kind, an audience or a status."""
+    match value:
+        case PostKind():
+            return KIND_NAMES[value]
+        case Audience():
+            return AUDIENCE_NAMES[value]
+        case CommentKind():
+            return COMMENT_KIND_NAMES[value]
+        case CommentStatus():
+            return STATUS_NAMES[value]
+
+
 def path_of(category: Category) -> tuple[str, ...]:
     """Return the names from the outermost parent to the category, at most :data:`MAX_LEVELS`."""
     names = (*category.parents, category.name)
