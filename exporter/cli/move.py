@@ -165,7 +165,7 @@ def _compare(
 
 def _print(out: Output, moved: Moved) -> None:
     """Print what happened to the archive's records, and what changed in the new home."""
-    from exporter.move.outcome import Did
+    from exporter.move.outcome import Did, Thing
 
     for line in moved.report.lines(translated):
         out.say(shown(line))
@@ -173,6 +173,8 @@ def _print(out: Output, moved: Moved) -> None:
     heading = left(translated(message("new home")), 12)
     out.say(heading + "".join(right(translated(_WORDS[did]), 13) for did in Did))
     for thing, counts in outcome.counts.items():
+        if thing is Thing.TAG and not counts.total():
+            continue
         out.say(left(translated_by_text(thing), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
         what, some = counted(len(keys), thing.noun), shown(_some(outcome.public_keys(thing, keys)))

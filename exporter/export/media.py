@@ -82,8 +82,11 @@ class Media:
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
         self._with_fragments: set[str] = set()
         self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
+        for entry_id, permalink in posts.permalinks().items():
+            self._own.add(entry_id, permalink)
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
         self._hosts = {host_of(text) for text in [self._base, *patterns]}
+        self._hosts |= {host_of(text) for text in posts.permalinks().values()} - {""}
         self._there = lru_cache(maxsize=_CACHED_ADDRESSES)(self._places_there)
         self.find = lru_cache(maxsize=_CACHED_ADDRESSES)(self._look_up)
         """Returns the archive's facts about an address, or ``None`` if it is no picture or file of the blog."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from exporter import text
 from exporter.export.comment_index import CommentIndex
 from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
-from exporter.export.names import Spelling, UniqueNames
+from exporter.export.names import Spelling, UniqueNames, address_name
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.html.links import commenter_link, host_of
@@ -169,9 +169,11 @@ class Posts:
         self._with_comments = options.comments in {None, Comments.BODY}
         self._categories: dict[str, None] = {}
         self._rows: dict[str, _Row] = {}
+        self._permalinks: dict[str, str] = {}
         self._spell = None if spelling is None else UniqueNames(spelling).fit
         report.old_hosts = _old_hosts(records, options)
         self._choose()
+        report.old_hosts |= {host_of(address) for address in self._permalinks.values()} - {""}
         for name in self._categories:
             report.category(name)
         self._comments = CommentIndex()
@@ -195,6 +197,10 @@ class Posts:
     def ids(self) -> list[str]:
         """Return the ids of the posts in their order."""
         return list(self._rows)
+
+    def permalinks(self) -> Mapping[str, str]:
+        """Return the address that each entry of the archive had, by its id, also for entries outside of this export."""
+        return self._permalinks
 
     def categories(self) -> list[str]:
         """Return the distinct category names in the order of the posts."""
@@ -244,6 +250,8 @@ class Posts:
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
             self.report.took("entries")
             post = self._read(entry_id, raw)
+            if post.permalink:
+                self._permalinks[entry_id] = post.permalink
             verdict = self._visibility.entry(post)
             cause = self._refusal(post, verdict)
             if cause is not None:
@@ -252,7 +260,7 @@ class Posts:
                 self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
                 # Some importers publish posts marked private, so an export as drafts contains only drafts.
                 status = PostStatus.DRAFT if self.options.declared.all_as_draft else verdict.status
-                name = "" if self._spell is None else self._spell(post.slug, entry_id)
+                name = "" if self._spell is None else self._spell(address_name(post), entry_id)
                 self._rows[entry_id] = _Row(status, int(_when(post).timestamp()), name)
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):

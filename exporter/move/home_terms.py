@@ -1,0 +1,85 @@
+"""The categories, tags and users of the new home by their names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any
+
+from exporter.errors import ApiError, NotAuthorised
+from exporter.html.text import collapse
+from exporter.move.terms import PlannedTerm
+from exporter.wordpress import WordPressApi
+
+
+@dataclass(slots=True)
+class HomeTerms:
+    """The categories or the tags of the new home.
+
+    Attributes:
+        by_name: their numbers by slug and by shown name.
+        by_place: the same, by the number of the category above, 0 for none, and the slug or the name.
+        numbers: all numbers.
+    """
+
+    by_name: dict[str, int] = field(default_factory=dict)
+    by_place: dict[tuple[int, str], int] = field(default_factory=dict)
+    numbers: set[int] = field(default_factory=set)
+
+    def enter(self, raw: Any) -> None:
+        """Add a record as WordPress sends it; an invalid one is ignored."""
+        number = raw.get("id") if isinstance(raw, dict) else None
+        if not isinstance(number, int) or number <= 0:
+            return
+        above = raw.get("parent")
+        self.numbers.add(number)
+        for name in (_text(raw, "slug"), collapse(unescape(_text(raw, "name")))):
+            if name:
+                self.by_name[name] = number
+                self.by_place.setdefault((above if isinstance(above, int) else 0, name), number)
+
+    def find(self, term: PlannedTerm, above: int) -> int | None:
+        """Return the number of a planned term, given that of the category above it; ``None`` if it does not exist."""
+        if not term.path:
+            return self.by_name.get(term.slug) or self.by_name.get(term.name)
+        return self.by_place.get((above, term.slug)) or self.by_place.get((above, term.name))
+
+
+async def read_terms(api: WordPressApi, route: str) -> HomeTerms:
+    """Read all categories or tags.
+
+    Raises:
+        NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.wordpress.WordPressApi.get`.
+    """
+    found = HomeTerms()
+    async for page in api.pages(route, {"context": "edit", "_fields": "id,name,slug,parent"}):
+        for raw in page.items:
+            found.enter(raw)
+    return found
+
+
+async def read_authors(api: WordPressApi) -> Mapping[str, int]:
+    """Return the numbers of the users by their shown names and login names; names of several users are left out.
+
+    Without the right to list users, none is returned.
+
+    Raises:
+        TransportError, ServiceError: the new home failed.
+    """
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    try:
+        async for page in api.pages("wp/v2/users", {"context": "edit", "_fields": "id,name,username,nickname"}):
+            for raw in page.items:
+                if isinstance(raw, dict) and isinstance(raw.get("id"), int):
+                    for name in ("name", "username", "nickname"):
+                        found[collapse(unescape(_text(raw, name)))].add(raw["id"])
+    except (ApiError, NotAuthorised):
+        return {}
+    return {name: next(iter(numbers)) for name, numbers in found.items() if name and len(numbers) == 1}
+
+
+def _text(raw: Mapping[str, Any], name: str) -> str:
+    value = raw.get(name)
+    return value if isinstance(value, str) else ""
