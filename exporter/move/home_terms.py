@@ -19,32 +19,34 @@ class HomeTerms:
     """The categories or the tags of the new home.
 
     Attributes:
-        by_name: their numbers by slug and by shown name.
-        by_place: the same, by the number of the category above, 0 for none, and the slug or the name.
-        numbers: all numbers.
+        by_slug: their numbers by slug.
+        by_name: their numbers by shown name.
+        places: their numbers by the number of the category above, 0 for none, and the shown name.
+        above: the number of the category above each one, 0 for none.
     """
 
+    by_slug: dict[str, int] = field(default_factory=dict)
     by_name: dict[str, int] = field(default_factory=dict)
-    by_place: dict[tuple[int, str], int] = field(default_factory=dict)
-    numbers: set[int] = field(default_factory=set)
+    places: dict[tuple[int, str], int] = field(default_factory=dict)
+    above: dict[int, int] = field(default_factory=dict)
 
     def enter(self, raw: Any) -> None:
         """Add a record as WordPress sends it; an invalid one is ignored."""
         number = raw.get("id") if isinstance(raw, dict) else None
         if not isinstance(number, int) or number <= 0:
             return
-        above = raw.get("parent")
-        self.numbers.add(number)
-        for name in (_text(raw, "slug"), collapse(unescape(_text(raw, "name")))):
-            if name:
-                self.by_name[name] = number
-                self.by_place.setdefault((above if isinstance(above, int) else 0, name), number)
+        parent = raw.get("parent")
+        above = self.above[number] = parent if isinstance(parent, int) else 0
+        name = collapse(unescape(_text(raw, "name")))
+        self.by_slug[_text(raw, "slug")] = self.by_name[name] = number
+        self.places.setdefault((above, name), number)
 
     def find(self, term: PlannedTerm, above: int) -> int | None:
         """Return the number of a planned term, given that of the category above it; ``None`` if it does not exist."""
+        known = self.by_slug.get(term.slug)
         if not term.path:
-            return self.by_name.get(term.slug) or self.by_name.get(term.name)
-        return self.by_place.get((above, term.slug)) or self.by_place.get((above, term.name))
+            return known or self.by_name.get(term.name)
+        return known if known is not None and self.above[known] == above else self.places.get((above, term.name))
 
 
 async def read_terms(api: WordPressApi, route: str) -> HomeTerms:

@@ -198,7 +198,7 @@ class MoveRun:
         """
         known = self._home.categories
         before = self.mapped.of(Thing.CATEGORY, category.key) if category.path else None
-        number = before.id if before is not None and before.id in known.numbers else None
+        number = before.id if before is not None and before.id in known.above else None
         above = self._placed.categories.get(category.path[:-1], 0)
         number = number or known.find(category, above)
         return await self._term(Thing.CATEGORY, category, number, above)
