@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from exporter import lossless_json
 from exporter.export import importer_rules
+from exporter.export.comment_order import NoParent, Threaded, threaded
 from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
 from exporter.export.post_html import as_html, cleaned, comment_html, report_bodies
@@ -30,7 +31,6 @@ from exporter.model.publication import PostStatus
 from exporter.model.records import Audience, CommentKind, CommentStatus, Post, PostKind
 from exporter.move.home import WIDE, comment_address, comment_agent, mark, post_key
 from exporter.move.terms import Path, PlannedTerm, paths_of, planned_categories, planned_tags, slugs_of, tags_of
-from exporter.move.threads import NoParent, Threaded, threaded
 
 STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}
 SCHEDULED: Final = "future"
@@ -245,7 +245,7 @@ class Plan:
             lambda sha256: f"file:{sha256}" if sha256 in placed.pictures else None,
             lambda entry_id: f"entry:{entry_id}" if entry_id in placed.posts else None,
         )
-        wide = self._wide(post, placed) if _is_wide(post.record) else None
+        wide = self._wide(post, placed) if is_wide(post.record) else None
         if wide is None:
             said = {**fixed, "content": plain.text, "category": post.category}
             digest = _digest(said)
@@ -416,7 +416,7 @@ def _digest(said: Mapping[str, Any]) -> str:
     return hashlib.sha256(lossless_json.dumps(said)).hexdigest()[:_DIGEST_DIGITS]
 
 
-def _is_wide(record: Post) -> bool:
+def is_wide(record: Post) -> bool:
     """Return whether the service of an entry states more than title, texts, date and one category."""
     stated = (record.categories, record.tags, record.author, record.excerpt, record.featured, record.permalink)
     return record.audience is not None or record.kind is PostKind.PAGE or any(stated)
