@@ -298,6 +298,7 @@ class NewPost:
         is_page: whether it is a page.
         excerpt: its excerpt as letters.
         featured: the address of its featured picture; empty for none.
+        aliases: addresses that redirect to it.
     """
 
     key: str
@@ -322,6 +323,7 @@ class NewPost:
     is_page: bool | None = None
     excerpt: str | None = None
     featured: str | None = None
+    aliases: tuple[str, ...] = ()
 
 
 class PictureLook(NamedTuple):

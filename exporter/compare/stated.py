@@ -20,7 +20,7 @@ from exporter.compare.posts import (
     StatedParts,
     Unchecked,
 )
-from exporter.compare.texts import first_difference, same_words, word_letters
+from exporter.compare.texts import first_difference, only_words, same_words, word_letters
 from exporter.html.links import host_of
 from exporter.message import message
 
@@ -90,11 +90,15 @@ class StatedComparison:
             yield Unchecked(Aspect.TAGS, 1, _NOT_SHOWN)
             return
         for tag in stated.tags:
-            if not same_words(tag, names or ()):
+            if not self._is_among(tag, names or ()):
                 if self._is_hidden(old, tag):
                     yield Unchecked(Aspect.TAGS, 1, _PRIVATE_ONLY, asked=False)
                 else:
                     yield Difference(Fault.TAGS, tag, ", ".join(names or ()))
+
+    def _is_among(self, tag: str, names: Sequence[str]) -> bool:
+        """Return whether a tag is among names. Some generators take no spaces and signs in tags."""
+        return same_words(tag, names) or (self.home.words and only_words(tag) in map(only_words, names))
 
     def _is_hidden(self, old: OldPost, name: str) -> bool:
         """Return whether a category or tag is missing because the new home would show it to everybody."""
@@ -141,7 +145,7 @@ class StatedComparison:
             yield Unchecked(Aspect.FEATURED, 1, found.why, asked=self.scope.fetch)
 
     def _address(self, _old: OldPost, stated: StatedParts, new: NewPost) -> Found:
-        targets = [self.place_of(each) for each in new.addresses]
+        targets = [self.place_of(each) for each in (*new.addresses, *new.aliases)]
         if not stated.permalink or not targets or self.leads_to(self.place_of(stated.permalink), targets):
             return
         target = self.followed.get(stated.permalink)

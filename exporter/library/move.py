@@ -28,7 +28,14 @@ from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent
 from exporter.library.export import Only, checked_options, newer_state, read_at, require_declared, wordpress_posts
 from exporter.message import listed, message, message_n
-from exporter.move.home import HomeContent, may_name_authors, may_write_any_html, missing_rights, read_home
+from exporter.move.home import (
+    HomeContent,
+    home_time,
+    may_name_authors,
+    may_write_any_html,
+    missing_rights,
+    read_home,
+)
 from exporter.move.home_terms import read_authors
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome, Thing
@@ -158,7 +165,7 @@ def move_blog(
                     if shown is not None:
                         report.infer(shown.pattern.text, shown.matches)
                     posts = wordpress_posts(state, replace(chosen, side=side), report, newest)
-                    sides.append(_Side(side, Plan(posts, report, mover.clock.now()), report))
+                    sides.append(_Side(side, Plan(posts, report), report))
                 of_all = at is None and only != "private" and not (chosen.since or chosen.until or chosen.category)
                 brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
                 work = mover.move(sides, mapped, reader.path, chosen.service.timezone, brought)
@@ -200,6 +207,10 @@ class _Mover:
             tags = any(each.plan.tags for each in sides)
             home = await read_home(api, tags=tags)
             authors = await self._authors(api, sides)
+            if any(each.plan.scheduled for each in sides):
+                now = max(filter(None, [self.clock.now(), await home_time(api)]))
+                for each in sides:
+                    each.plan.now = now
             _refuse_doubles(home, sides, mapped)
             for each in sides:
                 run = MoveRun(

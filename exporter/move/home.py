@@ -17,6 +17,8 @@ import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from hashlib import blake2b
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
@@ -24,6 +26,7 @@ from urllib.parse import unquote
 from exporter import lossless_json
 from exporter.export.names import plain_id
 from exporter.message import message
+from exporter.model.exchange import Response
 from exporter.move.home_terms import HomeTerms, read_terms
 from exporter.wordpress import WordPressApi
 
@@ -249,6 +252,24 @@ async def _capabilities(api: WordPressApi) -> Mapping[str, Any]:
 async def may_name_authors(api: WordPressApi) -> bool:
     """Return whether the user may make posts of other users."""
     return (await _capabilities(api)).get("edit_others_posts") is True
+
+
+async def home_time(api: WordPressApi) -> datetime | None:
+    """Return the time of day in the new home, which decides when it publishes; ``None`` if its server does not say.
+
+    Raises:
+        NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.wordpress.WordPressApi.get`.
+    """
+
+    def read(response: Response) -> datetime | None:
+        try:
+            found = parsedate_to_datetime(response.headers.get("date", ""))
+        except ValueError:
+            return None
+        return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+    request = api.request("wp/v2/users/me", {"context": "edit", "_fields": "id"})
+    return await api.client.fetch(request, read)
 
 
 async def read_home(api: WordPressApi, *, tags: bool = False) -> HomeContent:

@@ -114,10 +114,10 @@ class Plan:
     Args:
         posts: the entries; WordPress' rules make their names in addresses.
         report: gets each change that was necessary, once.
-        now: the time of day, before which no scheduled post may be; ``None`` makes drafts of them.
 
     Attributes:
         blog_id: the blog.
+        now: the time of day in the new home; scheduled posts before it become drafts, and all do if it is ``None``.
         public: whether all posts are public.
         categories: the categories by their paths, each after the one above it.
         tags: the tags by their names.
@@ -126,14 +126,15 @@ class Plan:
         shown_in: the ids of the entries that show each of these pictures.
         linked: the number of links from public posts, by host.
         comments: the number of comments.
+        scheduled: whether WordPress may publish one of the posts at its date.
     """
 
-    def __init__(self, posts: Posts, report: Report, now: datetime | None = None) -> None:
+    def __init__(self, posts: Posts, report: Report) -> None:
         self.blog_id = posts.blog_id
         self.public = posts.options.side is Side.PUBLIC
         self._posts = posts
         self._report = report
-        self._now = now
+        self.now: datetime | None = None
         self._entry_at: Place = lambda _: None
         self._media = Media(posts, self._new_home)
         self.authors: set[str] = set()
@@ -141,6 +142,7 @@ class Plan:
         self.shown_in: dict[str, list[str]] = {}
         self.linked: Counter[str] = Counter()
         self.comments = 0
+        self.scheduled = False
         paths: dict[Path, None] = {}
         has_parents = False
         slugs: dict[Path, str] = {}
@@ -148,6 +150,7 @@ class Plan:
         for post in posts:
             self.comments += len(post.comments)
             self.authors |= {_author(post)} - {""}
+            self.scheduled = self.scheduled or self.is_scheduled(post)
             tags |= dict.fromkeys(tags_of(post))
             paths |= dict.fromkeys(paths_of(post))
             slugs.update(slugs_of(post.record))
@@ -300,7 +303,7 @@ class Plan:
 
     def _status(self, post: ExportPost) -> str:
         """Return WordPress' word for who may see a post."""
-        if self.is_scheduled(post) and self._now is not None and post.when > self._now + _SCHEDULE_MARGIN:
+        if self.is_scheduled(post) and self.now is not None and post.when > self.now + _SCHEDULE_MARGIN:
             return SCHEDULED
         return STATUS[post.status]
 

@@ -70,6 +70,7 @@ async def move(
     login: tuple[str, str] = LOGIN,
     brought: Container[str] | None = None,
     authors: Mapping[str, int] | None = None,
+    now: datetime = NOW,
     **options: Any,
 ) -> MoveOutcome:
     """Move the public content of a blog; ``options`` can include more. ``folder`` holds the map and the pictures."""
@@ -77,7 +78,8 @@ async def move(
     clock = clock or FixedClock(NOW)
     report = report or Report()
     chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, "old_urls": (OLD,), **options})
-    plan = Plan(Posts(blog, chosen, report, holds_back=True, spelling=wordpress_name), report, NOW)
+    plan = Plan(Posts(blog, chosen, report, holds_back=True, spelling=wordpress_name), report)
+    plan.now = now
     async with Engine(clock=clock) as engine:
         client = engine.client(home.url, application_password(*login), policy=RetryPolicy(retries=retries))
         api = await open_wordpress(client)

@@ -75,7 +75,7 @@ async def test_statuses_are_kept_or_hidden(home: Home, tmp_path: Path) -> None:
         "一つ目": "publish", "私について": "publish", "三つ目": "draft", "四つ目": "future", "五つ目": "draft",
         "六つ目": "private", "七つ目": "private", "八つ目": "private", "九つ目": "private",
     }  # fmt: skip
-    assert stored(home, "四つ目")["date_gmt"] == "2026-05-01T00:00:00"
+    assert stored(home, "四つ目")["date_gmt"] == "2031-05-01T00:00:00"
     assert all(state.get(title) != "publish" for state in seen for title in statuses if statuses[title] != "publish")
     assert {code: changes(report, code) for code in ("schedule_passed", "members_private", "password_unknown")} == {
         "schedule_passed": ["5"], "members_private": ["7"], "password_unknown": ["8"],

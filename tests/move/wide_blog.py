@@ -28,7 +28,7 @@ def wide_blog() -> Memory:
     entry(blog, "2", "私について", kind="page", body=f'<a href="{OLD}/2020/01/first.html">初め</a>',
           permalink=f"{OLD}/about.html", slug="about")  # fmt: skip
     entry(blog, "3", "三つ目", audience="draft")
-    entry(blog, "4", "四つ目", audience="scheduled", date="2026-05-01T09:00:00")
+    entry(blog, "4", "四つ目", audience="scheduled", date="2031-05-01T09:00:00")
     entry(blog, "5", "五つ目", audience="scheduled", date="2026-02-03T13:30:00")
     entry(blog, "6", "六つ目", audience="private", categories=[["秘密の箱", ""], ["日記", "diary"]], tags=["秘密の札"])
     entry(blog, "7", "七つ目", audience="members")
