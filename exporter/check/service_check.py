@@ -50,6 +50,9 @@ _MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
 _LISTS: Final = {Kind.ENTRY_LIST: 2, Kind.COMMENTS: 1, Kind.FILES: 1}
 """The number of pages to read; two of the entry list, because the name of its page parameter is uncertain."""
 
+_EMPTY_PAGES: Final = 1
+"""Pages without records that are read in addition."""
+
 
 def in_use(settings: Settings) -> dict[str, tuple[str, str]]:
     """Return the value, as text, and the source of each setting that is not a default; secrets are masked."""
@@ -201,25 +204,29 @@ class _Requests:
 
     async def _entry(self, entry_id: str) -> Any:
         self._read.add(entry_id)
-        entry = await self._ask(Kind.ENTRIES, None, self.opened.service.entry_call(self.opened.blog_id, entry_id))
+        service = self.opened.service
+        item = next((i for i in self.records(Kind.ENTRY_LIST) if service.key(Kind.ENTRY_LIST, i) == entry_id), None)
+        entry = await self._ask(Kind.ENTRIES, None, service.listed_entry_call(self.opened.blog_id, entry_id, item))
         if entry is None or entry.data is None:
             return None
         self._note(Kind.ENTRIES, [entry.data])
         return entry.data
 
     async def _list(self, kind: Kind, most: int) -> None:
-        """Read the first pages of a list."""
+        """Read the first pages of a list. A page without records, such as one of category names, does not count."""
         service = self.opened.service
         pages = service.pages(kind, self.opened.blog_id, self._listed()[:1])
         known: set[str] = set()
-        for _ in range(most):
-            cursors = pages.wanted(0)
+        read = 0
+        for _ in range(most + _EMPTY_PAGES):
+            cursors = pages.wanted(0) if read < most else []
             if not cursors:
                 break
             page = await self._ask(kind, cursors[0], pages.call(cursors[0]))
             if page is None:
                 return
             self._note(kind, page.items)
+            read += bool(page.items)
             facts = self.result.operations[-1]
             facts.pages, facts.page_size, facts.total, facts.total_size = (
                 page.pages, page.page_size, page.total, page.total_size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta
@@ -19,6 +20,7 @@ from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said
 from exporter.model.kinds import KIND_NAMES, Kind
+from exporter.model.records import Audience
 from exporter.service.interface import BlogService, Call, Cursor, Page, Validators, WrongRecord
 
 if TYPE_CHECKING:
@@ -27,9 +29,12 @@ if TYPE_CHECKING:
     from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
     from exporter.http.engine import ServiceClient
+    from exporter.lossless_json import Frozen
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MAX_SWEEPS = 4
+_MIN_TOGETHER: Final = 20
+"""Fewer entries than this are read alone."""
 
 _GONE = frozenset({404, 410})
 _NOTES_VERSION: Final = 6
@@ -367,7 +372,75 @@ class Ingest:
         ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
         if ids:
             self.emit(EntriesPlanned(len(ids)))
-            await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self.settings.concurrency)
+            if self.service.capabilities.entries_at_once > 1 and len(ids) >= _MIN_TOGETHER:
+                groups = self._groups(ids)
+                await for_each(groups, lambda group: self._read_together(group, number), self.settings.concurrency)
+            else:
+                await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self.settings.concurrency)
+
+    def _groups(self, ids: Iterable[str]) -> list[list[str]]:
+        """Divide entries into groups that one request answers.
+
+        The id decides where a group ends, so that a new entry leaves the other groups as they are: a page may number
+        the galleries of all entries in it, and then an entry's text depends on its group.
+        """
+        most = self.service.capabilities.entries_at_once
+        groups: list[list[str]] = []
+        filling: dict[str, list[str]] = {}
+        for entry_id in ids:
+            item = self._item(entry_id)
+            name = "" if item is None else self.service.list_of(item)
+            group = filling.get(name)
+            if group is None:
+                group = filling[name] = []
+                groups.append(group)
+            group.append(entry_id)
+            if len(group) >= most or zlib.crc32(entry_id.encode("utf-8", "backslashreplace")) % (most // 2) == 0:
+                del filling[name]
+        return groups
+
+    def _item(self, entry_id: str) -> dict[str, Any] | None:
+        """Return the newest known list item of an entry."""
+        item = self.ledgers[Kind.ENTRY_LIST].frozen(entry_id)
+        if item is not None:
+            return dict(lossless_json.loads(item.data))
+        return self.state.load(Kind.ENTRY_LIST, entry_id)
+
+    async def _read_together(self, ids: Sequence[str], sweep: int) -> None:
+        """Read a group of entries, and then alone each one that the answer lacks or that differs from the archive."""
+        items = {entry_id: item for entry_id in ids if (item := self._item(entry_id)) is not None}
+        found: set[str] = set()
+        try:
+            answer = await self.client.fetch(*self.service.entries_call(self.settings.blog_id, items))
+        except UNREADABLE as error:
+            if isinstance(error, NotAuthorised):
+                await self.client.fetch(*self._first_page())
+            answer = []
+        answer.reverse()
+        while answer:
+            # Entries are released one by one, because a long answer and its records would take much memory together.
+            data = answer.pop()
+            entry_id = self.service.key(Kind.ENTRIES, data)
+            if entry_id in items and entry_id not in found and self._take(entry_id, data, sweep):
+                found.add(entry_id)
+        for entry_id in ids:
+            if entry_id not in found:
+                await self.read_entry(entry_id, sweep)
+
+    def _take(self, entry_id: str, data: dict[str, Any], sweep: int) -> bool:
+        """Put an entry of a group into the ledger; return ``False`` if it must be read alone."""
+        ledger = self.ledgers[Kind.ENTRIES]
+        frozen = lossless_json.freeze(data)
+        if ledger.holds(entry_id) and ledger.identity(entry_id) != frozen.identity:
+            return False
+        try:
+            self._observe(entry_id, data, frozen, sweep)
+        except WrongRecord:
+            return False
+        self._note_read(entry_id, sweep, Validators())
+        self.unread.pop(entry_id, None)
+        self.emit(EntryRead(entry_id))
+        return True
 
     def _age(self) -> Age | None:
         if self.settings.refresh is not Refresh.AUTO:
@@ -410,7 +483,6 @@ class Ingest:
             NotAuthorised: the service refuses all requests.
             ServiceError: the service as a whole failed.
         """
-        ledger = self.ledgers[Kind.ENTRIES]
         try:
             answered = await self._ask_for_entry(entry_id, sweep)
         except UNREADABLE as error:
@@ -418,6 +490,11 @@ class Ingest:
                 # Raises the same error if the service refuses everything.
                 await self.client.fetch(*self._first_page())
             return error.with_traceback(None)  # the traceback would keep the answer in memory
+        self._note_read(entry_id, sweep, answered)
+        return None
+
+    def _note_read(self, entry_id: str, sweep: int, answered: Validators) -> None:
+        """Note after an entry's record that it was read."""
         now = self.clock.now().replace(microsecond=0)
         note = {
             "read": entry_id,
@@ -426,9 +503,8 @@ class Ingest:
             "etag": answered.etag,
             "last_modified": answered.last_modified,
         }
-        ledger.spool.journal(note)
+        self.ledgers[Kind.ENTRIES].spool.journal(note)
         self.freshness.note(entry_id, now, answered)
-        return None
 
     async def _ask_for_entry(self, entry_id: str, sweep: int) -> Validators:
         """Read one entry into the ledger."""
@@ -446,16 +522,35 @@ class Ingest:
         validators = self.freshness.validators.get(entry_id) if self.service.capabilities.validators else None
         if validators is not None and not ledger.holds(entry_id):
             validators = None
-        data, answered = await self.client.fetch(*self.service.entry_call(self.settings.blog_id, entry_id, validators))
+        call = self.service.listed_entry_call(self.settings.blog_id, entry_id, self._item_to_ask(entry_id), validators)
+        data, answered = await self.client.fetch(*call)
         if data is None:
             ledger.mark(entry_id, sweep)
         else:
-            frozen = lossless_json.freeze(data)
-            if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
-                self._judge(entry_id, data)
-            data = None  # release the memory of a long entry
-            ledger.observe(entry_id, frozen, sweep)
+            self._observe(entry_id, data, lossless_json.freeze(data), sweep)
         return answered
+
+    def _item_to_ask(self, entry_id: str) -> dict[str, Any] | None:
+        """Return an entry's list item if the service's request depends on it."""
+        if type(self.service).listed_entry_call is BlogService.listed_entry_call:
+            return None
+        return self._item(entry_id)
+
+    def _observe(self, entry_id: str, data: dict[str, Any], frozen: Frozen, sweep: int) -> None:
+        """Put an entry that was read into the ledger.
+
+        Raises:
+            WrongRecord: the answer lacks content without a reason.
+        """
+        ledger = self.ledgers[Kind.ENTRIES]
+        if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
+            self._judge(entry_id, data)
+        ledger.observe(entry_id, frozen, sweep)
+
+    def was_public(self, entry_id: str) -> bool:
+        """Return whether an entry was public when the archive's newest version was made."""
+        raw = self.state.load(Kind.ENTRIES, entry_id)
+        return raw is not None and self.service.post(raw).audience is Audience.PUBLIC
 
     def _judge(self, entry_id: str, data: dict[str, Any]) -> None:
         """Compare a new or changed entry with its list item and the archive.

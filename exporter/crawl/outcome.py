@@ -149,7 +149,7 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     """
     sweeps, entries = ingest.sweeps[-1], ingest.count_entries()
     short_comments, user = ingest.short_comments(), ingest.user_failure
-    provable = ingest.service.capabilities.totals
+    provable, counted = ingest.service.capabilities.totals, ingest.service.capabilities.comment_counts
     comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
     unlisted_files = max(0, (files.total or 0) - files.listed)
     unread = [RecordProblem(str(Kind.ENTRIES), entry_id, each.reason) for entry_id, each in ingest.unread.items()]
@@ -164,7 +164,7 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     others += [(Kind.ENTRIES, text) for text in _unlisted(ingest.contradicted, ingest.not_asked)]
     if short_comments:
         others.append((Kind.COMMENTS, _short(short_comments)))
-    if provable:
+    if provable and counted:
         others += [(Kind.COMMENTS, text) for text in _extra_comments(ingest.extra_comments(), comments.unstated)]
     others += [(Kind.FILES, text) for text in _file_totals(files, unlisted_files)]
     problems = [
@@ -187,7 +187,7 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
         },
         "comments": {
             **Tally(comments.listed, sum(short_comments.values())).document(),
-            "expected": comments.expected if provable else None,
+            "expected": (comments.expected if counted else comments.total) if provable else None,
             "list_complete": comments.complete,
         },
         "files": {

@@ -14,7 +14,7 @@ from exporter.crawl.tasks import for_each
 from exporter.errors import ApiError, MassDisappearance, ServiceError
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.service.interface import Refused
+from exporter.service.interface import NotShown, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -169,13 +169,20 @@ async def _ask(ingest: Ingest, entry_ids: Collection[str], concurrency: int) -> 
         if error is None:
             ingest.contradicted.append(entry_id)
             ingest.unread.pop(entry_id, None)
-        elif isinstance(error, ApiError) and (error.status in _GONE or isinstance(error, Refused)):
+        elif isinstance(error, ApiError) and _proves_removal(ingest, entry_id, error):
             refused[entry_id] = error
         else:
             ingest.fail(entry_id, error)
 
     await for_each(entry_ids, ask, concurrency)
     return refused
+
+
+def _proves_removal(ingest: Ingest, entry_id: str, error: ApiError) -> bool:
+    """Return whether an answer proves that the service has an entry no longer, or no longer shows a public one."""
+    if isinstance(error, NotShown):
+        return ingest.was_public(entry_id)
+    return error.status in _GONE or isinstance(error, Refused)
 
 
 async def _is_believable(ingest: Ingest) -> bool:

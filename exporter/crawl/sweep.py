@@ -61,7 +61,8 @@ class SweepResult:
         total: the number of records that the list states.
         total_size: the sum of their sizes that the list states.
         date: the ``Date`` of the answer with its first page.
-        failure: the error of its first page, which ends the run if no list could be read.
+        failure: the error before its first record, which ends the run if no list could be read: one about the sign-in,
+            otherwise the newest.
     """
 
     kind: Kind
@@ -280,7 +281,7 @@ class Sweep:
         self._held -= held
 
     def _fail(self, asked: _Asked, error: ServiceError, *, missing: bool) -> None:
-        if asked.number == 1:
+        if not self._items and not isinstance(self.result.failure, NotAuthorised):
             self.result.failure = error
         self.paginator.accept_failure(asked.cursor, said(error), missing=missing)
 
@@ -370,6 +371,8 @@ class Sweep:
     def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any]) -> None:
         result = self.result
         self._items += len(note["records"]["ids"])
+        if self._items:
+            result.failure = None
         result.listed += facts.new
         result.tally = _sum(result.tally, facts.new_size)
         result.differing += note["differing"]

@@ -145,6 +145,9 @@ class Capabilities:
         comments_per_entry: comments are listed for each entry, not for the whole blog.
         user: it names the calling user.
         snapshot: its answers never change, so one sweep proves that a record is absent.
+        comment_counts: its list items state the number of comments of their entries. Without them the total of the
+            comment list is the number of comments to expect.
+        entries_at_once: the most full entries that one request answers.
     """
 
     totals: bool = True
@@ -153,6 +156,8 @@ class Capabilities:
     comments_per_entry: bool = False
     user: bool = True
     snapshot: bool = False
+    comment_counts: bool = True
+    entries_at_once: int = 1
 
 
 class Validators(NamedTuple):
@@ -186,6 +191,10 @@ class EntryAnswer(NamedTuple):
 
 class Refused(ApiError):
     """The service states that it does not have a record, or refuses it."""
+
+
+class NotShown(ApiError):
+    """The service shows a record only to others. It may exist; if it was public before, it is no longer so."""
 
 
 class WrongRecord(ApiError):
@@ -416,6 +425,26 @@ class BlogService(Records):
     @abstractmethod
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
         """Return the request for a full entry. ``parse`` raises :class:`WrongRecord` for a different entry."""
+
+    def listed_entry_call(
+        self, blog_id: str, entry_id: str, _item: Raw | None, validators: Validators | None = None
+    ) -> Call[EntryAnswer]:
+        """Return the request for a full entry, for a service whose list item decides the request.
+
+        The item is the newest known one, ``None`` for an entry that was never listed.
+        """
+        return self.entry_call(blog_id, entry_id, validators)
+
+    def list_of(self, _item: Raw) -> str:
+        """Return the list that a list item is from. One request answers only entries of one list."""
+        return ""
+
+    def entries_call(self, blog_id: str, items: Mapping[str, Raw]) -> Call[list[Any]]:
+        """Return the request for up to ``entries_at_once`` full entries; ``items`` are their list items by id.
+
+        An entry that the answer lacks is requested alone, and so is one that differs from the archive.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def user_call(self) -> Call[dict[str, Any]]:

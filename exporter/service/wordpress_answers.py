@@ -1,0 +1,175 @@
+"""Answers of WordPress' REST API as JSON, and its failures as errors that say what to do next. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from exporter.errors import HtmlBody, NotAuthorised
+from exporter.lossless_json import NotJson, loads
+from exporter.message import message
+from exporter.model.exchange import Request, Response
+from exporter.service.answers import message_text, read_json, refusal
+from exporter.service.interface import NotShown
+
+PAST_THE_END: Final = frozenset({"rest_post_invalid_page_number", "rest_invalid_page_number"})
+"""The codes for a page after the last one; records may have been deleted since the first page."""
+_UNAUTHORISED: Final = 401
+_FORBIDDEN: Final = 403
+_NOT_FOUND: Final = 404
+_NOT_ALLOWED: Final = frozenset({_UNAUTHORISED, _FORBIDDEN})
+_WRONG_PASSWORD: Final = frozenset(
+    {
+        "incorrect_password",
+        "invalid_username",
+        "invalid_email",
+        "invalid_application_password",
+        "rest_cookie_invalid_nonce",
+    }
+)
+_NO_RIGHT: Final = re.compile(r"rest_(?:forbidden|cannot_(?:read|view|edit)|user_cannot_view)\w*")
+"""Codes of WordPress itself for a single record or a view that the user may not see."""
+_PHP_NOTICE: Final = re.compile(
+    rb"\s*(?:<br ?/?>\s*)?(?:<b>|PHP )?(Warning|Notice|Deprecated|Strict Standards|Fatal error|Parse error)(?:</b>)?:",
+)
+_HEAD_BYTES: Final = 400
+
+
+def code_of(response: Response) -> str:
+    """Return the code of a failure, such as ``rest_forbidden``; empty if WordPress did not answer."""
+    return _member(response, "code")
+
+
+def read_answer(request: Request, response: Response, *, signed_in: bool) -> Any:
+    """Return the JSON of an answer, of any type.
+
+    Args:
+        request: the request.
+        response: its response.
+        signed_in: whether the request carried a sign-in.
+
+    Raises:
+        NotAuthorised: status 401 or 403.
+        ApiError: any other failure, or PHP's messages in front of the JSON.
+        TransportError: a page of HTML or no JSON.
+    """
+    if response.status in _NOT_ALLOWED:
+        raise NotAuthorised(
+            "{operation} answered {status} ({reason}): {advice}",
+            operation=request.operation,
+            status=response.status,
+            reason=_reason(response),
+            advice=_advice(response, signed_in=signed_in),
+        )
+    if response.status == _NOT_FOUND and not code_of(response):
+        raise refusal(
+            request,
+            response,
+            message(
+                "there is no WordPress REST API; check the address. A blog without pretty permalinks needs --rest-route"
+            ),
+        )
+    notice = _PHP_NOTICE.match(response.body[:_HEAD_BYTES])
+    if notice is not None:
+        raise refusal(
+            request,
+            response,
+            message(
+                "PHP prints a message ({kind}) in front of the JSON; set display_errors to off for the blog, "
+                "in WordPress by WP_DEBUG_DISPLAY",
+                kind=notice[1].decode("ascii"),
+            ),
+        )
+    try:
+        return read_json(request, response, _message_in)
+    except HtmlBody:
+        raise HtmlBody(
+            "{operation} answered with a page of HTML: the address is wrong, or a security plugin, a firewall or a "
+            "maintenance page answers in place of WordPress. Open the address in a browser, and permit the REST API",
+            operation=request.operation,
+        ) from None
+
+
+def read_list(request: Request, response: Response, *, signed_in: bool) -> list[Any]:
+    """Return the list of an answer, like :func:`read_answer`."""
+    answer = read_answer(request, response, signed_in=signed_in)
+    if not isinstance(answer, list):
+        raise refusal(request, response, message("the answer is not a list"))
+    return answer
+
+
+def read_record(request: Request, response: Response, *, signed_in: bool) -> dict[str, Any]:
+    """Return the record of an answer, like :func:`read_answer`.
+
+    Raises:
+        NotShown: the blog does not show this record to this user.
+    """
+    hidden = response.status in _NOT_ALLOWED and _NO_RIGHT.fullmatch(code_of(response)) is not None
+    # A user who is signed in gets 403. A 401 means that the sign-in did not arrive.
+    if hidden and not (signed_in and response.status == _UNAUTHORISED):
+        reason = _reason(response)
+        advice = (
+            message("{reason}; the user may not edit it: sign in as an administrator or editor", reason=reason)
+            if signed_in
+            else message(
+                "{reason}; the blog does not show it to the public, so reading it needs a sign-in", reason=reason
+            )
+        )
+        found = refusal(request, response, advice)
+        raise NotShown(found.operation, found.params, found.status, found.message, found.body)
+    answer = read_answer(request, response, signed_in=signed_in)
+    if not isinstance(answer, dict):
+        raise refusal(request, response, message("the answer is not an object"))
+    return answer
+
+
+def stated_number(response: Response, header: str) -> int | None:
+    """Return the number in a header such as ``X-WP-Total``; ``None`` if it is absent or invalid."""
+    text = response.headers.get(header, "").strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else None
+
+
+def _advice(response: Response, *, signed_in: bool) -> str:
+    code = code_of(response)
+    if not code:
+        return message(
+            "a server or a plugin in front of WordPress refuses the request; permit the REST API for this program"
+        )
+    if code in _WRONG_PASSWORD:
+        return message(
+            "check --user and the application password, which is not the password for the login page: make one in "
+            "WordPress under Users, Profile, Application Passwords"
+        )
+    if not signed_in:
+        return message(
+            "the blog closes its REST API to the public; sign in with --user NAME and an application password, or use "
+            "an export file (in WordPress under Tools, Export)"
+        )
+    if response.status == _UNAUTHORISED:
+        return message(
+            "the sign-in did not reach WordPress. Name the user with --user; if it is named, the web server may remove "
+            "the header Authorization, or a plugin turned off application passwords"
+        )
+    return message("this user may not read it; sign in as an administrator or editor, or without --user")
+
+
+def _reason(response: Response) -> str:
+    reason, code = _member(response, "message"), code_of(response)
+    if reason and code:
+        return f"{reason.rstrip('.。')}; {code}"
+    return reason or code or message("no reason given")
+
+
+def _message_in(value: Any) -> object:
+    if not isinstance(value, dict):
+        return None
+    reason, code = message_text(value.get("message")), message_text(value.get("code"))
+    return f"{reason} ({code})" if reason and code else reason or code
+
+
+def _member(response: Response, name: str) -> str:
+    try:
+        value = loads(response.body)
+    except NotJson:
+        return ""
+    return message_text(value.get(name)) if isinstance(value, dict) else ""
