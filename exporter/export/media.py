@@ -97,11 +97,18 @@ class Media:
             return None
         raw = next((raw for one in _spellings(url) if (raw := self._records.load(Kind.ASSETS, one)) is not None), None)
         if raw is None:
-            return None
+            file = self._file_of_page.get(meaning(url)) if self._posts.permalinks() else None
+            return None if file is None else self.find(file)
         asset = Asset.from_raw(raw)
         infos = (self._records.load(Kind.FILES, file_id) for file_id in asset.ids("file"))
         info = next((self._options.service.upload(found) for found in infos if found is not None), None)
         return PostPicture(asset, asset.path, _name(asset), info)
+
+    @cached_property
+    def _file_of_page(self) -> dict[str, str]:
+        """The addresses of uploaded files by those of the pages that show one of them alone."""
+        uploads = (self._options.service.upload(raw) for _, raw in self._records.scan(Kind.FILES))
+        return {meaning(each.page): each.url for each in uploads if each.url and each.page not in {"", each.url}}
 
     def pictures(self, post: ExportPost) -> list[PostPicture]:
         """Return a post's pictures and linked files without duplicates, in order."""
