@@ -147,7 +147,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class OldComment:
-    """A comment of the archive, with the writer's name, the title and the text as letters.
+    """An archived comment, with the writer's name, the title and the text as letters.
 
     Attributes:
         days: its possible dates: its own, and the one that exports give a comment without a time.
@@ -422,7 +422,7 @@ class Home(Protocol):
         """Return the facts of pictures; a failed request is a result here."""
 
     async def follow(self, addresses: Sequence[str]) -> Mapping[str, str]:
-        """Return the addresses to which addresses of the old blog lead, if their paths are requested from this home.
+        """Return the targets of the old blog's addresses if their paths are requested from this home.
 
         The target is empty if the home has nothing there. An address without a known target is left out.
         """

@@ -55,7 +55,7 @@ class StatedComparison:
     leads_to: Callable[[str, Sequence[str]], bool]
 
     def compare(self, old: OldPost, new: NewPost) -> Found:
-        """Yield the differences of a pair, and the parts that could not be compared."""
+        """Yield a pair's differences, and the parts that could not be compared."""
         stated = old.stated
         if stated is None:
             return

@@ -263,7 +263,7 @@ class WordPressHome:
 
 
 class _Term(NamedTuple):
-    """A category or tag: its name, and the number of the category above it, 0 for none."""
+    """A category or tag: its name, and its parent's number, 0 for none."""
 
     name: str
     above: int

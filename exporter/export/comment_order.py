@@ -19,7 +19,13 @@ class NoParent(Enum):
 
 
 class Threaded(NamedTuple):
-    """A comment, the id of the comment that it answers, and why it answers none although its service states one."""
+    """A comment in its thread.
+
+    Attributes:
+        comment: the comment.
+        parent: the id of the comment that it answers; empty if it answers the entry.
+        lost: why it answers the entry although its service states another comment; ``None`` if it does not.
+    """
 
     comment: PostComment
     parent: str

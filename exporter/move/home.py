@@ -36,7 +36,7 @@ RESERVED: Final = "reserved"
 """The digest of a post that has its address but not yet its text."""
 
 WIDE: Final = "w"
-"""Begins the digest of a post for which tags, an excerpt, a featured picture and an author were sent as well."""
+"""Begins a post's digest if tags, an excerpt, a featured picture and an author were sent with it."""
 
 _PLAIN_BLOG: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _BLOG_CHARACTERS: Final = 40

@@ -21,8 +21,8 @@ class HomeTerms:
     Attributes:
         by_slug: their numbers by slug.
         by_name: their numbers by shown name.
-        places: their numbers by the number of the category above, 0 for none, and the shown name.
-        above: the number of the category above each one, 0 for none.
+        places: their numbers by their parents' numbers, 0 for none, and their shown names.
+        above: their parents' numbers, 0 for none.
     """
 
     by_slug: dict[str, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class HomeTerms:
         self.places.setdefault((above, name), number)
 
     def find(self, term: PlannedTerm, above: int) -> int | None:
-        """Return the number of a planned term, given that of the category above it; ``None`` if it does not exist."""
+        """Return a planned term's number, given its parent's; ``None`` if the new home does not have it."""
         known = self.by_slug.get(term.slug)
         if not term.path:
             return known or self.by_name.get(term.name)
@@ -65,17 +65,17 @@ async def read_terms(api: WordPressApi, route: str) -> HomeTerms:
 async def read_authors(api: WordPressApi) -> Mapping[str, int]:
     """Return the numbers of the users by their shown names and login names; names of several users are left out.
 
-    Without the right to list users, none is returned.
+    The result is empty if the user may not list users.
 
     Raises:
         TransportError, ServiceError: the new home failed.
     """
     found: defaultdict[str, set[int]] = defaultdict(set)
     try:
-        async for page in api.pages("wp/v2/users", {"context": "edit", "_fields": "id,name,username,nickname"}):
+        async for page in api.pages("wp/v2/users", {"context": "edit", "_fields": "id,name,username"}):
             for raw in page.items:
                 if isinstance(raw, dict) and isinstance(raw.get("id"), int):
-                    for name in ("name", "username", "nickname"):
+                    for name in ("name", "username"):
                         found[collapse(unescape(_text(raw, name)))].add(raw["id"])
     except (ApiError, NotAuthorised):
         return {}

@@ -191,7 +191,10 @@ class Plan:
         return [*shown, featured] if featured is not None and featured not in shown else shown
 
     def account(self, post: ExportPost, placed: Placed, comments: int) -> None:
-        """Report the outcome for an entry that has a post in the new home, which has so many of its comments."""
+        """Report the outcome for an entry that has a post in the new home.
+
+        ``comments`` is the number of its comments there.
+        """
         names = {each.name for each in self._media.pictures(post) if each.asset.sha256 in placed.pictures}
         self._media.account(post, Reason.NOT_TAKEN, written=names, home=placed.posts.get)
         report_bodies(post, self._report, bodies=False)
@@ -204,7 +207,7 @@ class Plan:
         self._report.wrote(comments, post.category)
 
     def _changes(self, post: ExportPost, placed: Placed) -> Iterator[Reason]:
-        """Yield what WordPress' API cannot hold of a post, and report its featured picture."""
+        """Yield the reasons why a post arrives incomplete, and report its featured picture."""
         record = post.record
         if record.audience is Audience.PASSWORD:
             yield Reason.PASSWORD_UNKNOWN
@@ -332,7 +335,7 @@ class Plan:
         return self._entry_at(entry_id)
 
     def thread(self, planned: PlannedPost) -> Iterator[PlannedComment]:
-        """Yield the comments of a post, each after the one that it answers, and report those that answer none."""
+        """Yield a post's comments, each after the one that it answers, and report answers to missing comments."""
         seen: set[tuple[str, str, str]] = set()
         for each in threaded(planned.post.comments):
             comment = each.comment.comment
@@ -420,7 +423,7 @@ def _digest(said: Mapping[str, Any]) -> str:
 
 
 def is_wide(record: Post) -> bool:
-    """Return whether the service of an entry states more than title, texts, date and one category."""
+    """Return whether an entry's service states more than title, texts, date and one category."""
     stated = (record.categories, record.tags, record.author, record.excerpt, record.featured, record.permalink)
     return record.audience is not None or record.kind is PostKind.PAGE or any(stated)
 

@@ -1,4 +1,4 @@
-"""The categories and tags of a plan: their names, parents and slugs in WordPress. Pure."""
+"""The planned categories and tags, with their names, parents and slugs in WordPress. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exporter.html.text import collapse
 from exporter.model.records import Post, PostKind
 
 Path = tuple[str, ...]
-"""A category's name after the names of the categories above it, the outermost first."""
+"""A category's name after those of its parents, the outermost first."""
 
 _NAMING: Final = re.compile(r"[a-z0-9%]")
 
@@ -43,7 +43,7 @@ class PlannedTerm:
 
 
 def paths_of(post: ExportPost) -> tuple[Path, ...]:
-    """Return the categories of a post, each once; none for a page, as WordPress has none for pages."""
+    """Return a post's categories, each once. WordPress has no categories for pages."""
     record = post.record
     if record.kind is PostKind.PAGE:
         return ()
@@ -54,7 +54,7 @@ def paths_of(post: ExportPost) -> tuple[Path, ...]:
 
 
 def tags_of(post: ExportPost) -> tuple[str, ...]:
-    """Return the tags of a post, each once; none for a page."""
+    """Return a post's tags, each once. WordPress has no tags for pages."""
     if post.record.kind is PostKind.PAGE:
         return ()
     return tuple(dict.fromkeys(filter(None, map(collapse, post.record.tags))))

@@ -376,7 +376,7 @@ class MoveRun:
         return not known and self.plan.address(comment) not in self._home.comments
 
     async def _comments(self, planned: PlannedPost, number: int) -> int:
-        """Send the comments of a post, each after the one that it answers; return how many the new home has."""
+        """Send a post's comments, each after the one that it answers; return how many the new home has."""
         brought = 0
         numbers: dict[str, int] = {}
         for comment in self.plan.thread(planned):

@@ -53,11 +53,12 @@ MARKUP = re.compile(r"<[^<>]*>")
 class Mover:
     """The command, on an archive of a WordPress."""
 
-    def __init__(self, archive: Path, site: Site, folder: Path) -> None:
+    def __init__(self, archive: Path, source: Site, site: Site, folder: Path) -> None:
         self.map = folder / "map.jsonl"
         self._command = [
             sys.executable, "-m", "exporter", "move", "wordpress", str(archive), "--to", site.url, "--map", str(self.map),
             "--new-home-user", "owner", "--only", "all", "--hidden-comments", "--allow-private-network", "--json",
+            "--old-url", f"{source.url}/?p={{id}}",
         ]  # fmt: skip
         self._environ = {**os.environ, "BLOG_EXPORTER_NEW_HOME_TOKEN": site.password, "XDG_CONFIG_HOME": str(folder)}
 
@@ -70,7 +71,7 @@ class Mover:
         """Run the command to its end; return its exit code, its object and its other output."""
         process = self.start()
         said, errors = process.communicate(timeout=900)
-        return process.returncode, json.loads(said or b"{}"), errors.decode()
+        return process.returncode, json.loads(said.splitlines()[0]), errors.decode()
 
     def lines(self) -> int:
         return self.map.read_bytes().count(b"\n") if self.map.exists() else 0
@@ -145,7 +146,7 @@ async def test_a_wordpress_moves_into_another_without_a_difference(
         assert outcome.exit_code == 0, outcome.problems
         with running_site(tool, installed, tmp_path / "home") as home:
             tool("php", SCRIPT, "author", home.folder, "美香")
-            mover = Mover(archive, home, tmp_path)
+            mover = Mover(archive, blog.site, home, tmp_path)
             code, document, errors = mover.run()
             assert code == 0, errors
             assert document["compare"]["counts"]["identical"] == POSTS + PAGES
@@ -164,7 +165,7 @@ async def test_after_ten_kills_nothing_is_duplicated_or_lost(
         assert outcome.exit_code == 0, outcome.problems
         with running_site(tool, installed, tmp_path / "home") as home:
             tool("php", SCRIPT, "author", home.folder, "美香")
-            mover = Mover(archive, home, tmp_path)
+            mover = Mover(archive, blog.site, home, tmp_path)
             for _ in range(KILLS):
                 mover.live_and_die(mover.lines() + chance.randint(1, MOST_LINES), chance)
             code, document, errors = mover.run()

@@ -40,7 +40,7 @@ def changes(report: Report, code: str) -> list[str]:
 
 
 async def test_all_that_a_post_has_arrives(home: Home, tmp_path: Path) -> None:
-    home.users[7] = {"id": 7, "name": "海子", "username": "umiko", "nickname": "海子"}
+    home.users[7] = {"id": 7, "name": "海子", "username": "umiko"}
     outcome, _ = await moved(home, tmp_path, authors={"海子": 7})
     assert outcome.whole
     one = post(home, "一つ目")
@@ -116,7 +116,7 @@ async def test_the_same_words_of_one_writer_twice_arrive_twice(home: Home, tmp_p
 
 @pytest.mark.parametrize("lost", [False, True])
 async def test_a_second_run_does_nothing(home: Home, tmp_path: Path, lost: bool) -> None:
-    home.users[7] = {"id": 7, "name": "海子", "username": "umiko", "nickname": "海子"}
+    home.users[7] = {"id": 7, "name": "海子", "username": "umiko"}
     await moved(home, tmp_path, authors={"海子": 7})
     if lost:
         (tmp_path / "map.jsonl").unlink()
