@@ -53,7 +53,8 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     "move",
     epilog=_EPILOG,
     help=message(
-        """Move the blog in the archive in DIR into the WordPress at URL: posts, comments, categories and pictures.
+        """Move the blog in the archive in DIR into the WordPress at URL: posts, pages, comments, categories,
+        tags and pictures.
 
         Run it again after an interruption: nothing is moved twice. It leaves alone everything that somebody
         changed or deleted there."""

@@ -6,9 +6,10 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from exporter.compare.posts import Difference, Fault, NewComment, OldComment, day_of
-from exporter.compare.texts import first_difference, likeness, sketch
+from exporter.compare.texts import first_difference, likeness, only_words, sketch
 from exporter.message import message
 from exporter.model.records import CommentKind
 
@@ -150,7 +151,8 @@ def _compare_stated(old: OldComment, new: NewComment) -> Iterator[Difference]:
         yield Difference(Fault.COMMENT_CHANGED, *map(_held_as, (old.spam, new.spam)))
     if old.kind is CommentKind.COMMENT and new.kind not in {"", CommentKind.COMMENT}:
         yield Difference(Fault.COMMENT_CHANGED, str(old.kind), new.kind)
-    if old.url is not None and new.id and old.url != new.url:
+    # WordPress changes signs in addresses.
+    if old.url is not None and new.id and only_words(unquote(old.url)) != only_words(unquote(new.url)):
         yield Difference(Fault.COMMENT_CHANGED, old.url, new.url)
 
 

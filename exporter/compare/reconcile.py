@@ -32,6 +32,7 @@ from exporter.compare.stated import StatedComparison
 from exporter.compare.texts import first_difference, same_words, word_letters
 from exporter.html.links import host_of
 from exporter.message import message
+from exporter.model.records import CommentKind
 
 _TIME_TOLERANCE: Final = timedelta(minutes=2)
 """Exports shift posts with equal titles and times by seconds."""
@@ -330,9 +331,12 @@ class _Comparing:
 
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
-            unseen = [each for each in old.comments if each.asked and not each.visible] if self._home.withheld else []
-            self._skip(Aspect.HELD_BACK, self._home.withheld, len(unseen))
-            olds = [replace(each, asked=each.visible) if self._home.withheld else each for each in old.comments]
+            olds = old.comments
+            if self._home.withheld:  # WordPress shows strangers no hidden comments, trackbacks and pingbacks
+                shown = [each.visible and each.kind is CommentKind.COMMENT for each in olds]
+                unseen = sum(each.asked and not seen for each, seen in zip(olds, shown, strict=True))
+                self._skip(Aspect.HELD_BACK, self._home.withheld, unseen)
+                olds = tuple(replace(each, asked=seen) for each, seen in zip(olds, shown, strict=True))
             self._skip(
                 Aspect.COMMENTS,
                 message("they are trackbacks and pingbacks, of which WordPress' API makes comments only"),

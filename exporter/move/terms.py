@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
+from exporter import lossless_json
 from exporter.export.importer_rules import CATEGORY_CHARACTERS, nicename, nicenames, stored_name
 from exporter.export.names import NAME_BYTES
 from exporter.export.posts import ExportPost
@@ -37,9 +38,14 @@ class PlannedTerm:
     path: Path = ()
 
     @property
-    def key(self) -> str:
-        """Its name after the names above it, for reports and for the map."""
+    def words(self) -> str:
+        """Its name after those of its parents, for reports."""
         return " / ".join(self.path) or self.name
+
+    @property
+    def key(self) -> str:
+        """Its path as JSON, for the map."""
+        return lossless_json.dumps(list(self.path)).decode()
 
 
 def paths_of(post: ExportPost) -> tuple[Path, ...]:

@@ -217,15 +217,15 @@ class MoveRun:
         tag = thing is Thing.TAG
         if number is None and not self.plan.public:
             why = LeftAlone.TAG_WOULD_BE_PUBLIC if tag else LeftAlone.WOULD_BE_PUBLIC
-            self._did(thing, term.key, Did.LEFT, why)
+            self._did(thing, term.words, Did.LEFT, why)
             return None
         if number is None and self.writer is not None:
             made = await self.writer.term(TAGS_ROUTE if tag else CATEGORIES_ROUTE, term, above)
             if isinstance(made, RestRefusal):
-                self._did(thing, term.key, Did.REFUSED, made.message)
+                self._did(thing, term.words, Did.REFUSED, made.message)
                 return None
             number = made
-        self._did(thing, term.key, did)
+        self._did(thing, term.words, did)
         return number
 
     def _has_picture_arrived(self) -> bool:
