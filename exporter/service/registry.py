@@ -9,13 +9,13 @@ from exporter.errors import UsageError
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
-from exporter.service.wordpress_api import WordPressApi
+from exporter.service.wordpress_api import WordPressService
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
-    WordPressApi.name: WordPressApi,
+    WordPressService.name: WordPressService,
 }
 """The services by the names that ``archive.json`` has for them."""
 

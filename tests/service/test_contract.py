@@ -17,11 +17,11 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService, Page, PageFacts
-from exporter.service.wordpress_api import WordPressApi
+from exporter.service.wordpress_api import WordPressService
 from tests.service.tiny import TinyService
 from tests.support.json_texts import values
 
-MAKERS: list[Callable[[], BlogService]] = [BlogV1, TinyService, WordPressApi]
+MAKERS: list[Callable[[], BlogService]] = [BlogV1, TinyService, WordPressService]
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 BLOG = "contract.example"
 EVERY = pytest.mark.parametrize("make", MAKERS, ids=[make.__name__ for make in MAKERS])
@@ -76,7 +76,7 @@ def test_a_list_is_asked_for_by_requests_whose_cursors_are_json(make: Callable[[
 def test_an_answer_that_is_not_a_list_is_a_service_error(
     make: Callable[[], BlogService], kind: Kind, body: bytes, status: int
 ) -> None:
-    if make is WordPressApi and (status, body) == (200, b"[]"):
+    if make is WordPressService and (status, body) == (200, b"[]"):
         pytest.skip("its lists are JSON lists")
     pages = make().pages(kind, BLOG, ["1"])
     call = pages.call(pages.wanted(0)[0])
