@@ -333,10 +333,10 @@ class _Comparing:
         if new.comments is not None:
             olds = old.comments
             if self._home.withheld:  # WordPress shows strangers no hidden comments, trackbacks and pingbacks
-                shown = [each.visible and each.kind is CommentKind.COMMENT for each in olds]
-                unseen = sum(each.asked and not seen for each, seen in zip(olds, shown, strict=True))
-                self._skip(Aspect.HELD_BACK, self._home.withheld, unseen)
-                olds = tuple(replace(each, asked=seen) for each, seen in zip(olds, shown, strict=True))
+                listed = [each.visible and each.kind is CommentKind.COMMENT for each in olds]
+                hidden = sum(each.asked and not seen for each, seen in zip(olds, listed, strict=True))
+                self._skip(Aspect.HELD_BACK, self._home.withheld, hidden)
+                olds = tuple(replace(each, asked=seen) for each, seen in zip(olds, listed, strict=True))
             self._skip(
                 Aspect.COMMENTS,
                 message("they are trackbacks and pingbacks, of which WordPress' API makes comments only"),

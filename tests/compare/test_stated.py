@@ -92,7 +92,7 @@ def test_each_difference_is_named(there: dict[str, Any], difference: tuple[Fault
 
 
 def test_parts_that_a_home_does_not_show_are_named() -> None:
-    missing = dict.fromkeys(("categories", "tags", "author", "is_page", "excerpt", "featured"))
+    missing: dict[str, Any] = dict.fromkeys(("categories", "tags", "author", "is_page", "excerpt", "featured"))
     found = compared(replace(STATED, page=True), names=("海", "日記", "夏", "foo"), **missing)
     assert faults(found) == []
     assert unseen(found) == dict.fromkeys(
