@@ -97,7 +97,8 @@ class Media:
             return None
         raw = next((raw for one in _spellings(url) if (raw := self._records.load(Kind.ASSETS, one)) is not None), None)
         if raw is None:
-            return None
+            file = self._file_of_page.get(meaning(url)) if self._posts.permalinks() else None
+            return None if file is None else self.find(file)
         asset = Asset.from_raw(raw)
         ids = asset.ids("file") or [each for each in [self._file_at.get(meaning(url))] if each is not None]
         infos = (self._records.load(Kind.FILES, file_id) for file_id in ids)
@@ -110,6 +111,12 @@ class Media:
         uploads = ((file_id, self._options.service.upload(raw)) for file_id, raw in self._records.scan(Kind.FILES))
         found = ((file_id, absolute(upload.url, self._base)) for file_id, upload in uploads if upload.url)
         return {meaning(url): file_id for file_id, url in found if url is not None}
+
+    @cached_property
+    def _file_of_page(self) -> dict[str, str]:
+        """The addresses of uploaded files by those of the pages that show one of them alone."""
+        uploads = (self._options.service.upload(raw) for _, raw in self._records.scan(Kind.FILES))
+        return {meaning(each.page): each.url for each in uploads if each.url and each.page not in {"", each.url}}
 
     def pictures(self, post: ExportPost) -> list[PostPicture]:
         """Return a post's pictures and linked files without duplicates, in order; the featured picture is the last."""

@@ -102,10 +102,10 @@ def address_name(post: Post) -> str:
 
     Some services state a slug percent-encoded, as it is in the permalink.
     """
-    if not post.permalink:
-        return post.slug
     if post.slug:
-        return unquote(post.slug)
+        return unquote(post.slug) if post.permalink or post.audience is not None else post.slug
+    if not post.permalink:
+        return ""
     try:
         path = urlsplit(post.permalink).path
     except ValueError:

@@ -94,6 +94,16 @@ class Reason(Enum):
     CATEGORY_AS_TAG = message_template("second and further categories written as tags")
     EXCERPT_CUT = message_template("excerpt cut at the {value} characters Ghost holds")
     EMAIL_CUT = message_template("mail address above {value} characters left out")
+    # What the API of WordPress cannot hold.
+    PASSWORD_UNKNOWN = message_template("private, since the archive does not have the password that it was behind")
+    MEMBERS_PRIVATE = message_template("private, since only members could see it")
+    SCHEDULE_PASSED = message_template("a draft, since the date for which it was scheduled has passed or is near")
+    AUTHOR_UNKNOWN = message_template("by an author who has no account of that name in the new home")
+    PAGE_WITHOUT_TERMS = message_template("a page, for which WordPress has no categories and tags")
+    FEATURED_LOST = message_template("without its featured picture, which is not in the new home")
+    THREAD_BROKEN = message_template("answers a comment that is not moved, and so the entry")
+    THREAD_LOOP = message_template("answers itself through others, and so the entry")
+    PING_AS_COMMENT = message_template("a trackback or pingback, which WordPress' API takes as a comment only")
     # Known limits of targets that an entry meets.
     FEATURED_LATER = message_template("has its featured picture in a later file; set it by hand after the import")
     LEADS_OUT = message_template("links to entries that are not in this export")
