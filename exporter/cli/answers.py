@@ -86,7 +86,7 @@ def check_answers(
     """
     public, _, comments = service.flag_settings
     if said.public_access is not None and (given.get(public) is not None or not said.all_as_draft):
-        found = occurring(records, Kind.ENTRIES, service.access_flag, said.public_access)
+        found = occurring(records, service, Kind.ENTRIES, service.access_flag, said.public_access)
         unknown = said.public_access - set(found)
         if unknown == said.public_access and found:
             raise UsageError(_not_among(public, said.public_access, service.access_flag, found, "entry"))
@@ -98,7 +98,7 @@ def check_answers(
                 )
             )
     if given.get(comments) is not None:
-        shown = occurring(records, Kind.COMMENTS, service.deleted_flag, said.visible_comment_flags)
+        shown = occurring(records, service, Kind.COMMENTS, service.deleted_flag, said.visible_comment_flags)
         if shown and not said.visible_comment_flags & set(shown):
             raise UsageError(_not_among(comments, said.visible_comment_flags, service.deleted_flag, shown, "comment"))
 
@@ -250,7 +250,7 @@ class FlagQuestions:
 
     def _say_address(self, raw: dict[str, Any]) -> None:
         made = (pattern.fill(raw) for pattern in self._addresses)
-        address = next(filter(None, made), None)
+        address = next(filter(None, [self.service.post(raw).permalink, *made]), None)
         unknown = message("    Its address is unknown: look for it on the blog.")
         self._ask.say(unknown if address is None else f"    {address}")
 
@@ -265,7 +265,7 @@ class FlagQuestions:
 
     def _code(self, one: Combination) -> str | None:
         """Return the code of access as settings write it; ``None`` for a value that cannot be declared."""
-        value = self._raw(Kind.ENTRIES, one.first).get(self.service.access_flag)
+        value = self.service.flags(self._raw(Kind.ENTRIES, one.first)).get(self.service.access_flag)
         return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and str(value) else None
 
     def _raw(self, kind: Kind, record_id: str) -> dict[str, Any]:

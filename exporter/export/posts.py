@@ -555,18 +555,21 @@ def comment_combinations(records: RecordSource, service: Records) -> list[Combin
     return _combinations(records, service, Kind.COMMENTS, service.comment_flags, lambda raw: service.comment(raw).text)
 
 
-def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[str] = frozenset()) -> Counter[str]:
+def occurring(
+    records: RecordSource, service: Records, kind: Kind, flag: str, enough: frozenset[str] = frozenset()
+) -> Counter[str]:
     """Count the records by the value of a flag, as settings write it; values other than text and numbers are ignored.
 
     Args:
         records: the state.
+        service: reads the records.
         kind: the records.
         flag: the name of the field.
         enough: values; the count ends when all of them were found.
     """
     found: Counter[str] = Counter()
     for _, raw in records.scan(kind):
-        value = raw.get(flag)
+        value = service.flags(raw).get(flag)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             found[str(value)] += 1
         elif isinstance(value, bool) and kind is Kind.COMMENTS:

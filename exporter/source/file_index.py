@@ -45,7 +45,7 @@ CREATE TABLE comment_counts (id TEXT PRIMARY KEY, comments INTEGER) WITHOUT ROWI
 CREATE TABLE numbers (kind TEXT, id TEXT, number INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 CREATE TABLE copies (kind TEXT, id TEXT, digest BLOB, record_id TEXT, PRIMARY KEY (kind, id, digest)) WITHOUT ROWID;
 CREATE TABLE turns (id TEXT PRIMARY KEY, turn INTEGER) WITHOUT ROWID;
-CREATE TABLE wanted (entry_id TEXT, file_id TEXT);
+CREATE TABLE wanted (entry TEXT, file TEXT);
 """
 """``numbers`` has the last number behind an id that several records propose, and ``copies`` finds equal ones of them.
 ``turns`` counts the comments of the current entry by the id that they propose."""
@@ -188,15 +188,15 @@ class FileIndex:
 
     def _add_featured(self) -> None:
         """Add the addresses of their pictures to the entries that name one."""
-        for entry_id, file_id in self._database.execute("SELECT * FROM wanted"):
-            entry, file = self.record(Kind.ENTRIES, entry_id), self.record(Kind.FILES, file_id)
+        for owner, wanted in self._database.execute("SELECT * FROM wanted"):
+            entry, file = self.record(Kind.ENTRIES, owner), self.record(Kind.FILES, wanted)
             if entry is None or file is None:
                 continue
             url = self.service.upload(lossless_json.loads(file)).url
             if url:
                 self._database.execute(
                     "UPDATE records SET data = ? WHERE kind = ? AND id = ?",
-                    (lossless_json.dumps({**lossless_json.loads(entry), "featured": url}), str(Kind.ENTRIES), entry_id),
+                    (lossless_json.dumps({**lossless_json.loads(entry), "featured": url}), str(Kind.ENTRIES), owner),
                 )
 
     def _store(self, found: FoundRecord, *, repeats: bool) -> tuple[str, bool]:
