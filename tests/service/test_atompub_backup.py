@@ -21,7 +21,7 @@ from exporter.errors import BlogGone, MassDisappearance, NotAuthorised, ServiceE
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, PostKind
 from exporter.service.atompub import AtomPub
-from exporter.service.registry import service_of
+from exporter.service.registry import service_of, way_of
 from exporter.settings import Settings, resolve
 from tests.support.atompub_server import (
     API_KEY,
@@ -300,7 +300,7 @@ async def test_a_dry_run_counts_the_changes(tmp_path: Path, blog: AtomPubBlog) -
 async def test_a_private_blog_stays_private(tmp_path: Path, blog: AtomPubBlog) -> None:
     root, wanted = tmp_path / "archive", settings(blog, assets="none", atompub_audience="members")
     await back_up(root, blog, wanted)
-    service = service_of(wanted, "atompub")
+    service = way_of(wanted, "atompub")
     assert isinstance(service, AtomPub)
     shown = {service.post(raw).audience for raw in records(root, Kind.ENTRIES).values()}
     assert Audience.PUBLIC not in shown
